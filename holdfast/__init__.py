@@ -1,0 +1,3 @@
+"""Recourse that holds."""
+
+__version__ = "0.1.0"

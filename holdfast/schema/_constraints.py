@@ -1,0 +1,135 @@
+"""What must hold across columns: linear constraints and implications between levels."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from holdfast.errors import SchemaError
+from holdfast.schema._feature import Level, did_you_mean, plain
+
+LevelSets = Mapping[str, tuple[Level, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearConstraint:
+    """``sum of coefficient * feature <= bound``, on the recourse or on the change.
+
+    Numbers enter in their own units, binary and ordinal features by the position of their level
+    (0, 1, ...), a level of a categorical feature as ``"feature=level"`` (1 if taken, else 0).
+
+    Parameters
+    ----------
+    coefficients : mapping of str to float
+        Which features take part, and how much.
+    bound : float
+        Right-hand side.
+    on : {"value", "change"}, default="value"
+        Whether the sum is over the recourse itself or over recourse minus factual.
+    name : str, optional
+        How messages call it.
+    """
+
+    coefficients: Mapping[str, float]
+    bound: float
+    on: Literal["value", "change"] = "value"
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        where = f"Schema: constraint {self.name or self.coefficients!r}"
+        if not isinstance(self.coefficients, Mapping) or not self.coefficients:
+            raise SchemaError(
+                f"{where}: `coefficients` must map features to numbers; got {self.coefficients!r}."
+            )
+        for key, value in self.coefficients.items():
+            if not isinstance(key, str) or not _finite(value):
+                raise SchemaError(f"{where}: each coefficient must be a finite number; got {key!r}: {value!r}.")
+        if not _finite(self.bound):
+            raise SchemaError(f"{where}: `bound` must be a finite number; got {self.bound!r}.")
+        if self.on not in ("value", "change"):
+            raise SchemaError(f"{where}: `on` must be 'value' or 'change'; got {self.on!r}.")
+        object.__setattr__(self, "coefficients", {k: float(v) for k, v in self.coefficients.items()})
+        object.__setattr__(self, "bound", float(self.bound))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain types for YAML and JSON."""
+        out: dict[str, Any] = {"coefficients": dict(self.coefficients), "bound": self.bound}
+        if self.on != "value":
+            out["on"] = self.on
+        if self.name is not None:
+            out["name"] = self.name
+        return out
+
+    @classmethod
+    def from_dict(cls, raw: Any) -> "LinearConstraint":
+        """Build a constraint from the plain types of a YAML or JSON file."""
+        return cls(**_known_fields(raw, ("coefficients", "bound", "on", "name"), ("coefficients", "bound")))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Implication:
+    """For people who *were* so: a recourse *when* it is so must *then* be so.
+
+    Each part maps features with levels (binary, ordinal, categorical) to the levels that count; an empty
+    part always holds. "Married cannot become never-married" is
+    ``Implication(was={"status": ["married"]}, then={"status": ["married", "divorced", "widowed"]})``;
+    "an owner is not homeless" is ``Implication(when={"housing": ["own"]}, then={"homeless": ["no"]})``.
+    """
+
+    then: LevelSets
+    when: LevelSets = field(default_factory=dict)
+    was: LevelSets = field(default_factory=dict)
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        for part in ("then", "when", "was"):
+            object.__setattr__(self, part, _level_sets(part, getattr(self, part)))
+        if not self.then:
+            raise SchemaError(f"Schema: an implication needs `then`; got {self.to_dict()!r}.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain types for YAML and JSON."""
+        out: dict[str, Any] = {}
+        for part in ("was", "when", "then"):
+            sets = getattr(self, part)
+            if sets:
+                out[part] = {k: list(v) for k, v in sets.items()}
+        if self.name is not None:
+            out["name"] = self.name
+        return out
+
+    @classmethod
+    def from_dict(cls, raw: Any) -> "Implication":
+        """Build an implication from the plain types of a YAML or JSON file."""
+        return cls(**_known_fields(raw, ("then", "when", "was", "name"), ("then",)))
+
+
+def _level_sets(part: str, raw: Any) -> dict[str, tuple[Level, ...]]:
+    if not isinstance(raw, Mapping):
+        raise SchemaError(
+            f"Schema: `{part}` of an implication must map features to lists of levels; got {raw!r}."
+        )
+    out = {}
+    for name, levels in raw.items():
+        if isinstance(levels, str) or not isinstance(levels, Sequence):
+            levels = (levels,)
+        if not levels:
+            raise SchemaError(f"Schema: `{part}` of an implication lists no level; got {name!r}: {levels!r}.")
+        out[name] = tuple(plain(v) for v in levels)
+    return out
+
+
+def _known_fields(raw: Any, known: Sequence[str], needed: Sequence[str]) -> dict[str, Any]:
+    if not isinstance(raw, Mapping):
+        raise SchemaError(f"Schema: a constraint must be a mapping; got {raw!r}.")
+    for key in raw:
+        if key not in known:
+            raise SchemaError(f"Schema: unknown field of a constraint; got {key!r}. {did_you_mean(key, known)}")
+    for key in needed:
+        if key not in raw:
+            raise SchemaError(f"Schema: a constraint lacks `{key}`; got {dict(raw)!r}.")
+    return dict(raw)
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

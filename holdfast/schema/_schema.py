@@ -1,0 +1,370 @@
+"""All columns together: the one description that every other part reads."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from holdfast.errors import DataError, SchemaError
+from holdfast.schema._constraints import Implication, LinearConstraint
+from holdfast.schema._feature import MISSING_LEVEL, Feature, Level, did_you_mean, plain
+from holdfast.schema._table import Table, as_table
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What the columns are and how each may change.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+        One per column the model reads. Further columns of a table are carried along, unread.
+    constraints : sequence of LinearConstraint
+        Linear inequalities on the recourse, or on the change.
+    implications : sequence of Implication
+        What levels require of one another.
+    notes : sequence of str
+        What `infer` guessed, in sentences.
+
+    Examples
+    --------
+    >>> schema = Schema([
+    ...     Feature(name="income", kind="numeric", bounds=(0, 500), direction="increase"),
+    ...     Feature(name="sex", kind="binary", levels=("f", "m"), direction="fixed"),
+    ... ])
+    >>> schema["income"].direction
+    'increase'
+    >>> Schema.from_yaml(schema.to_yaml()) == schema
+    True
+    """
+
+    features: tuple[Feature, ...]
+    constraints: tuple[LinearConstraint, ...] = ()
+    implications: tuple[Implication, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        features: Sequence[Feature],
+        constraints: Sequence[LinearConstraint] = (),
+        implications: Sequence[Implication] = (),
+        notes: Sequence[str] = (),
+    ) -> None:
+        object.__setattr__(self, "features", tuple(features))
+        object.__setattr__(self, "constraints", tuple(constraints))
+        object.__setattr__(self, "implications", tuple(implications))
+        object.__setattr__(self, "notes", tuple(notes))
+        self._check()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Schema) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(self.digest())
+
+    def __iter__(self) -> Iterator[Feature]:
+        return iter(self.features)
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __contains__(self, name: object) -> bool:
+        return any(f.name == name for f in self.features)
+
+    def __getitem__(self, name: str) -> Feature:
+        for feature in self.features:
+            if feature.name == name:
+                return feature
+        raise SchemaError(f"Schema: unknown feature; got {name!r}. {did_you_mean(name, self.names)}")
+
+    @property
+    def names(self) -> list[str]:
+        """Column names, in order."""
+        return [f.name for f in self.features]
+
+    def replace(self, **changes: Mapping[str, Any]) -> "Schema":
+        """Return a copy with fields of some features changed: ``schema.replace(age={"direction": "fixed"})``."""
+        for name in changes:
+            self[name]
+        features = [f.replace(**changes[f.name]) if f.name in changes else f for f in self.features]
+        return Schema(features, self.constraints, self.implications, self.notes)
+
+    # ---- files --------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain types for YAML and JSON. Notes are left out: they describe a guess, not the data."""
+        out: dict[str, Any] = {"holdfast_schema": FORMAT, "features": [f.to_dict() for f in self.features]}
+        if self.constraints:
+            out["constraints"] = [c.to_dict() for c in self.constraints]
+        if self.implications:
+            out["implications"] = [i.to_dict() for i in self.implications]
+        return out
+
+    @classmethod
+    def from_dict(cls, raw: Any) -> "Schema":
+        """Build a schema from the plain types of a YAML or JSON file."""
+        if not isinstance(raw, Mapping) or "features" not in raw:
+            raise SchemaError(
+                f"Schema: a schema must be a mapping with `features`; got {_short(raw)}. See "
+                "docs/how-to/describe-your-columns.md."
+            )
+        known = ("holdfast_schema", "features", "constraints", "implications")
+        for key in raw:
+            if key not in known:
+                raise SchemaError(f"Schema: unknown section; got {key!r}. {did_you_mean(key, known)}")
+        version = raw.get("holdfast_schema", FORMAT)
+        if version != FORMAT:
+            raise SchemaError(
+                f"Schema: format {version!r} is not known to this version, which reads {FORMAT}. Upgrade holdfast."
+            )
+        for section in known[1:]:
+            part = raw.get(section, [])
+            if isinstance(part, (str, Mapping)) or not isinstance(part, Sequence):
+                raise SchemaError(f"Schema: `{section}` must be a list; got {_short(part)}.")
+        return cls(
+            [Feature.from_dict(f) for f in raw["features"]],
+            [LinearConstraint.from_dict(c) for c in raw.get("constraints", [])],
+            [Implication.from_dict(i) for i in raw.get("implications", [])],
+        )
+
+    def to_json(self) -> str:
+        """Return the schema as JSON text."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Schema":
+        """Read JSON text."""
+        try:
+            raw = json.loads(text)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise SchemaError(f"Schema: not valid JSON: {error}. Check the file.") from error
+        return cls.from_dict(raw)
+
+    def to_yaml(self) -> str:
+        """Return the schema as YAML text."""
+        import yaml
+
+        return yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True)
+
+    @classmethod
+    def from_yaml(cls, text: str) -> "Schema":
+        """Read YAML text; tags that would run code are refused."""
+        import yaml
+
+        try:
+            raw = yaml.safe_load(text)
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            raise SchemaError(f"Schema: not valid YAML: {error}. Check the file.") from error
+        return cls.from_dict(raw)
+
+    def save(self, path: str | Path) -> None:
+        """Write the schema; the ending ``.json`` chooses JSON, anything else YAML."""
+        path = Path(path)
+        path.write_text(self.to_json() if path.suffix == ".json" else self.to_yaml(), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Schema":
+        """Read a schema file; the ending ``.json`` means JSON, anything else YAML."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise SchemaError(f"Schema: cannot read the file; got {str(path)!r} ({error}).") from error
+        return cls.from_json(text) if path.suffix == ".json" else cls.from_yaml(text)
+
+    def digest(self) -> str:
+        """SHA-256 of the schema, equal for equal schemas."""
+        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True, default=str).encode()).hexdigest()
+
+    # ---- tables -------------------------------------------------------------------------------------
+
+    @classmethod
+    def infer(cls, table: Any, target: str | None = None) -> "Schema":
+        """Guess a schema from a table; `notes` says what was guessed and why. See `_infer`."""
+        from holdfast.schema._infer import infer
+
+        return infer(table, target)
+
+    def resolve(self, table: Any) -> "Schema":
+        """Fill in bounds and levels that were left open, from the table; check the table on the way."""
+        table = self.check(table, unseen_levels_ok=True)
+        if table.n_rows == 0:
+            raise DataError("Schema: the table is empty; got 0 rows. Give at least one row per class.")
+        features = [_resolve_feature(f, table) for f in self.features]
+        return Schema(features, self.constraints, self.implications, self.notes)
+
+    def check(self, data: Any, *, unseen_levels_ok: bool = False, where: str = "Table") -> Table:
+        """Return the table as numpy columns, or say which column cannot be used and what to do."""
+        table = as_table(data, where=where)
+        absent = [name for name in self.names if name not in table.columns]
+        if absent:
+            raise DataError(
+                f"{where}: columns of the schema are absent; got {absent[:5]!r}. "
+                f"{did_you_mean(absent[0], table.names)}"
+            )
+        for feature in self.features:
+            _check_column(feature, table, where, unseen_levels_ok)
+        return table
+
+    def _check(self) -> None:
+        for feature in self.features:
+            if not isinstance(feature, Feature):
+                raise SchemaError(f"Schema: `features` must hold Feature objects; got {feature!r}.")
+        if not self.features:
+            raise SchemaError("Schema: `features` is empty; got []. Describe at least one column.")
+        names = self.names
+        for name in names:
+            if names.count(name) > 1:
+                raise SchemaError(f"Schema: a feature is described twice; got {name!r}. Keep one of them.")
+        for constraint in self.constraints:
+            for key in constraint.coefficients:
+                self.term(key)
+        for implication in self.implications:
+            for part in (implication.was, implication.when, implication.then):
+                for name, levels in part.items():
+                    self._check_levels(name, levels)
+
+    def term(self, key: str) -> tuple[Feature, Level | None]:
+        """Read a key of a linear constraint: a feature, or ``"feature=level"`` for a categorical one."""
+        if key in self:
+            feature = self[key]
+            if feature.kind == "categorical":
+                raise SchemaError(
+                    f"Schema: categorical feature {key!r} enters a constraint by its levels; got {key!r}. "
+                    f"Write '{key}=<level>'."
+                )
+            return feature, None
+        name, _, text = key.partition("=")
+        feature = self[name]
+        if feature.kind != "categorical":
+            raise SchemaError(
+                f"Schema: only categorical features enter a constraint by level; got {key!r}. Write {name!r}."
+            )
+        for level in feature.levels or (text,):
+            if str(level) == text:
+                return feature, level
+        raise SchemaError(
+            f"Schema: unknown level in a constraint; got {key!r}. "
+            f"{did_you_mean(text, [str(v) for v in feature.levels or ()])}"
+        )
+
+    def _check_levels(self, name: str, levels: Sequence[Level]) -> None:
+        feature = self[name]
+        if not feature.has_levels:
+            raise SchemaError(
+                f"Schema: an implication may only name features with levels; got {name!r} of kind "
+                f"{feature.kind!r}. Use a linear constraint for numbers."
+            )
+        for level in levels:
+            if feature.levels is not None and level not in feature.levels:
+                raise SchemaError(
+                    f"Schema: an implication names an unknown level of {name!r}; got {level!r}. Levels are "
+                    f"{list(feature.levels)!r}."
+                )
+
+
+def _check_column(feature: Feature, table: Table, where: str, unseen_levels_ok: bool) -> None:
+    name = feature.name
+    values = table.columns[name]
+    if values.dtype.kind in "mM" or (values.dtype == object and any(hasattr(v, "isoformat") for v in values)):
+        raise DataError(
+            f"{where}: column {name!r} holds dates; got {values.dtype}. Derive a number from it first, for "
+            "example days since the application."
+        )
+    absent = table.missing(name)
+    if absent.any() and feature.missing is None:
+        hint = "missing='level'" if feature.kind == "categorical" else "missing='median'"
+        if feature.kind in ("binary", "ordinal"):
+            hint = "missing='most_frequent'"
+        raise DataError(
+            f"{where}: column {name!r} has missing values (NaN); got {int(absent.sum())} of {table.n_rows}. "
+            f"Fill them, or set {hint} on the feature."
+        )
+    if feature.has_levels:
+        if feature.levels is not None and not unseen_levels_ok:
+            _check_levels_seen(feature, values[~absent], where)
+        elif feature.levels is not None and feature.kind in ("ordinal", "binary"):
+            _check_levels_seen(feature, values[~absent], where)
+        return
+    if values.dtype.kind not in "fib":
+        shown = next((v for v in values if v is not None), None)
+        raise DataError(
+            f"{where}: {feature.kind} column {name!r} must hold numbers; got {shown!r}. Convert it, or "
+            "describe it as categorical."
+        )
+    present = values[~absent].astype(np.float64)
+    if not np.isfinite(present).all():
+        raise DataError(
+            f"{where}: column {name!r} has infinite values; got {int((~np.isfinite(present)).sum())} of "
+            f"{table.n_rows}. Replace them with a finite number."
+        )
+    if feature.kind == "integer" and not np.array_equal(present, np.round(present)):
+        shown = present[present != np.round(present)][0]
+        raise DataError(
+            f"{where}: integer column {name!r} has fractions; got {shown!r}. Round it, or describe it as "
+            "numeric."
+        )
+
+
+def _check_levels_seen(feature: Feature, values: np.ndarray, where: str) -> None:
+    known = set(feature.levels or ())
+    unseen = {plain(v) for v in np.unique(values)} if values.dtype != object else set(values.tolist())
+    unseen -= known
+    if unseen:
+        raise DataError(
+            f"{where}: column {feature.name!r} has levels unseen at fit; got {sorted(map(str, unseen))[:5]!r}. "
+            f"Known levels are {list(feature.levels or ())[:20]!r}; add it to `levels` and fit again, or map it."
+        )
+
+
+def _resolve_feature(feature: Feature, table: Table) -> Feature:
+    absent = table.missing(feature.name)
+    present = table.columns[feature.name][~absent]
+    if len(present) == 0:
+        raise DataError(
+            f"Table: column {feature.name!r} has no value at all; got {table.n_rows} missing. Drop the column."
+        )
+    if feature.has_levels:
+        levels = feature.levels
+        if levels is None:
+            levels = sorted_levels(present)
+            if len(levels) < 2 and not (feature.missing == "level" and absent.any()):
+                raise DataError(
+                    f"Table: column {feature.name!r} is constant; got {levels[0]!r} in every row. Drop it, or "
+                    "list its `levels`."
+                )
+            if feature.kind == "binary" and len(levels) != 2:
+                raise DataError(
+                    f"Table: binary column {feature.name!r} must have two levels; got {list(levels)[:5]!r}. "
+                    "Describe it as categorical."
+                )
+        elif feature.kind == "categorical":
+            _check_levels_seen(feature, present, "Table")
+        if feature.missing == "level" and MISSING_LEVEL not in levels:
+            levels = (*levels, MISSING_LEVEL)
+        return feature.replace(levels=tuple(levels))
+    if feature.bounds is not None:
+        return feature
+    low, high = float(np.min(present)), float(np.max(present))
+    if low == high:
+        raise DataError(
+            f"Table: column {feature.name!r} is constant; got {low!r} in every row. Drop it, or give `bounds`."
+        )
+    return feature.replace(bounds=(low, high))
+
+
+def sorted_levels(values: np.ndarray) -> tuple[Level, ...]:
+    """Distinct values in a stable order: by value within a type, types by name."""
+    distinct = {plain(v) for v in (np.unique(values) if values.dtype != object else values)}
+    return tuple(sorted(distinct, key=lambda v: (type(v).__name__, v)))
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
