@@ -43,7 +43,9 @@ class LinearConstraint:
             )
         for key, value in self.coefficients.items():
             if not isinstance(key, str) or not _finite(value):
-                raise SchemaError(f"{where}: each coefficient must be a finite number; got {key!r}: {value!r}.")
+                raise SchemaError(
+                    f"{where}: each coefficient must be a finite number; got {key!r}: {value!r}."
+                )
         if not _finite(self.bound):
             raise SchemaError(f"{where}: `bound` must be a finite number; got {self.bound!r}.")
         if self.on not in ("value", "change"):
@@ -124,7 +126,9 @@ def _known_fields(raw: Any, known: Sequence[str], needed: Sequence[str]) -> dict
         raise SchemaError(f"Schema: a constraint must be a mapping; got {raw!r}.")
     for key in raw:
         if key not in known:
-            raise SchemaError(f"Schema: unknown field of a constraint; got {key!r}. {did_you_mean(key, known)}")
+            raise SchemaError(
+                f"Schema: unknown field of a constraint; got {key!r}. {did_you_mean(key, known)}"
+            )
     for key in needed:
         if key not in raw:
             raise SchemaError(f"Schema: a constraint lacks `{key}`; got {dict(raw)!r}.")

@@ -315,6 +315,5 @@ def _is_number(value: Any) -> bool:
 def _one_of(name: Any, field: str, value: Any, known: Sequence[str]) -> None:
     if value not in known:
         raise SchemaError(
-            f"Schema: `{field}` of feature {name!r} is not known; got {value!r}. "
-            f"{did_you_mean(value, known)}"
+            f"Schema: `{field}` of feature {name!r} is not known; got {value!r}. {did_you_mean(value, known)}"
         )

@@ -73,7 +73,9 @@ def _guess(table: Table, name: str, order: tuple | None, notes: list[str]) -> Fe
         )
     levels = sorted_levels(present)
     if len(levels) == 1 and not absent.any():
-        raise DataError(f"Schema.infer: column {name!r} is constant; got {levels[0]!r} in every row. Drop it.")
+        raise DataError(
+            f"Schema.infer: column {name!r} is constant; got {levels[0]!r} in every row. Drop it."
+        )
     fields: dict[str, Any] = {"name": name}
     if order is not None:
         fields |= {"kind": "ordinal", "levels": order}

@@ -70,11 +70,21 @@ def _limits(feature: Feature, limit: Any) -> dict[str, Any]:
                     f"recourse: `levels` in an override of {feature.name!r} need a feature with levels; got "
                     f"kind {feature.kind!r}. Use `bounds`."
                 )
+            if isinstance(value, str) or not isinstance(value, Sequence) or not value:
+                raise SchemaError(
+                    f"recourse: `levels` in an override of {feature.name!r} must be a list; got {value!r}."
+                )
             for level in value:
                 if level not in (feature.levels or ()):
                     raise SchemaError(
                         f"recourse: an override names an unknown level of {feature.name!r}; got {level!r}."
                     )
+            codes = sorted((feature.levels or ()).index(level) for level in value)
+            if feature.kind == "ordinal" and codes != list(range(codes[0], codes[0] + len(codes))):
+                raise SchemaError(
+                    f"recourse: `levels` of ordinal {feature.name!r} in an override must be neighbours; got "
+                    f"{list(value)!r}. Fill the gap."
+                )
         if key == "bounds":
             feature.replace(bounds=tuple(value))  # raises in the template
     return dict(limit)

@@ -287,9 +287,9 @@ def _check_column(feature: Feature, table: Table, where: str, unseen_levels_ok: 
             f"Fill them, or set {hint} on the feature."
         )
     if feature.has_levels:
-        if feature.levels is not None and not unseen_levels_ok:
-            _check_levels_seen(feature, values[~absent], where)
-        elif feature.levels is not None and feature.kind in ("ordinal", "binary"):
+        if (feature.levels is not None and not unseen_levels_ok) or (
+            feature.levels is not None and feature.kind in ("ordinal", "binary")
+        ):
             _check_levels_seen(feature, values[~absent], where)
         return
     if values.dtype.kind not in "fib":

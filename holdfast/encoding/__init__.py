@@ -1,0 +1,25 @@
+"""Table to float array and back; the feasible set of one person; the one distance."""
+
+from holdfast.encoding._distance import NORMS, Norm, distance, norm_weights
+from holdfast.encoding._encoder import SCALINGS, Encoder, Scaling
+from holdfast.encoding._feasible import Feasible
+from holdfast.encoding._layout import Layout, Slot
+from holdfast.encoding._limits import broken_limits, decode_recourse, feasible_sets
+from holdfast.encoding._polytope import nearest_in_polytope
+
+__all__ = [
+    "NORMS",
+    "SCALINGS",
+    "Encoder",
+    "Feasible",
+    "Layout",
+    "Norm",
+    "Scaling",
+    "Slot",
+    "broken_limits",
+    "decode_recourse",
+    "distance",
+    "feasible_sets",
+    "nearest_in_polytope",
+    "norm_weights",
+]

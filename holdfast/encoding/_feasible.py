@@ -1,0 +1,211 @@
+"""One person's allowed region, and the ways into it."""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from holdfast.encoding._layout import Layout, Slot
+from holdfast.encoding._polytope import into_halfspaces, nearest_in_polytope
+
+# Linear constraints have rows of unit length; this is in encoded units: above float32 rounding of a row's
+# sum, below what `broken_limits` accepts.
+ACCEPT = 2e-6
+
+Part = tuple[tuple[int, tuple[int, ...]], ...]
+
+
+class Feasible(eqx.Module):
+    """Where one person's recourse may lie.
+
+    Attributes
+    ----------
+    x : the factual; any single coordinate may always stay.
+    lower, upper : permitted interval of a number column, ending on grid points where there is a grid.
+    step : spacing of the grid, 0 for a continuum.
+    movable : whether a number may move at all, or whether a level may be taken.
+    b : right-hand sides of ``a @ x <= b``.
+    active : which implications bind this person.
+    a, scale, offset : shared by all people: constraint rows of unit length, and raw = x * scale + offset.
+    """
+
+    x: Float[Array, " d"]
+    lower: Float[Array, " d"]
+    upper: Float[Array, " d"]
+    step: Float[Array, " d"]
+    movable: Bool[Array, " d"]
+    b: Float[Array, " c"]
+    active: Bool[Array, " m"]
+    a: Float[Array, "c d"]
+    scale: Float[Array, " d"]
+    offset: Float[Array, " d"]
+    layout: Layout = eqx.field(static=True)
+
+    @staticmethod
+    def axes(layout: Layout) -> "Feasible":
+        """Which axis of each part runs over people; for `jax.vmap`."""
+        return Feasible(0, 0, 0, 0, 0, 0, 0, None, None, None, layout)  # type: ignore[arg-type]
+
+    def clip(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
+        """Nearest point of the box that holds every permitted value and the factual."""
+        low = jnp.where(self.movable, jnp.minimum(self.lower, self.x), self.x)
+        high = jnp.where(self.movable, jnp.maximum(self.upper, self.x), self.x)
+        return jnp.clip(x, low, high)
+
+    def soft(self, x: Float[Array, " d"], temperature: float = 0.1) -> Float[Array, " d"]:
+        """Differentiable: numbers clipped, a softmax over the allowed levels, then the polytope.
+
+        For searches and generators that work on relaxed categories. At the factual, a person's own level
+        keeps all but a share of about ``levels * exp(-1 / temperature)``.
+        """
+        parts = [self.clip(x)[: len(self.layout.numbers)]]
+        for group in self.layout.groups:
+            share = jax.nn.softmax(self._unit(x, group) / temperature, where=self._takeable(group))
+            parts.append((share - self._part(self.offset, group)) / self._part(self.scale, group))
+        relaxed = jnp.concatenate([*parts, self._indicators()])
+        return self._into_polytope(relaxed) if self.layout.n_constraints else relaxed
+
+    def hard(self, x: Float[Array, " d"]) -> tuple[Float[Array, " d"], Bool[Array, ""]]:
+        """Exact: a point the person could really be at, and whether there is one near `x`.
+
+        Whole numbers are whole, each category takes one allowed level, fixed features are untouched,
+        implications and linear constraints hold. A feasible `x` comes back as it is. Where the flag is
+        False the point must not be used.
+        """
+        x = self.snap(x)
+        if not (self.layout.clauses or self.layout.n_constraints):
+            return x, jnp.asarray(True)
+        ok = self.satisfied(x)
+        repaired = self._follow_clauses(x) if self.layout.clauses else x
+        if self.layout.n_constraints:
+            repaired = self._round_inside(repaired)
+        return jnp.where(ok, x, repaired), ok | self.satisfied(repaired)
+
+    def snap(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
+        """Numbers to their grid and interval, one level per category; limits across features aside."""
+        numbers = self._snap_numbers(x[: len(self.layout.numbers)])
+        groups = [self._snap_group(x, g, self._takeable(g)) for g in self.layout.groups]
+        return jnp.concatenate([numbers, *groups, self._indicators()])
+
+    def satisfied(self, x: Float[Array, " d"]) -> Bool[Array, ""]:
+        """Whether a snapped point keeps the implications and the linear constraints."""
+        ok = jnp.asarray(True)
+        if self.layout.n_constraints:
+            ok = jnp.all(self.a @ x <= self.b + ACCEPT)
+        for i, clause in enumerate(self.layout.clauses):
+            broken = self._holds(clause.when, x) & ~self._holds(clause.then, x)
+            ok = ok & ~(self.active[i] & broken)
+        return ok
+
+    # ---- numbers and groups -------------------------------------------------------------------------
+
+    def _snap_numbers(
+        self, x: Float[Array, " n"], rounding: Callable[[Array], Array] = jnp.round
+    ) -> Float[Array, " n"]:
+        n = x.shape[0]
+        lower, upper, step, own = self.lower[:n], self.upper[:n], self.step[:n], self.x[:n]
+        inside = jnp.clip(x, lower, upper)
+        spacing = jnp.where(step > 0, step, 1.0)
+        on_grid = jnp.minimum(lower + spacing * rounding((inside - lower) / spacing), upper)
+        moved = jnp.where(step > 0, on_grid, inside)
+        # The factual is always permitted: where it is no farther than the nearest permitted value, stay.
+        stay = (jnp.abs(x - own) <= jnp.abs(x - moved)) | ~self.movable[:n]
+        return jnp.where(stay, own, moved)
+
+    def _snap_group(
+        self, x: Float[Array, " d"], group: Slot, allowed: Bool[Array, " l"]
+    ) -> Float[Array, " l"]:
+        unit = self._unit(x, group)
+        # Levels that reach the same clipped value must not both win: earlier ones go first by two units in
+        # the last place of 1.0 in float32. Inside a search this is many times faster than an argmax.
+        unit = jnp.where(allowed, unit - 2.4e-7 * jnp.arange(group.stop - group.start), -jnp.inf)
+        taken = (unit >= jnp.max(unit)).astype(x.dtype)
+        return (taken - self._part(self.offset, group)) / self._part(self.scale, group)
+
+    def _unit(self, x: Float[Array, " d"], group: Slot) -> Float[Array, " l"]:
+        return self._part(x, group) * self._part(self.scale, group) + self._part(self.offset, group)
+
+    def _takeable(self, group: Slot) -> Bool[Array, " l"]:
+        """Levels this person may take, their own among them."""
+        return self._part(self.movable, group) | (self._unit(self.x, group) > 0.5)
+
+    def _part(self, x: Array, slot: Slot) -> Array:
+        return x[slot.start : slot.stop]
+
+    def _indicators(self) -> Float[Array, " i"]:
+        return self.x[self.layout.n_columns - len(self.layout.indicators) :]
+
+    # ---- implications -------------------------------------------------------------------------------
+
+    def _positions(self, slot: Slot, positions: tuple[int, ...]) -> Float[Array, " p"]:
+        """Encoded values of some levels of an ordinal or binary feature."""
+        return (jnp.asarray(positions, jnp.float32) - self.offset[slot.start]) / self.scale[slot.start]
+
+    def _holds(self, part: Part, x: Float[Array, " d"]) -> Bool[Array, ""]:
+        ok = jnp.asarray(True)
+        for index, positions in part:
+            slot = self.layout.slots[index]
+            if index >= len(self.layout.numbers):
+                hit = jnp.any(self._unit(x, slot)[jnp.asarray(positions)] > 0.5)
+            else:
+                gap = jnp.abs(x[slot.start] - self._positions(slot, positions))
+                hit = jnp.any(gap * jnp.abs(self.scale[slot.start]) < 0.25)
+            ok = ok & hit
+        return ok
+
+    def _follow_clauses(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
+        for i, clause in enumerate(self.layout.clauses):
+            broken = self.active[i] & self._holds(clause.when, x) & ~self._holds(clause.then, x)
+            led = x
+            for index, positions in clause.then:
+                led = self._take_level(led, index, positions)
+            # Where the consequence is out of reach, give up the condition instead.
+            given_up = x
+            for index, _ in clause.when:
+                slot = self.layout.slots[index]
+                given_up = given_up.at[slot.start : slot.stop].set(self._part(self.x, slot))
+            repaired = jnp.where(self._holds(clause.then, led), led, given_up)
+            x = jnp.where(broken, repaired, x)
+        return x
+
+    def _take_level(
+        self, x: Float[Array, " d"], index: int, positions: tuple[int, ...]
+    ) -> Float[Array, " d"]:
+        slot = self.layout.slots[index]
+        if index >= len(self.layout.numbers):
+            wanted = jnp.zeros(slot.stop - slot.start, bool).at[jnp.asarray(positions)].set(True)
+            allowed = self._takeable(slot) & wanted
+            taken = self._snap_group(x, slot, allowed)
+            return x.at[slot.start : slot.stop].set(jnp.where(jnp.any(allowed), taken, self._part(x, slot)))
+        at = slot.start
+        values = self._positions(slot, positions)
+        half = 0.25 / jnp.abs(self.scale[at])
+        inside = (values >= self.lower[at] - half) & (values <= self.upper[at] + half) & self.movable[at]
+        allowed = inside | (jnp.abs(values - self.x[at]) < half)
+        nearest = values[jnp.argmin(jnp.where(allowed, jnp.abs(values - x[at]), jnp.inf))]
+        return x.at[at].set(jnp.where(jnp.any(allowed), nearest, x[at]))
+
+    # ---- linear constraints -------------------------------------------------------------------------
+
+    def _room(self, x: Float[Array, " d"]) -> tuple[Array, Array, Array, Array]:
+        """Constraints on the number columns alone, categories held, and the box of those columns."""
+        n = len(self.layout.numbers)
+        left = self.b - self.a[:, n:] @ x[n:]
+        own, movable = self.x[:n], self.movable[:n]
+        low = jnp.where(movable, self.lower[:n], own)
+        high = jnp.where(movable, self.upper[:n], own)
+        return self.a[:, :n], left, low, high
+
+    def _into_polytope(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
+        n = len(self.layout.numbers)
+        return jnp.concatenate([nearest_in_polytope(x[:n], *self._room(x)), x[n:]])
+
+    def _round_inside(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
+        """Project, round, and move whole steps along the roomiest column until the rows hold."""
+        n = len(self.layout.numbers)
+        a, left, low, high = self._room(x)
+        near = self._snap_numbers(nearest_in_polytope(x[:n], a, left, low, high))
+        moved = into_halfspaces(near, a, left, low, high, self.step[:n])
+        return jnp.concatenate([moved, x[n:]])

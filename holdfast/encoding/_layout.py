@@ -1,0 +1,91 @@
+"""Where each feature lives in the encoded row. Hashable, so that jit can key on it."""
+
+from dataclasses import dataclass
+
+from holdfast.schema import Feature, Schema
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Columns ``start:stop`` of the encoded row that hold one feature."""
+
+    name: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One implication in encoded terms: per feature, the positions of the levels that count."""
+
+    when: tuple[tuple[int, tuple[int, ...]], ...]
+    then: tuple[tuple[int, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The encoded row: number columns first, then one one-hot group per categorical, then indicators.
+
+    Numbers are numeric and integer features and, by the position of their level, ordinal and binary ones.
+    Indicators say that a number was missing; they are fixed.
+    """
+
+    numbers: tuple[Slot, ...]
+    groups: tuple[Slot, ...]
+    indicators: tuple[Slot, ...]
+    clauses: tuple[Clause, ...]
+    n_constraints: int
+
+    @property
+    def n_columns(self) -> int:
+        """Width of the encoded row."""
+        return len(self.numbers) + sum(g.stop - g.start for g in self.groups) + len(self.indicators)
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """Every feature's own columns, indicators left out."""
+        return self.numbers + self.groups
+
+    def slot(self, name: str) -> Slot:
+        """Columns of one feature."""
+        return next(s for s in self.slots if s.name == name)
+
+    def column_names(self, schema: Schema) -> list[str]:
+        """A name per encoded column: ``income``, ``housing=own``, ``income is missing``."""
+        names = [s.name for s in self.numbers]
+        for group in self.groups:
+            names += [f"{group.name}={level}" for level in schema[group.name].levels or ()]
+        return names + [f"{s.name} is missing" for s in self.indicators]
+
+
+def make_layout(schema: Schema) -> Layout:
+    """Lay out a resolved schema."""
+    is_group = {f.name: f.kind == "categorical" for f in schema}
+    at = 0
+    numbers, groups, indicators = [], [], []
+    for feature in schema:
+        if not is_group[feature.name]:
+            numbers.append(Slot(feature.name, at, at + 1))
+            at += 1
+    for feature in schema:
+        if is_group[feature.name]:
+            width = len(feature.levels or ())
+            groups.append(Slot(feature.name, at, at + width))
+            at += width
+    for feature in schema:
+        if feature.missing is not None and not is_group[feature.name]:
+            indicators.append(Slot(feature.name, at, at + 1))
+            at += 1
+    slots = [s.name for s in (*numbers, *groups)]
+
+    def part(sets: dict) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        return tuple((slots.index(n), level_positions(schema[n], levels)) for n, levels in sets.items())
+
+    clauses = tuple(Clause(part(dict(i.when)), part(dict(i.then))) for i in schema.implications)
+    return Layout(tuple(numbers), tuple(groups), tuple(indicators), clauses, len(schema.constraints))
+
+
+def level_positions(feature: Feature, levels: tuple) -> tuple[int, ...]:
+    """Positions of some levels among the feature's levels."""
+    known = feature.levels or ()
+    return tuple(known.index(level) for level in levels if level in known)
