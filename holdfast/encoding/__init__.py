@@ -4,7 +4,7 @@ from holdfast.encoding._distance import NORMS, Norm, distance, norm_weights
 from holdfast.encoding._encoder import SCALINGS, Encoder, Scaling
 from holdfast.encoding._feasible import Feasible
 from holdfast.encoding._layout import Layout, Slot
-from holdfast.encoding._limits import broken_limits, decode_recourse, feasible_sets
+from holdfast.encoding._limits import broken_limits, decode_recourse, differs, feasible_sets
 from holdfast.encoding._polytope import nearest_in_polytope
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Slot",
     "broken_limits",
     "decode_recourse",
+    "differs",
     "distance",
     "feasible_sets",
     "nearest_in_polytope",

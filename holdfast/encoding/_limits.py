@@ -94,7 +94,7 @@ def broken_limits(
         name = feature.name
         gone = recourse.missing(name) & ~factual.missing(name)
         mark(gone, f"{name} became missing")
-        changed = _differs(factual, recourse, name) & ~gone
+        changed = differs(factual, recourse, name) & ~gone
         if not changed.any():
             continue
         if feature.has_levels:
@@ -221,7 +221,8 @@ def _matches(table: Table, sets: Any, n: int) -> np.ndarray:
     return ok
 
 
-def _differs(a: Table, b: Table, name: str) -> np.ndarray:
+def differs(a: Table, b: Table, name: str) -> np.ndarray:
+    """Which rows of two tables hold different values in a column; missing equals missing."""
     both_missing = a.missing(name) & b.missing(name)
     x, y = a.columns[name], b.columns[name]
     if x.dtype == object or y.dtype == object:

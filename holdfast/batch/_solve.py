@@ -1,0 +1,217 @@
+"""Run a solver for many people: fixed slots, refilled as people finish, on every core."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from holdfast.encoding import Feasible
+from holdfast.models import BlackBoxModel, n_cores
+from holdfast.search import AbstractSolver, Problem, Solution, State, Status
+
+BLOCK_SECONDS = 0.02  # between two looks at the clock and at who has finished
+BLOCK_STEPS = 50
+
+
+def slots_for(n: int) -> int:
+    """How many people are searched for at once: one of a few fixed sizes, so that compilations are few.
+
+    256 rows keep a small network's activations in a core's cache; an accelerator wants more.
+    """
+    sizes = (16, 256) if jax.default_backend() == "cpu" else (16, 256, 8192)
+    return next((size for size in sizes if n <= size), sizes[-1])
+
+
+def solve(
+    solver: AbstractSolver,
+    problems: Problem,
+    *,
+    slots: int | None = None,
+    deadline: float | None = None,
+    on_rows: Callable[[int], None] | None = None,
+) -> Solution:
+    """Solve every person's problem; arrays of the answer are numpy, in the order of the problems.
+
+    People's searches differ in length, so a slot whose search is done takes the next person at once. A row's
+    answer depends on the row alone: not on its neighbours, their order or number.
+
+    Parameters
+    ----------
+    problems : Problem
+        Batched, leaves with a leading axis over people (except what all people share).
+    slots : int, optional
+        People searched for at once, per core.
+    deadline : float, optional
+        A time of `time.monotonic`. Returns by then; people not done have the best found so far, or the status
+        NOT_REACHED.
+    on_rows : callable, optional
+        Told how many more people are done, for a progress bar.
+    """
+    run = _Run(solver, problems, slots or slots_for(len(problems.x)), deadline, on_rows)
+    on_host = isinstance(solver.decision.model, BlackBoxModel)
+    n_workers = 1 if on_host or jax.default_backend() != "cpu" else n_cores()
+    n_workers = max(1, min(n_workers, -(-run.n // run.slots)))
+    workers = [threading.Thread(target=run.work, daemon=True) for _ in range(n_workers)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(None if deadline is None else max(0.0, deadline - time.monotonic()))
+    return run.result()
+
+
+class _Run:
+    """One call of `solve`: the queue of people and the table of answers, shared by the workers."""
+
+    def __init__(
+        self,
+        solver: AbstractSolver,
+        problems: Problem,
+        slots: int,
+        deadline: float | None,
+        on_rows: Callable[[int], None] | None,
+    ) -> None:
+        self.solver, self.problems, self.slots = solver, problems, slots
+        self.deadline, self.on_rows = deadline, on_rows
+        self.n = len(problems.x)
+        self.lock = threading.Lock()
+        self.next_row = 0
+        self.error: BaseException | None = None
+        self.answer = Solution(
+            x=np.array(problems.x, np.float32),  # type: ignore[arg-type]
+            status=np.full(self.n, int(Status.NOT_REACHED), np.int32),  # type: ignore[arg-type]
+            cost=np.full(self.n, np.inf, np.float32),  # type: ignore[arg-type]
+            n_steps=np.zeros(self.n, np.int32),  # type: ignore[arg-type]
+        )
+
+    def result(self) -> Solution:
+        with self.lock:
+            self.next_row = self.n  # whoever still works takes nobody new
+            if self.error is not None:
+                raise self.error
+            # A worker that outlives the deadline writes into its own copy from here on.
+            return jax.tree.map(np.copy, self.answer)
+
+    def work(self) -> None:
+        try:
+            self._work()
+        except BaseException as error:  # reported by the caller's thread
+            with self.lock:
+                self.error = self.error or error
+
+    def late(self) -> bool:
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    def _take(self, count: int) -> np.ndarray:
+        with self.lock:
+            start = self.next_row
+            self.next_row = min(self.n, start + count)
+            return np.arange(start, self.next_row)
+
+    def _work(self) -> None:
+        rows = np.full(self.slots, -1)
+        state, fresh, steps = None, np.ones(self.slots, bool), 1
+        while True:
+            empty = np.flatnonzero(rows < 0)
+            taken = self._take(len(empty))
+            rows[empty[: len(taken)]] = taken
+            fresh[empty[: len(taken)]] = True
+            if (rows < 0).all():
+                return
+            if len(taken) or state is None:
+                problems = _pick(self.problems, np.maximum(rows, 0))
+            if state is None:
+                shape = eqx.filter_eval_shape(_begin, self.solver, problems)
+                state = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shape)
+            began = time.monotonic()
+            state = _round(self.solver, problems, state, fresh, rows < 0, jnp.asarray(steps))
+            done = np.asarray(state.done)
+            seconds = time.monotonic() - began
+            fresh = np.zeros(self.slots, bool)
+            late = self.late()
+            leaving = (rows >= 0) & (done | late)
+            if leaving.any():
+                self._write(rows, leaving, problems, state, late)
+                rows = np.where(leaving, -1, rows)
+            if late:
+                return
+            # Short blocks when the clock or the model is slow, long ones when steps are cheap.
+            steps = int(np.clip(steps * BLOCK_SECONDS / max(seconds, 1e-4), max(1, steps // 2), 2 * steps))
+            steps = min(steps, BLOCK_STEPS)
+
+    def _write(self, rows: np.ndarray, leaving: np.ndarray, problems: Problem, state: State[Any], late: bool) -> None:
+        solution = jax.tree.map(np.asarray, _finish(self.solver, problems, state))
+        done = np.asarray(state.done)
+        status = np.where(done | (solution.status == int(Status.FOUND)), solution.status, int(Status.NOT_REACHED))
+        at = rows[leaving]
+        with self.lock:
+            self.answer.x[at] = solution.x[leaving]  # type: ignore[index]
+            self.answer.status[at] = status[leaving]  # type: ignore[index]
+            self.answer.cost[at] = solution.cost[leaving]  # type: ignore[index]
+            self.answer.n_steps[at] = solution.n_steps[leaving]  # type: ignore[index]
+        if self.on_rows is not None:
+            self.on_rows(len(at))
+
+
+def problem_axes(layout: Any) -> Problem:
+    """Which axis of each part of a problem runs over people; for `jax.vmap`."""
+    return Problem(0, 0, Feasible.axes(layout), 0)  # type: ignore[arg-type]
+
+
+def _pick(problems: Problem, rows: np.ndarray) -> Problem:
+    axes = problem_axes(problems.feasible.layout)
+    return jax.tree.map(
+        lambda axis, leaf: leaf if axis is None else np.asarray(leaf)[rows],
+        axes,
+        problems,
+        is_leaf=lambda leaf: leaf is None,
+    )
+
+
+def _with_key(problem: Problem) -> Problem:
+    """Keys travel as plain numbers, so that numpy can pick rows."""
+    return eqx.tree_at(lambda p: p.key, problem, jax.random.wrap_key_data(problem.key))
+
+
+def _begin(solver: AbstractSolver, problems: Problem) -> State[Any]:
+    axes = problem_axes(problems.feasible.layout)
+    return jax.vmap(lambda p: solver.begin(_with_key(p)), in_axes=(axes,))(problems)
+
+
+@eqx.filter_jit
+def _finish(solver: AbstractSolver, problems: Problem, state: State[Any]) -> Solution:
+    axes = problem_axes(problems.feasible.layout)
+    return jax.vmap(lambda p, s: solver.finish(_with_key(p), s), in_axes=(axes, 0))(problems, state)
+
+
+@eqx.filter_jit
+def _round(
+    solver: AbstractSolver, problems: Problem, state: State[Any], fresh: Any, idle: Any, n_steps: Any
+) -> State[Any]:
+    """Begin the fresh slots, then up to `n_steps` steps of every slot that is neither idle nor done."""
+    fresh, idle = jnp.asarray(fresh), jnp.asarray(idle)
+    axes = problem_axes(problems.feasible.layout)
+
+    def renew(old: State[Any]) -> State[Any]:
+        new = _begin(solver, problems)
+        return jax.tree.map(
+            lambda a, b: jnp.where(fresh.reshape(-1, *[1] * (a.ndim - 1)), a, b), new, old
+        )
+
+    state = jax.lax.cond(jnp.any(fresh), renew, lambda old: old, state)
+    state = eqx.tree_at(lambda s: s.done, state, state.done | idle)
+    advance = jax.vmap(lambda p, s: solver.advance(_with_key(p), s), in_axes=(axes, 0))
+
+    def body(carry: tuple[Any, State[Any]]) -> tuple[Any, State[Any]]:
+        i, current = carry
+        return i + 1, advance(problems, current)
+
+    def go_on(carry: tuple[Any, State[Any]]) -> Any:
+        i, current = carry
+        return (i < n_steps) & ~jnp.all(current.done)
+
+    return jax.lax.while_loop(go_on, body, (jnp.asarray(0), state))[1]

@@ -1,0 +1,20 @@
+"""One recourse method a file, and the registry."""
+
+from holdfast.methods._base import AbstractMethod
+from holdfast.methods._frame import RecourseFrame, Sentences
+from holdfast.methods._nearest_neighbour import NearestNeighbour
+from holdfast.methods._registry import METHODS, fitting, method, name_of, register
+from holdfast.methods._wachter import Wachter
+
+__all__ = [
+    "METHODS",
+    "AbstractMethod",
+    "NearestNeighbour",
+    "RecourseFrame",
+    "Sentences",
+    "Wachter",
+    "fitting",
+    "method",
+    "name_of",
+    "register",
+]

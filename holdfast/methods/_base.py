@@ -1,0 +1,270 @@
+"""What every recourse method shares: fit, ask, decode, check again."""
+
+import time
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import jax
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+
+from holdfast.batch import Predictor, proba_of, solve
+from holdfast.encoding import NORMS, Norm, broken_limits, decode_recourse, distance, feasible_sets, norm_weights
+from holdfast.errors import CapabilityError, DataError
+from holdfast.methods._frame import RecourseFrame, concat, iter_rows
+from holdfast.schema import Table, normalise_overrides
+from holdfast.search import AbstractSolver, Problem, Solution, Status
+
+CHUNK = 16_384  # people whose arrays are held at once
+CHECK_SHARE = 0.15  # of a deadline, kept for decoding and asking again
+
+
+class AbstractMethod(BaseEstimator):
+    """A way to find recourse. A scikit-learn object outside, a solver inside.
+
+    A subclass has hyper-parameters in a keyword-only `__init__`, says in `needs` what a model must offer, may
+    learn from training rows in `learn`, and returns its solver from `solver`. The rest is here: people's
+    feasible sets, the batch, decoding, and asking the model again about what the person would get.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    """Capabilities the model must have, such as ``differentiable``."""
+    needs_rows: ClassVar[bool] = False
+    """Whether `learn` must be given training rows."""
+
+    norm: Norm
+    random_state: int | None
+    predictor_: Predictor
+    state_: dict[str, np.ndarray]
+
+    @abstractmethod
+    def solver(self) -> AbstractSolver:
+        """Return the search for one person, from hyper-parameters, `predictor_` and `state_`."""
+
+    def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
+        """Learn from encoded training rows; what is returned is kept in `state_` and in model files."""
+        return {}
+
+    def fit(self, model: Any, X: Any = None, y: Any = None) -> Self:
+        """Prepare for a fitted classifier; methods that need training rows learn from `X`.
+
+        Parameters
+        ----------
+        model : RecourseClassifier or Predictor
+        X : dataframe, optional
+            Training rows.
+        y : array, optional
+            Their labels.
+        """
+        predictor = getattr(model, "predictor_", model)
+        if not isinstance(predictor, Predictor):
+            raise CapabilityError(
+                f"{type(self).__name__}: `model` must be a fitted RecourseClassifier; got {type(model).__name__}. For "
+                "any other model use holdfast.recourse(model, X, schema)."
+            )
+        lacking = self.needs - predictor.capabilities
+        if lacking:
+            name = type(predictor.foreign.estimator if predictor.foreign else predictor.decision.model).__name__
+            raise CapabilityError(
+                f"{type(self).__name__}: needs a {' and '.join(sorted(lacking))} model; got {name}. "
+                f"{self._alternatives(predictor)}"
+            )
+        if self.norm not in NORMS:
+            raise DataError(f"{type(self).__name__}: `norm` is not known; got {self.norm!r}. Known are {list(NORMS)!r}.")
+        rows, labels = np.zeros((0, predictor.encoder.n_columns), np.float32), None
+        if X is not None:
+            rows = predictor.encoder.encode(X).astype(np.float32)
+            labels = None if y is None else np.asarray(y)
+        elif self.needs_rows:
+            raise DataError(f"{type(self).__name__}: needs training rows; got X=None. Pass the table the model learned from.")
+        self.predictor_ = predictor
+        self.state_ = self.learn(rows, labels)
+        return self
+
+    def recourse(
+        self,
+        X: Any,
+        *,
+        target: Any = None,
+        overrides: Any = None,
+        deadline: float | None = None,
+        on_rows: Callable[[int], None] | None = None,
+    ) -> RecourseFrame:
+        """Find recourse for every row.
+
+        Parameters
+        ----------
+        X : dataframe
+            People as they are.
+        target : label or array of labels, optional
+            The wanted class; the classifier's favourable one when omitted.
+        overrides : mapping or sequence, optional
+            What single people may not change: row position to ``{"education": "fixed"}``.
+        deadline : float, optional
+            Seconds. Returns by then; rows not reached say so in their status.
+        on_rows : callable, optional
+            Told how many more people are done, for a progress bar.
+        """
+        began = time.monotonic()
+        self._check_fitted()
+        if deadline is not None and not (isinstance(deadline, (int, float)) and deadline > 0):
+            raise DataError(f"recourse: `deadline` must be a positive number of seconds; got {deadline!r}.")
+        predictor = self.predictor_
+        table = predictor.encoder.schema.check(X, where="recourse")
+        if table.n_rows == 0:
+            raise DataError("recourse: the table is empty; got 0 rows. Give at least one person.")
+        targets = self._targets(target, table.n_rows)
+        individual = _by_row(overrides, predictor, table.n_rows)
+        until = None if deadline is None else began + deadline
+        solver = self.solver()
+        frames = []
+        for rows in iter_rows(table.n_rows, CHUNK):
+            chunk = table.take(rows) if len(rows) < table.n_rows else table
+            own = {i - rows[0]: o for i, o in individual.items() if rows[0] <= i <= rows[-1]} or None
+            frames.append(self._chunk(solver, chunk, targets[rows], own, until, on_rows))
+        return concat(frames, table)
+
+    # ---- one chunk ----------------------------------------------------------------------------------
+
+    def _chunk(
+        self,
+        solver: AbstractSolver,
+        table: Table,
+        target: np.ndarray,
+        overrides: Any,
+        until: float | None,
+        on_rows: Callable[[int], None] | None,
+    ) -> RecourseFrame:
+        began = time.monotonic()
+        predictor = self.predictor_
+        encoder = predictor.encoder
+        columns = {name: table.columns[name] for name in encoder.schema.names}
+        if until is not None and began >= until:
+            return self._unreached(table, columns, target)
+        feasible = feasible_sets(encoder, table, overrides)
+        x = np.asarray(feasible.x)
+        problems = Problem(x, target.astype(np.int32), feasible, self._keys(x))  # type: ignore[arg-type]
+        stop = None if until is None else until - CHECK_SHARE * (until - began)
+        solution = solve(solver, problems, deadline=stop, on_rows=on_rows)
+        return self._checked(solution, table, columns, target, overrides, began)
+
+    def _checked(
+        self,
+        solution: Solution,
+        table: Table,
+        columns: dict[str, np.ndarray],
+        target: np.ndarray,
+        overrides: Any,
+        began: float,
+    ) -> RecourseFrame:
+        """Decode, round, encode again, ask the model again, and hold every limit against every row."""
+        predictor = self.predictor_
+        encoder = predictor.encoder
+        n = table.n_rows
+        status = np.array(solution.status)
+        found = status == int(Status.FOUND)
+        recourse = decode_recourse(encoder, np.asarray(solution.x), table, overrides)
+        for name, values in recourse.columns.items():
+            if not found.all():  # without a recourse, the person stays as they are, to the last digit
+                recourse.columns[name] = _choose(found, values, columns[name])
+        logits_before = predictor.logits(table)
+        logits_after = predictor.logits(recourse)
+        decided = predictor.decide_of(logits_after)
+        valid = decided == target
+        kept = np.array([not b for b in broken_limits(encoder, table, recourse, overrides)])
+        status = np.where(found & ~(valid & kept), int(Status.NOT_FOUND), status)
+        failed = found & (status != int(Status.FOUND))
+        if failed.any():
+            for name in recourse.columns:
+                recourse.columns[name] = _choose(~failed, recourse.columns[name], columns[name])
+            logits_after = np.where(failed[:, None], logits_before, logits_after)
+            valid = valid & ~failed
+        weights = norm_weights(encoder, self.norm)
+        change = (encoder.encode(recourse), encoder.encode(table))
+        cost = np.asarray(distance(change[0], change[1], self.norm, weights))  # type: ignore[arg-type]
+        has_answer = np.isin(status, (int(Status.FOUND), int(Status.ALREADY_FAVOURABLE)))
+        rows = np.arange(n)
+        return RecourseFrame(
+            factual=table,
+            recourse=recourse,
+            status=status,
+            cost=np.where(has_answer, cost, np.nan),
+            valid=valid,
+            before=proba_of(logits_before)[rows, target],
+            after=proba_of(logits_after)[rows, target],
+            target=predictor.classes[target],
+            schema=encoder.schema,
+            method=type(self).__name__,
+            norm=self.norm,
+            n_steps=np.asarray(solution.n_steps),
+            seconds=time.monotonic() - began,
+        )
+
+    def _unreached(self, table: Table, columns: dict[str, np.ndarray], target: np.ndarray) -> RecourseFrame:
+        n = table.n_rows
+        return RecourseFrame(
+            factual=table,
+            recourse=Table(columns, n, table.native),
+            status=np.full(n, int(Status.NOT_REACHED)),
+            cost=np.full(n, np.nan),
+            valid=np.zeros(n, bool),
+            before=np.full(n, np.nan),
+            after=np.full(n, np.nan),
+            target=self.predictor_.classes[target],
+            schema=self.predictor_.encoder.schema,
+            method=type(self).__name__,
+            norm=self.norm,
+            n_steps=np.zeros(n, int),
+            seconds=0.0,
+        )
+
+    def _keys(self, x: np.ndarray) -> np.ndarray:
+        """A key per person from the seed and the person's own row, so that order and company do not matter."""
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        base = np.asarray(jax.random.key_data(jax.random.key(int(seed))), np.uint32)
+        words = np.ascontiguousarray(x, np.float32).view(np.uint32).astype(np.uint64)
+        mixer = np.random.default_rng(20261115).integers(1, 2**63, (x.shape[1], 2), np.uint64) | np.uint64(1)
+        with np.errstate(over="ignore"):
+            mixed = (words[:, :, None] * mixer[None]).sum(axis=1) >> np.uint64(32)
+        return (mixed.astype(np.uint32) ^ base[None, -2:]).astype(np.uint32)
+
+    def _targets(self, target: Any, n: int) -> np.ndarray:
+        predictor = self.predictor_
+        if target is None:
+            return np.full(n, predictor.decision.favourable)
+        labels = np.broadcast_to(np.asarray(target), (n,)) if np.ndim(target) == 0 else np.asarray(target)
+        if labels.shape != (n,):
+            raise DataError(f"recourse: `target` must be one label or one per row; got shape {labels.shape} for {n} rows.")
+        index = {label: i for i, label in enumerate(predictor.classes.tolist())}
+        unknown = [label for label in labels.tolist() if label not in index]
+        if unknown:
+            raise DataError(f"recourse: `target` is not a class; got {unknown[0]!r}. Classes are {list(index)!r}.")
+        return np.array([index[label] for label in labels.tolist()])
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "predictor_"):
+            raise NotFittedError(f"{type(self).__name__}: is not fitted yet. Call fit(model, X) first.")
+
+    def _alternatives(self, predictor: Predictor) -> str:
+        from holdfast.methods._registry import fitting
+
+        names = fitting(predictor.capabilities)
+        return f"Use {' or '.join(names[:2])}." if names else "Use a holdfast model instead."
+
+
+def _choose(mask: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    if a.dtype == object or b.dtype == object:
+        out = b.astype(object)
+        out[mask] = a[mask].tolist()
+        return out
+    return np.where(mask, a, b)
+
+
+def _by_row(overrides: Any, predictor: Predictor, n: int) -> dict[int, Any]:
+
+    return normalise_overrides(overrides, predictor.encoder.schema, n)
+
+

@@ -1,0 +1,202 @@
+"""Factual and recourse side by side, in the user's own columns."""
+
+import html
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from holdfast.encoding import differs
+from holdfast.schema import Feature, Schema, Table, plain
+from holdfast.search import Status
+
+
+class Sentences(list[str]):
+    """A list of sentences, one per person, that prints one per line."""
+
+    def __str__(self) -> str:
+        return "\n".join(self)
+
+
+@dataclass(frozen=True)
+class RecourseFrame:
+    """What each person could do, and what came of asking.
+
+    Attributes
+    ----------
+    factual, recourse : Table
+        The person as they are, and as proposed. Without a recourse the two are equal.
+    status : array of int
+        A `Status` per person.
+    cost : array
+        In the method's norm, scaled units; NaN without a recourse.
+    valid : array of bool
+        The model, asked again about the decoded row, takes the wanted decision.
+    before, after : array
+        Probability of the wanted class now and with the recourse.
+    target : array
+        The wanted class (label) per person.
+    schema : Schema
+    method : str
+    norm : str
+    n_steps : array of int
+        Search steps used.
+    seconds : float
+        Time the whole call took.
+    """
+
+    factual: Table
+    recourse: Table
+    status: np.ndarray
+    cost: np.ndarray
+    valid: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    target: np.ndarray
+    schema: Schema
+    method: str
+    norm: str
+    n_steps: np.ndarray
+    seconds: float
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{name} {count}" for name, count in self.counts().items())
+        return f"<RecourseFrame of {len(self)} people by {self.method}: {counts}>"
+
+    @property
+    def found(self) -> np.ndarray:
+        """Which people have a recourse that was checked."""
+        return self.status == int(Status.FOUND)
+
+    def counts(self) -> dict[str, int]:
+        """How many people ended in each status."""
+        values, counts = np.unique(self.status, return_counts=True)
+        return {Status(v).name: int(c) for v, c in zip(values, counts, strict=True)}
+
+    def take(self, rows: Any) -> "RecourseFrame":
+        """Return some people (indices or a mask)."""
+        rows = np.arange(len(self))[rows]
+        per_row = ("status", "cost", "valid", "before", "after", "target", "n_steps")
+        parts = {name: getattr(self, name)[rows] for name in per_row}
+        shared = {name: getattr(self, name) for name in ("schema", "method", "norm", "seconds")}
+        return RecourseFrame(self.factual.take(rows), self.recourse.take(rows), **parts, **shared)
+
+    def changed(self) -> np.ndarray:
+        """Boolean array (people, features): which features a recourse changes."""
+        columns = [differs(self.factual, self.recourse, f.name) for f in self.schema]
+        return np.stack(columns, axis=1) & self.found[:, None]
+
+    def changes(self) -> Sentences:
+        """One sentence per person: what to change, or why there is nothing to say."""
+        changed = self.changed()
+        return Sentences(self._sentence(i, changed[i]) for i in range(len(self)))
+
+    def to_frame(self) -> Any:
+        """Return a dataframe of the input's kind: the recourse's columns, then how each was found."""
+        columns = dict(self.recourse.columns) | {
+            "holdfast_status": np.array([Status(s).name for s in self.status], object),
+            "holdfast_cost": self.cost,
+            "holdfast_valid": self.valid,
+            "holdfast_probability_before": self.before,
+            "holdfast_probability_after": self.after,
+            "holdfast_changes": np.array(list(self.changes()), object),
+        }
+        return self.factual.like_native(columns)
+
+    def _sentence(self, i: int, changed: np.ndarray) -> str:
+        status = Status(self.status[i])
+        if status is not Status.FOUND:
+            return status.message
+        parts = []
+        for feature, differs in zip(self.schema, changed, strict=True):
+            if differs:
+                before = plain(self.factual.columns[feature.name][i])
+                after = plain(self.recourse.columns[feature.name][i])
+                parts.append(phrase(feature, before, after))
+        text = join(parts)
+        return text[0].upper() + text[1:] + "." if text else "Nothing needs to change."
+
+    def _repr_html_(self) -> str:
+        changed = self.changed()
+        shown = range(min(len(self), 20))
+        names = [f.name for f, any_change in zip(self.schema, changed[list(shown)].any(axis=0), strict=True) if any_change]
+        head = "".join(f"<th>{html.escape(self.schema[n].title)}</th>" for n in names)
+        rows = []
+        for i in shown:
+            cells = []
+            for name in names:
+                before, after = (plain(t.columns[name][i]) for t in (self.factual, self.recourse))
+                text = html.escape(number(before, self.schema[name]))
+                if changed[i, self.schema.names.index(name)]:
+                    text = f"{text} → <b>{html.escape(number(after, self.schema[name]))}</b>"
+                cells.append(f"<td>{text}</td>")
+            cost = "" if np.isnan(self.cost[i]) else f"{self.cost[i]:.2f}"
+            rows.append(f"<tr><td>{Status(self.status[i]).name}</td><td>{cost}</td>{''.join(cells)}</tr>")
+        more = f"<p>and {len(self) - len(shown)} more</p>" if len(self) > len(shown) else ""
+        table = f"<table><tr><th>status</th><th>cost</th>{head}</tr>{''.join(rows)}</table>"
+        return f"<p>{html.escape(repr(self))}</p>{table}{more}"
+
+
+def concat(frames: Sequence[RecourseFrame], factual: Table) -> RecourseFrame:
+    """Join consecutive chunks of one call; `factual` is the table they were cut from."""
+    first = frames[0]
+    if len(frames) == 1:
+        return first
+    columns = {
+        name: np.concatenate([_loose(f.recourse.columns[name], frames, name) for f in frames])
+        for name in first.recourse.columns
+    }
+    per_row = ("status", "cost", "valid", "before", "after", "target", "n_steps")
+    parts = {name: np.concatenate([getattr(f, name) for f in frames]) for name in per_row}
+    shared = {name: getattr(first, name) for name in ("schema", "method", "norm")}
+    seconds = sum(f.seconds for f in frames)
+    recourse = Table(columns, factual.n_rows, factual.native)
+    return RecourseFrame(factual, recourse, **parts, **shared, seconds=seconds)
+
+
+def _loose(values: np.ndarray, frames: Sequence[RecourseFrame], name: str) -> np.ndarray:
+    mixed = any(f.recourse.columns[name].dtype == object for f in frames)
+    return values.astype(object) if mixed else values
+
+
+def phrase(feature: Feature, before: Any, after: Any) -> str:
+    """One change in words: "raise income from 31,000 to 35,500"."""
+    old, new = number(before, feature), number(after, feature)
+    if feature.kind in ("numeric", "integer") and before is not None and before == before:
+        verb = "raise" if after > before else "lower"
+        return f"{verb} {feature.title} from {old} to {new}"
+    return f"change {feature.title} from {old} to {new}"
+
+
+def number(value: Any, feature: Feature) -> str:
+    """A value as a person would write it, with its unit."""
+    if value is None or value != value:
+        return "(missing)"
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or feature.has_levels:
+        text = f"{value:g}" if isinstance(value, float) else str(value)
+    elif float(value).is_integer():
+        text = f"{int(value):,}"
+    else:
+        low, high = feature.bounds or (0.0, 1.0)
+        # Enough digits to tell values apart on the feature's own scale.
+        digits = int(np.clip(3 - np.floor(np.log10(max(high - low, 1e-9))), 0, 9))
+        if feature.grid is not None:
+            digits = max(digits, int(np.ceil(-np.log10(feature.grid) - 1e-9)))
+        text = f"{value:,.{digits}f}"
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{text} {feature.unit}" if feature.unit else text
+
+
+def join(parts: Sequence[str]) -> str:
+    """Commas, and an "and" before the last."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
+
+
+def iter_rows(n: int, size: int) -> Iterator[np.ndarray]:
+    """Row numbers in consecutive chunks."""
+    for start in range(0, n, size):
+        yield np.arange(start, min(n, start + size))

@@ -1,0 +1,84 @@
+"""The nearest person who got a yes."""
+
+from typing import ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+from sklearn.utils import check_random_state
+
+from holdfast.encoding import Norm, norm_weights
+from holdfast.errors import DataError
+from holdfast.methods._base import AbstractMethod
+from holdfast.search import CandidateSolver
+
+
+class NearestNeighbour(AbstractMethod):
+    """Become like the cheapest accepted person, in what one may change.
+
+    Candidates are training rows that the model decides as wanted. Each is first made reachable (fixed features
+    stay the person's own, directions and bounds hold), then they are asked of the model in order of cost; the
+    first that is accepted is the cheapest there is among them. Needs only predictions, so it serves every model;
+    it changes more features than a search would, since people differ in many.
+
+    Parameters
+    ----------
+    norm : {"l1", "l2", "linf", "l0", "mad"}, default="l1"
+        Distance.
+    n_rows : int, default=2000
+        Training rows kept as candidates; a random sample where there are more.
+    n_candidates : int, default=256
+        Cheapest candidates asked of the model, at most.
+    random_state : int, optional
+        Seed of the sample.
+
+    Examples
+    --------
+    >>> import holdfast as hf
+    >>> bank = hf.datasets.load("loanapp")
+    >>> clf = hf.RecourseClassifier(schema=bank.schema, model=hf.Linear(), method=hf.NearestNeighbour())
+    >>> clf = clf.fit(bank.X, bank.y)
+    >>> plan = clf.recourse(bank.X[clf.predict(bank.X) == 0][:5])
+    >>> bool(plan.valid.all())
+    True
+    """
+
+    needs_rows: ClassVar[bool] = True
+
+    def __init__(
+        self, *, norm: Norm = "l1", n_rows: int = 2000, n_candidates: int = 256, random_state: int | None = None
+    ) -> None:
+        self.norm: Norm = norm
+        self.n_rows = n_rows
+        self.n_candidates = n_candidates
+        self.random_state = random_state
+
+    def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
+        """Keep rows of every class; which of them are accepted depends on the wanted class."""
+        decided = self.predictor_.decide_of(self.predictor_.logits_of(x))
+        favourable = np.flatnonzero(decided == self.predictor_.decision.favourable)
+        if len(favourable) == 0:
+            raise DataError(
+                "NearestNeighbour: no training row gets the favourable decision. Give rows that do, or check the model."
+            )
+        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        if len(x) > self.n_rows:
+            kept = rng.permutation(favourable)[: self.n_rows]
+            others = np.flatnonzero(decided != self.predictor_.decision.favourable)
+            kept = np.concatenate([kept, rng.permutation(others)[: self.n_rows]])
+            x = x[np.sort(kept)]
+        return {"rows": x}
+
+    def solver(self) -> CandidateSolver:
+        """Search over the kept rows."""
+        rows = self.state_["rows"]
+        n_candidates = min(self.n_candidates, len(rows))
+        block = min(16, n_candidates)
+        return CandidateSolver(
+            decision=self.predictor_.decision,
+            candidates=jnp.asarray(rows, jnp.float32),
+            cost_weights=jnp.asarray(norm_weights(self.predictor_.encoder, self.norm)),
+            n_steps=jnp.asarray(-(-n_candidates // block)),
+            norm=self.norm,
+            n_candidates=n_candidates,
+            block=block,
+        )

@@ -1,0 +1,36 @@
+"""Methods by name. A third party adds its own with `register`."""
+
+from collections.abc import Iterable
+
+from holdfast.errors import DataError
+from holdfast.methods._base import AbstractMethod
+from holdfast.methods._nearest_neighbour import NearestNeighbour
+from holdfast.methods._wachter import Wachter
+from holdfast.schema import did_you_mean
+
+METHODS: dict[str, type[AbstractMethod]] = {"wachter": Wachter, "nearest_neighbour": NearestNeighbour}
+
+
+def register(name: str, cls: type[AbstractMethod]) -> None:
+    """Make a method known by name, to the command line and to model files."""
+    METHODS[name] = cls
+
+
+def method(name: str) -> type[AbstractMethod]:
+    """Method class by its name."""
+    if name not in METHODS:
+        raise DataError(f"methods: unknown method; got {name!r}. {did_you_mean(name, list(METHODS))}")
+    return METHODS[name]
+
+
+def name_of(cls: type[AbstractMethod]) -> str:
+    """Name a method class is registered under."""
+    for name, known in METHODS.items():
+        if known is cls:
+            return name
+    raise DataError(f"methods: {cls.__name__} is not registered. Call holdfast.methods.register(name, cls) first.")
+
+
+def fitting(capabilities: Iterable[str]) -> list[str]:
+    """Class names of the methods that a model with these capabilities can serve."""
+    return [cls.__name__ for cls in METHODS.values() if cls.needs <= frozenset(capabilities)]

@@ -1,0 +1,35 @@
+"""What every model offers: logits of one row."""
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import equinox as eqx
+from jaxtyping import Array, Float, PRNGKeyArray
+from sklearn.base import BaseEstimator
+
+
+class AbstractModel(eqx.Module):
+    """A classifier inside jit: one encoded row in, one logit per class out.
+
+    Binary and multi-class alike have `k` logits. `capabilities` says what a method may ask for:
+    ``differentiable`` (jax.grad works), ``linear`` (weights and bias), ``trees``, ``generator``.
+    """
+
+    capabilities: ClassVar[frozenset[str]] = frozenset()
+
+    @property
+    @abstractmethod
+    def n_classes(self) -> int:
+        """Number of logits."""
+
+    @abstractmethod
+    def logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
+        """Logits of one encoded row. A `key` switches on what is random in training, such as dropout."""
+
+
+class AbstractArchitecture(BaseEstimator):
+    """What a user configures: hyper-parameters from which a model is built once the table is known."""
+
+    @abstractmethod
+    def build(self, n_inputs: int, n_classes: int, key: PRNGKeyArray) -> AbstractModel:
+        """Build an untrained model; the same key gives the same weights."""

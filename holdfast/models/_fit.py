@@ -1,0 +1,278 @@
+"""The one minibatch loop: a whole run in one compiled call."""
+
+import itertools
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax.experimental import io_callback
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from holdfast.models._base import AbstractModel
+
+Strategy = Literal["auto", "sequential", "threads", "vmap"]
+
+
+class Data(NamedTuple):
+    """Encoded rows, class indices and sample weights. A row of weight 0 is as good as absent."""
+
+    x: Float[Array, "n d"]
+    y: Int[Array, " n"]
+    weight: Float[Array, " n"]
+
+
+class History(NamedTuple):
+    """What a fit went through: losses per epoch (NaN after an early stop) and the number of epochs run."""
+
+    loss: Float[Array, " epochs"]
+    validation_loss: Float[Array, " epochs"]
+    n_epochs: Int[Array, ""]
+
+
+class AbstractStep(eqx.Module):
+    """What a training regime does with one minibatch. Numbers that may vary are array leaves, so that a
+    changed step size does not compile again."""
+
+    @abstractmethod
+    def init(self, model: AbstractModel) -> Any:
+        """State of the optimiser."""
+
+    @abstractmethod
+    def update(
+        self, model: AbstractModel, state: Any, batch: Data, key: PRNGKeyArray, epoch: Int[Array, ""]
+    ) -> tuple[AbstractModel, Any, Float[Array, ""]]:
+        """One update: new model, new state, loss."""
+
+    @abstractmethod
+    def validate(self, model: AbstractModel, data: Data) -> Float[Array, ""]:
+        """Loss on held-out rows, without dropout; early stopping watches it."""
+
+
+class AbstractGradientStep(AbstractStep):
+    """Adam on a loss. A regime that only changes the loss derives from this."""
+
+    step_size: eqx.AbstractVar[Float[Array, ""]]
+    weight_decay: eqx.AbstractVar[Float[Array, ""]]
+
+    @abstractmethod
+    def loss(
+        self, model: AbstractModel, batch: Data, key: PRNGKeyArray | None, epoch: Int[Array, ""]
+    ) -> Float[Array, ""]:
+        """Loss of a minibatch; no `key` means no dropout."""
+
+    def init(self, model: AbstractModel) -> Any:
+        """State of Adam."""
+        return optax.scale_by_adam().init(eqx.filter(model, eqx.is_inexact_array))
+
+    def update(
+        self, model: AbstractModel, state: Any, batch: Data, key: PRNGKeyArray, epoch: Int[Array, ""]
+    ) -> tuple[AbstractModel, Any, Float[Array, ""]]:
+        """One Adam update, with decoupled weight decay."""
+        loss, grads = eqx.filter_value_and_grad(self.loss)(model, batch, key, epoch)
+        params = eqx.filter(model, eqx.is_inexact_array)
+        updates, state = optax.scale_by_adam().update(grads, state, params)
+        updates = jax.tree.map(lambda u, p: -self.step_size * (u + self.weight_decay * p), updates, params)
+        return eqx.apply_updates(model, updates), state, loss
+
+    def validate(self, model: AbstractModel, data: Data) -> Float[Array, ""]:
+        """Return the loss itself, without dropout."""
+        return self.loss(model, data, None, jnp.asarray(0))
+
+
+def weighted_mean(values: Float[Array, " n"], weight: Float[Array, " n"]) -> Float[Array, ""]:
+    """Mean under weights; 0 where all weights are 0, so that an empty batch moves nothing."""
+    return jnp.sum(weight * values) / jnp.maximum(jnp.sum(weight), 1e-12)
+
+
+def fit(
+    model: AbstractModel,
+    step: AbstractStep,
+    data: Data,
+    key: PRNGKeyArray,
+    *,
+    n_epochs: int,
+    batch_size: int,
+    validation: Data | None = None,
+    patience: int | None = None,
+    on_epoch: Callable[[int, float], None] | None = None,
+) -> tuple[AbstractModel, History]:
+    """Fit a model: shuffled minibatches, every epoch in one compiled program.
+
+    Every row takes part in every epoch; the last batch is filled up with rows of weight 0. With
+    `validation` and `patience`, stops after `patience` epochs without a better validation loss and returns
+    the best model seen. The same key gives the same model.
+
+    Parameters
+    ----------
+    on_epoch : callable, optional
+        Told the epoch and its loss, for a progress bar.
+    """
+    with _reporter(on_epoch) as handle:
+        model, history = _fit(
+            model, step, data, key, validation, handle, n_epochs, min(batch_size, len(data.x)), patience
+        )
+        jax.block_until_ready(history)
+    return model, history
+
+
+@eqx.filter_jit
+def _fit(
+    model: AbstractModel,
+    step: AbstractStep,
+    data: Data,
+    key: PRNGKeyArray,
+    validation: Data | None,
+    handle: Array | None,
+    n_epochs: int,
+    batch_size: int,
+    patience: int | None,
+) -> tuple[AbstractModel, History]:
+    n = data.x.shape[0]
+    n_batches = -(-n // batch_size)
+    padding = n_batches * batch_size - n
+    watch = validation is not None and patience is not None
+    arrays, static = eqx.partition(model, eqx.is_array)
+
+    def one_batch(carry: Any, xs: Any) -> Any:
+        params, state, epoch = carry
+        batch, batch_key = xs
+        updated, state, loss = step.update(eqx.combine(params, static), state, batch, batch_key, epoch)
+        return (eqx.filter(updated, eqx.is_array), state, epoch), (loss, jnp.sum(batch.weight))
+
+    def one_epoch(carry: Any) -> Any:
+        params, state, best, best_loss, since, epoch, history = carry
+        shuffle_key, step_key = jax.random.split(jax.random.fold_in(key, epoch))
+        order = jnp.pad(jax.random.permutation(shuffle_key, n), (0, padding))
+        real = jnp.arange(n + padding) < n
+        shuffled = Data(data.x[order], data.y[order], jnp.where(real, data.weight[order], 0.0))
+        batches = jax.tree.map(lambda a: a.reshape(n_batches, batch_size, *a.shape[1:]), shuffled)
+        keys = jax.random.split(step_key, n_batches)
+        (params, state, _), (losses, weights) = jax.lax.scan(one_batch, (params, state, epoch), (batches, keys))
+        loss = weighted_mean(losses, weights)
+        held_out = jnp.nan
+        if watch:
+            assert validation is not None
+            held_out = step.validate(eqx.combine(params, static), validation)
+            better = held_out < best_loss
+            best = jax.tree.map(lambda new, old: jnp.where(better, new, old), params, best)
+            best_loss = jnp.where(better, held_out, best_loss)
+            since = jnp.where(better, 0, since + 1)
+        if handle is not None:
+            io_callback(_tell, None, handle, epoch, loss)
+        history = history.at[:, epoch].set(jnp.stack([loss, held_out]))
+        return params, state, best, best_loss, since, epoch + 1, history
+
+    def go_on(carry: Any) -> Any:
+        since, epoch = carry[4], carry[5]
+        return (epoch < n_epochs) & ((since < patience) if watch else True)
+
+    history = jnp.full((2, n_epochs), jnp.nan)
+    start = (arrays, step.init(model), arrays, jnp.asarray(jnp.inf), 0, 0, history)
+    params, _, best, _, _, epoch, history = jax.lax.while_loop(go_on, one_epoch, start)
+    return eqx.combine(best if watch else params, static), History(history[0], history[1], epoch)
+
+
+def fit_many(
+    models: Sequence[AbstractModel],
+    step: AbstractStep,
+    data: Sequence[Data],
+    keys: Sequence[PRNGKeyArray],
+    *,
+    n_epochs: int,
+    batch_size: int,
+    strategy: Strategy = "auto",
+    on_model: Callable[[int], None] | None = None,
+) -> list[AbstractModel]:
+    """Fit many models of one shape on data of one shape.
+
+    Parameters
+    ----------
+    strategy : {"auto", "sequential", "threads", "vmap"}
+        ``auto`` is ``vmap`` on an accelerator and ``threads`` on a CPU: XLA's batched matrix product loses
+        on small matrices there, while two runs side by side use two cores
+        (``benchmarks/retrain.py`` measures all three).
+    """
+    if strategy == "auto":
+        strategy = "threads" if jax.default_backend() == "cpu" else "vmap"
+    batch_size = min(batch_size, len(data[0].x))
+    if strategy == "vmap":
+        arrays, static = eqx.partition(list(models), eqx.is_array)
+        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays)
+        one = _FitOne(static[0], step, n_epochs, batch_size)
+        rows = jax.tree.map(lambda *leaves: jnp.stack(leaves), *data)
+        fitted = one(stacked, rows, jnp.stack(list(keys)))
+        return [eqx.combine(jax.tree.map(lambda a, i=i: a[i], fitted), static[0]) for i in range(len(models))]
+
+    done = itertools.count(1)
+
+    def run(i: int) -> AbstractModel:
+        model, history = _fit(models[i], step, data[i], keys[i], None, None, n_epochs, batch_size, None)
+        jax.block_until_ready(history)
+        if on_model is not None:
+            on_model(next(done))
+        return model
+
+    if strategy == "sequential" or len(models) == 1:
+        return [run(i) for i in range(len(models))]
+    first = run(0)  # compile once, before the threads start
+    with ThreadPoolExecutor(n_cores()) as pool:
+        return [first, *pool.map(run, range(1, len(models)))]
+
+
+class _FitOne(eqx.Module):
+    """A fit as a function of arrays only, for vmap."""
+
+    static: AbstractModel
+    step: AbstractStep
+    n_epochs: int = eqx.field(static=True)
+    batch_size: int = eqx.field(static=True)
+
+    @eqx.filter_jit
+    def __call__(self, arrays: Any, rows: Data, keys: PRNGKeyArray) -> Any:
+        def run(params: Any, data: Data, key: PRNGKeyArray) -> Any:
+            model = eqx.combine(params, self.static)
+            fitted, _ = _fit(model, self.step, data, key, None, None, self.n_epochs, self.batch_size, None)
+            return eqx.filter(fitted, eqx.is_array)
+
+        return jax.vmap(run)(arrays, rows, keys)
+
+
+def n_cores() -> int:
+    """Cores this process may use."""
+    import os
+
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+# ---- progress: a compiled loop can only call a function known when it was compiled, so it calls `_tell`, which
+# looks up the listener by a number that is an argument of the program.
+
+_LISTENERS: dict[int, Callable[[int, float], None]] = {}
+_NUMBERS = itertools.count()
+
+
+class _reporter:  # noqa: N801 - used as a function
+    def __init__(self, listener: Callable[[int, float], None] | None) -> None:
+        self.listener = listener
+        self.number = next(_NUMBERS)
+
+    def __enter__(self) -> Array | None:
+        if self.listener is None:
+            return None
+        _LISTENERS[self.number] = self.listener
+        return jnp.asarray(self.number)
+
+    def __exit__(self, *_: object) -> None:
+        _LISTENERS.pop(self.number, None)
+
+
+def _tell(number: Any, epoch: Any, loss: Any) -> None:
+    listener = _LISTENERS.get(int(np.asarray(number)))
+    if listener is not None:
+        listener(int(np.asarray(epoch)), float(np.asarray(loss)))

@@ -1,0 +1,42 @@
+"""Logistic regression."""
+
+from typing import ClassVar
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from holdfast.models._base import AbstractArchitecture, AbstractModel
+
+
+class LinearModel(AbstractModel):
+    """Logits ``weight @ x + bias``."""
+
+    capabilities: ClassVar[frozenset[str]] = frozenset({"differentiable", "linear"})
+    weight: Float[Array, "k d"]
+    bias: Float[Array, " k"]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of logits."""
+        return self.bias.shape[-1]
+
+    def logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
+        """Logits of one encoded row."""
+        return self.weight @ x + self.bias
+
+
+class Linear(AbstractArchitecture):
+    """Logistic (softmax) regression.
+
+    Starts at zero: the problem is convex, so the start carries no information.
+
+    Examples
+    --------
+    >>> import jax
+    >>> Linear().build(3, 2, jax.random.key(0)).logits(jax.numpy.ones(3)).shape
+    (2,)
+    """
+
+    def build(self, n_inputs: int, n_classes: int, key: PRNGKeyArray) -> LinearModel:
+        """Build an untrained model."""
+        return LinearModel(jnp.zeros((n_classes, n_inputs)), jnp.zeros(n_classes))

@@ -1,0 +1,102 @@
+"""Gradient search: descend on validity loss + weighted cost, asking the model about the hardened point."""
+
+from abc import abstractmethod
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int
+
+from holdfast.encoding import Norm
+from holdfast.models import Decision
+from holdfast.search._problem import Problem, Status
+from holdfast.search._solver import AbstractSolver, State
+
+
+class Descent(NamedTuple):
+    """Own variables of a gradient search."""
+
+    u: Float[Array, " d"]
+    adam: optax.OptState
+    cost_weight: Float[Array, ""]
+
+
+class AbstractLoss(eqx.Module):
+    """Validity loss of one row as a function of its margin."""
+
+    @abstractmethod
+    def __call__(self, margin: Float[Array, ""]) -> Float[Array, ""]:
+        """Loss at a margin in logits (0 is the boundary)."""
+
+
+class SquaredScore(AbstractLoss):
+    """``(margin - aim)^2`` up to the aim, 0 beyond: the squared score gap of SCFE (eq. 2)."""
+
+    aim: Float[Array, ""]
+
+    def __call__(self, margin: Float[Array, ""]) -> Float[Array, ""]:
+        """Loss at a margin."""
+        return jnp.minimum(margin - self.aim, 0.0) ** 2
+
+
+class GradientSolver(AbstractSolver):
+    """Adam on ``loss(margin) + cost_weight * distance``.
+
+    The iterate `u` is relaxed; the model is asked about ``hard(u)`` at every step, and the gradient taken
+    there is applied to `u` (straight-through). So each step costs one forward and one backward pass, and every
+    point that is asked is one the person could really be at.
+
+    `cost_weight` follows a schedule: while no valid point has been seen it is multiplied by `decay` every
+    `patience` steps; afterwards it falls where the iterate is invalid and rises where it is valid, so that
+    the search keeps crossing the boundary near its cheapest point. It ends after `patience` steps without a
+    cheaper valid point.
+    """
+
+    decision: Decision
+    loss: AbstractLoss
+    cost_weights: Float[Array, " d"]
+    n_steps: Int[Array, ""]
+    step_size: Float[Array, ""]
+    cost_weight: Float[Array, ""]
+    decay: Float[Array, ""]
+    patience: Int[Array, ""]
+    norm: Norm = eqx.field(static=True)
+
+    def start(self, problem: Problem) -> Descent:
+        """Start at the factual."""
+        return Descent(problem.x, optax.scale_by_adam().init(problem.x), self.cost_weight)
+
+    def step(self, problem: Problem, state: State[Descent]) -> State[Descent]:
+        """Ask the model about the hardened iterate, then move."""
+        u, adam, cost_weight = state.own
+        x, ok = problem.feasible.hard(u)
+        x = jax.lax.stop_gradient(x)
+
+        def objective(at: Float[Array, " d"]) -> tuple[Array, Array]:
+            margin = self.decision.margin(at, problem.target)
+            return self.loss(margin), margin
+
+        slope, margin = jax.grad(objective, has_aux=True)(x)
+        pull = jax.grad(lambda at: self.cost(at, problem))(u)
+        state = self.offer(problem, state, x, margin, ok)
+        move, adam = optax.scale_by_adam().update(slope + cost_weight * pull, adam)
+        moved = problem.feasible.clip(u - self.step_size * move)
+
+        found = state.status == int(Status.FOUND)
+        stale = state.since >= self.patience
+        lowered = jnp.where(stale, cost_weight * self.decay, cost_weight)
+        crossing = jnp.where((margin >= 0) & ok, cost_weight * 1.1, cost_weight / 1.1)
+        lost = ~jnp.all(jnp.isfinite(moved))
+        state = eqx.tree_at(
+            lambda s: (s.own, s.done, s.since, s.status),
+            state,
+            (
+                Descent(jnp.where(lost, u, moved), adam, jnp.where(found, crossing, lowered)),
+                (found & stale) | lost,
+                jnp.where(stale & ~found, 0, state.since),
+                jnp.where(lost & ~found, int(Status.DIVERGED), state.status),
+            ),
+        )
+        return state

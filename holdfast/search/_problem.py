@@ -1,0 +1,52 @@
+"""One person's question and its answer."""
+
+import enum
+
+import equinox as eqx
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from holdfast.encoding import Feasible
+
+
+class Status(enum.IntEnum):
+    """How a search for one person ended. `message` is the sentence a user reads."""
+
+    FOUND = 0
+    ALREADY_FAVOURABLE = 1
+    INFEASIBLE = 2
+    NOT_FOUND = 3
+    DIVERGED = 4
+    NOT_REACHED = 5
+
+    @property
+    def message(self) -> str:
+        """What happened, as a sentence."""
+        return _MESSAGES[self]
+
+
+_MESSAGES = {
+    Status.FOUND: "A recourse was found, checked against every limit and asked of the model again.",
+    Status.ALREADY_FAVOURABLE: "The decision is already the wanted one; nothing needs to change.",
+    Status.INFEASIBLE: "Nothing this person may change leads to the wanted decision.",
+    Status.NOT_FOUND: "The search ended without a recourse; one may still exist.",
+    Status.DIVERGED: "The search left the numbers behind (NaN or infinity); try a smaller `step_size`.",
+    Status.NOT_REACHED: "The deadline passed before this person's search was done.",
+}
+
+
+class Problem(eqx.Module):
+    """One person, the class they want, what they may change, and randomness of their own."""
+
+    x: Float[Array, " d"]
+    target: Int[Array, ""]
+    feasible: Feasible
+    key: PRNGKeyArray
+
+
+class Solution(eqx.Module):
+    """One answer. Unless `status` is FOUND, `x` is the factual and `cost` is infinite (0 if favourable)."""
+
+    x: Float[Array, " d"]
+    status: Int[Array, ""]
+    cost: Float[Array, ""]
+    n_steps: Int[Array, ""]

@@ -1,0 +1,97 @@
+"""What every training regime shares."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from jaxtyping import PRNGKeyArray
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import train_test_split
+from sklearn.utils import compute_class_weight
+
+from holdfast.errors import DataError
+from holdfast.models import AbstractModel, AbstractStep, Data, History, fit
+
+
+class AbstractRegime(BaseEstimator):
+    """How a model is trained. A scikit-learn object outside, a step function for the one loop inside.
+
+    A subclass adds its hyper-parameters to these and returns its step from `step`.
+    """
+
+    n_epochs: int
+    batch_size: int
+    class_weight: str | Mapping[Any, float] | None
+    validation_fraction: float
+    patience: int | None
+
+    @abstractmethod
+    def step(self) -> AbstractStep:
+        """Return what is done with one minibatch."""
+
+    def weights(self, y: np.ndarray, weight: np.ndarray, classes: np.ndarray) -> np.ndarray:
+        """Sample weights times class weights; `y` holds class indices."""
+        if self.class_weight is None:
+            return weight
+        if isinstance(self.class_weight, Mapping):
+            per_class = np.array([self.class_weight.get(label, 1.0) for label in classes.tolist()])
+        elif self.class_weight == "balanced":
+            per_class = np.ones(len(classes))
+            seen = np.unique(y)
+            per_class[seen] = compute_class_weight("balanced", classes=seen, y=y)
+        else:
+            raise DataError(
+                f"{type(self).__name__}: `class_weight` must be None, 'balanced' or a mapping; got {self.class_weight!r}."
+            )
+        return weight * per_class[y]
+
+    def train(
+        self,
+        model: AbstractModel,
+        data: Data,
+        key: PRNGKeyArray,
+        *,
+        seed: int = 0,
+        on_epoch: Callable[[int, float], None] | None = None,
+    ) -> tuple[AbstractModel, History]:
+        """Fit the model; with `patience`, on a part of the rows, watching the rest."""
+        self._check()
+        validation = None
+        if self.patience is not None:
+            data, validation = self._split(data, seed)
+        return fit(
+            model,
+            self.step(),
+            data,
+            key,
+            n_epochs=self.n_epochs,
+            batch_size=self.batch_size,
+            validation=validation,
+            patience=self.patience,
+            on_epoch=on_epoch,
+        )
+
+    def _split(self, data: Data, seed: int) -> tuple[Data, Data]:
+        y = np.asarray(data.y)
+        rows = np.arange(len(y))
+        stratify = y if np.bincount(y)[np.unique(y)].min() >= 2 else None
+        try:
+            train, held = train_test_split(
+                rows, test_size=self.validation_fraction, random_state=seed, stratify=stratify
+            )
+        except ValueError as error:
+            raise DataError(
+                f"{type(self).__name__}: too few rows to hold some out; got {len(y)}. Set patience=None."
+            ) from error
+        return tuple(Data(data.x[part], data.y[part], data.weight[part]) for part in (train, held))  # type: ignore
+
+    def _check(self) -> None:
+        for name in ("n_epochs", "batch_size"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, np.integer)) or value < 1:
+                raise DataError(f"{type(self).__name__}: `{name}` must be a positive whole number; got {value!r}.")
+        if self.patience is not None and not 0 < self.validation_fraction < 1:
+            raise DataError(
+                f"{type(self).__name__}: `validation_fraction` must lie between 0 and 1; got {self.validation_fraction!r}."
+            )
