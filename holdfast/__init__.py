@@ -1,3 +1,45 @@
-"""Recourse that holds."""
+"""Recourse that holds: classifiers that owe people a way to a yes, and the proof that it still works.
+
+Names are loaded when first used: ``import holdfast`` imports neither jax nor pandas.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+_HOME = {
+    "schema": ("Feature", "Implication", "LinearConstraint", "Schema"),
+    "models": ("Ensemble", "Linear", "MLP"),
+    "search": ("Status",),
+    "methods": ("NearestNeighbour", "RecourseFrame", "Wachter"),
+    "training": ("Retrained", "StandardTraining", "retrain"),
+    "audit": ("Report",),
+    "classifier": ("RecourseClassifier", "recourse", "wrap"),
+}
+_WHERE = {name: module for module, names in _HOME.items() for name in names}
+_FOLDERS = ("audit", "datasets", "errors", "methods", "metrics", "models", "schema", "testing", "training")
+
+__all__ = sorted([*_WHERE, *_FOLDERS, "__version__"])  # pyright: ignore[reportUnsupportedDunderAll]
+
+if TYPE_CHECKING:
+    from holdfast import audit, datasets, errors, methods, metrics, models, schema, testing, training
+    from holdfast.audit import Report
+    from holdfast.classifier import RecourseClassifier, recourse, wrap
+    from holdfast.methods import NearestNeighbour, RecourseFrame, Wachter
+    from holdfast.models import MLP, Ensemble, Linear
+    from holdfast.schema import Feature, Implication, LinearConstraint, Schema
+    from holdfast.search import Status
+    from holdfast.training import Retrained, StandardTraining, retrain
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        return getattr(import_module(f"holdfast.{_WHERE[name]}"), name)
+    if name in _FOLDERS:
+        return import_module(f"holdfast.{name}")
+    raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

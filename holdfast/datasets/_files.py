@@ -65,7 +65,7 @@ class RawFile:
             raise DataError(f"datasets: the file is not there; got {str(path)!r}. Check the path.") from error
         # Every reader has its own way to say "damaged": a cut gzip stream ends early, a cut zip has no
         # directory, a cut parquet file no footer, a binary file no text.
-        except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+        except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
             raise DataError(
                 f"datasets: {self.name!r} cannot be read; got {str(path)!r} ({type(error).__name__}: "
                 f"{str(error).splitlines()[0] if str(error) else 'no detail'}). The copy is damaged or of "
@@ -138,7 +138,6 @@ def store(source: Path, name: str) -> Path:
                 shutil.copyfileobj(stream, out)
                 out.flush()
                 os.fsync(out.fileno())
-            Path(partial).chmod(0o644)
             Path(partial).replace(goal)
         except BaseException:
             Path(partial).unlink(missing_ok=True)

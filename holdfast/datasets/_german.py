@@ -237,8 +237,7 @@ def german_credit(raw: Raw, *, variant: str | None = None) -> Parts:
     if variant == "actionable-recourse":
         names = ["duration", "amount", "age", "personal_status_sex"]
         few = only(Schema([schema[n] for n in names]), {"age": "increase", "amount": "free"})
-        few = few.replace(amount={"step": None}, age={"label": "age"})
-        return Parts(X=X[names], y=1 - y, schema=few)
+        return Parts(X=X[names], y=1 - y, schema=few.replace(amount={"step": None}))
     return Parts(X=X, y=y, schema=schema if variant is None else freed(schema))
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from holdfast.datasets._columns import balanced, fixed, number, whole
+from holdfast.datasets._columns import Move, balanced, fixed, number, whole
 from holdfast.datasets._files import RawFile
 from holdfast.datasets._registry import Parts, Raw, register
 from holdfast.errors import DataError
@@ -115,16 +115,13 @@ def mnist(raw: Raw, *, variant: str | None = None, part: str | None = None, prot
     y = np.concatenate([raw[f"y_{p}"] for p in parts]).astype("int64")
     groups = pd.DataFrame({"split": np.repeat(parts, [len(raw[f"y_{p}"]) for p in parts])})
     names = [f"pixel_{i}_{j}" for i in range(28) for j in range(28)]
-    guarded = [protect and (i < 5 or i >= 23) for i in range(28) for _ in range(28)]
+    rows: list[Move] = ["fixed" if protect and not 5 <= i < 23 else "free" for i in range(28)]
+    moves = [row for row in rows for _ in range(28)]
     if variant is None:
-        features = [
-            whole(n, bounds=(0, 255), move="fixed" if g else "free") for n, g in zip(names, guarded, strict=True)
-        ]
+        features = [whole(n, move=m, bounds=(0, 255)) for n, m in zip(names, moves, strict=True)]
     else:
         pixels = (pixels / np.float32(127.5) - 1).astype("float32")
-        features = [
-            number(n, bounds=(-1, 1), move="fixed" if g else "free") for n, g in zip(names, guarded, strict=True)
-        ]
+        features = [number(n, move=m, bounds=(-1, 1)) for n, m in zip(names, moves, strict=True)]
     return Parts(X=pd.DataFrame(pixels, columns=names), y=y, schema=Schema(features), groups=groups)
 
 

@@ -15,14 +15,7 @@ _EDUCATION = (
     *("Assoc-voc", "Assoc-acdm", "Bachelors", "Masters", "Prof-school", "Doctorate"),
 )
 _WITH_SPOUSE = ("Married-civ-spouse", "Married-AF-spouse")
-_ONCE_MARRIED = (
-    "Married-civ-spouse",
-    "Married-AF-spouse",
-    "Married-spouse-absent",
-    "Separated",
-    "Divorced",
-    "Widowed",
-)
+_ONCE_MARRIED = (*_WITH_SPOUSE, "Married-spouse-absent", "Separated", "Divorced", "Widowed")
 _WORKCLASS = (
     *("Private", "Self-emp-not-inc", "Self-emp-inc", "Federal-gov", "Local-gov", "State-gov"),
     *("Without-pay", "Never-worked", "?"),
@@ -58,10 +51,12 @@ ADULT = Schema(
     ],
     implications=[
         Implication(
-            when={"workclass": ("?", "Never-worked")}, then={"occupation": "?"}, name="no employer, no occupation"
+            when={"workclass": ("?", "Never-worked")},
+            then={"occupation": ("?",)},
+            name="no employer, no occupation",
         ),
         Implication(
-            when={"occupation": "?"},
+            when={"occupation": ("?",)},
             then={"workclass": ("?", "Never-worked")},
             name="an employer comes with an occupation",
         ),

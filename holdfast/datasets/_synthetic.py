@@ -65,26 +65,26 @@ def overlapping(
 
 @register("circles", **_SHAPE)
 def circles(*, n_samples: int = 3600, random_state: int | None = 0, protect: bool = False) -> Parts:
-    """A disc (class 1, favourable) within a ring of radius 1 (class 0), noise 0.15, ratio of radii 0.01."""
+    """A ring of radius 1 (class 1, favourable) around a disc (class 0), noise 0.15, ratio of radii 0.01."""
     from sklearn.datasets import make_circles
 
     _check_size(n_samples)
     points, y = make_circles(n_samples, noise=0.15, factor=0.01, random_state=random_state)
-    return _plane(points, y, protect)
+    return _plane(points, 1 - np.asarray(y), protect)  # scikit-learn calls the inner one 1
 
 
 @register("moons", **_SHAPE)
 def moons(*, n_samples: int = 3600, random_state: int | None = 0, protect: bool = False) -> Parts:
     """Two interlocking half circles with noise 0.1; the lower one is class 1, favourable.
 
-    The lower moon is shifted down by 0.3, the default of the reference code's generator, not by the 0.5 of
-    scikit-learn's.
+    The lower circle has its centre at (1, 0.3), the default of the reference code's generator; scikit-learn's
+    would be at (1, 0.5).
     """
     from sklearn.datasets import make_moons
 
     _check_size(n_samples)
     points, y = make_moons(n_samples, noise=0.1, random_state=random_state)
-    points[y == 1, 1] += 0.5 - 0.3
+    points[y == 1, 1] -= 0.5 - 0.3
     return _plane(points, y, protect)
 
 

@@ -22,6 +22,11 @@ class AbstractModel(eqx.Module):
     def n_classes(self) -> int:
         """Number of logits."""
 
+    @property
+    def random_in_training(self) -> bool:
+        """Whether `logits` uses its `key`; where it does not, the loop need not make one per row."""
+        return False
+
     @abstractmethod
     def logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
         """Logits of one encoded row. A `key` switches on what is random in training, such as dropout."""

@@ -27,6 +27,11 @@ class EnsembleModel(AbstractModel):
         """Number of models."""
         return jax.tree.leaves(eqx.filter(self.members, eqx.is_array))[0].shape[0]
 
+    @property
+    def random_in_training(self) -> bool:
+        """Whether the members are."""
+        return self.members.random_in_training
+
     def member(self, i: int) -> AbstractModel:
         """One of the models."""
         return jax.tree.map(lambda leaf: leaf[i] if eqx.is_array(leaf) else leaf, self.members)

@@ -33,6 +33,11 @@ class MLPModel(AbstractModel):
         """Number of logits."""
         return self.biases[-1].shape[-1]
 
+    @property
+    def random_in_training(self) -> bool:
+        """Whether dropout is on in training."""
+        return self.dropout > 0
+
     def logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
         """Logits of one encoded row; with a `key`, dropout is on."""
         for i, (weight, bias) in enumerate(zip(self.weights[:-1], self.biases[:-1], strict=True)):

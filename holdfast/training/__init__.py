@@ -1,6 +1,20 @@
-"""One training regime a file, each a step function for the one loop."""
+"""One training regime a file, each a step function for the one loop; retraining."""
 
 from holdfast.training._base import AbstractRegime
+from holdfast.training._registry import REGIMES, regime, register
+from holdfast.training._retrain import Retrained, TrainingData, Vary, retrain, start_keys
 from holdfast.training._standard import CrossEntropyStep, StandardTraining
 
-__all__ = ["AbstractRegime", "CrossEntropyStep", "StandardTraining"]
+__all__ = [
+    "REGIMES",
+    "AbstractRegime",
+    "CrossEntropyStep",
+    "Retrained",
+    "StandardTraining",
+    "TrainingData",
+    "Vary",
+    "regime",
+    "register",
+    "retrain",
+    "start_keys",
+]

@@ -22,7 +22,7 @@ class CrossEntropyStep(AbstractGradientStep):
         self, model: AbstractModel, batch: Data, key: PRNGKeyArray | None, epoch: Int[Array, ""]
     ) -> Float[Array, ""]:
         """Weighted mean cross-entropy of a minibatch."""
-        if key is None:
+        if key is None or not model.random_in_training:
             logits = jax.vmap(model.logits)(batch.x)
         else:
             keys = jax.random.split(key, batch.x.shape[0])

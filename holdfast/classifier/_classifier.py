@@ -1,0 +1,341 @@
+"""The one estimator: a classifier that owes people recourse."""
+
+import platform
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,  # noqa: PLC2701 - scikit-learn's own helper for this
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from holdfast import __version__
+from holdfast.batch import Predictor
+from holdfast.classifier import _file
+from holdfast.classifier._objects import describe, rebuild
+from holdfast.classifier._rows import canonical
+from holdfast.encoding import Encoder, Scaling
+from holdfast.errors import DataError
+from holdfast.methods import AbstractMethod, RecourseFrame, Wachter
+from holdfast.models import MLP, AbstractArchitecture, AbstractModel, Data, Decision
+from holdfast.schema import Feature, Schema, Table, as_table
+from holdfast.training import AbstractRegime, StandardTraining, TrainingData, start_keys
+
+
+class RecourseClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier with recourse for everyone it refuses.
+
+    Parameters
+    ----------
+    schema : Schema, optional
+        What the columns are and how each may change. Guessed from the table when omitted (`schema_.notes` says
+        what was guessed); columns of a bare array are taken as numbers.
+    model : AbstractArchitecture, optional
+        ``MLP()`` when omitted.
+    regime : AbstractRegime, optional
+        How it is trained; ``StandardTraining()`` when omitted.
+    method : AbstractMethod, optional
+        How recourse is found; ``Wachter()`` when omitted.
+    threshold : float, default=0.5
+        With two classes, the favourable one is decided when its probability reaches this.
+    favourable : label, optional
+        The class people want; the last of the sorted classes when omitted.
+    scaling : {"minmax", "standard", "standard-all"}, default="minmax"
+        See `holdfast.encoding.Encoder`.
+    random_state : int, optional
+        Seed of first weights and shuffles.
+
+    Attributes
+    ----------
+    classes_ : array of labels
+    schema_ : Schema
+        With bounds and levels filled in.
+    predictor_ : Predictor
+    method_ : AbstractMethod, fitted
+    history_ : History
+        Losses per epoch.
+    training_ : TrainingData
+        Encoded training rows, for `retrain`; not written to model files.
+
+    Notes
+    -----
+    Rows are put in one canonical order before training, and identical rows become one of their summed weight: the
+    order of the table does not matter, and a weight of 2 equals a repeated row.
+
+    Examples
+    --------
+    >>> import holdfast as hf
+    >>> bank = hf.datasets.load("loanapp")
+    >>> clf = hf.RecourseClassifier(schema=bank.schema, model=hf.Linear()).fit(bank.X, bank.y)
+    >>> refused = bank.X[clf.predict(bank.X) == 0]
+    >>> plan = clf.recourse(refused[:3])
+    >>> len(plan.changes())
+    3
+    """
+
+    def __init__(
+        self,
+        *,
+        schema: Schema | None = None,
+        model: AbstractArchitecture | None = None,
+        regime: AbstractRegime | None = None,
+        method: AbstractMethod | None = None,
+        threshold: float = 0.5,
+        favourable: Any = None,
+        scaling: Scaling = "minmax",
+        random_state: int | None = None,
+    ) -> None:
+        self.schema = schema
+        self.model = model
+        self.regime = regime
+        self.method = method
+        self.threshold = threshold
+        self.favourable = favourable
+        self.scaling: Scaling = scaling
+        self.random_state = random_state
+
+    # ---- scikit-learn -------------------------------------------------------------------------------
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, on_epoch: Callable[[int, float], None] | None = None
+    ) -> Self:
+        """Learn from a table and its labels.
+
+        Parameters
+        ----------
+        X : dataframe or array of shape (n, features)
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+        on_epoch : callable, optional
+            Told the epoch and its loss, for a progress bar.
+        """
+        if not isinstance(self.threshold, (int, float)) or not 0 < self.threshold < 1:
+            raise DataError(f"RecourseClassifier: `threshold` must lie between 0 and 1; got {self.threshold!r}.")
+        table, schema = self._read_for_fit(X, y)
+        y = column_or_1d(_labels(y), warn=True)
+        if len(y) != table.n_rows:
+            raise DataError(
+                f"RecourseClassifier: X and y have inconsistent numbers of samples; got {table.n_rows} rows and "
+                f"{len(y)} labels."
+            )
+        check_classification_targets(y)
+        weight = np.asarray(_check_sample_weight(sample_weight, np.empty((len(y), 1))), np.float64)
+        if (weight < 0).any() or not (weight > 0).any():
+            raise DataError("RecourseClassifier: `sample_weight` must be non-negative and not all zero.")
+        if (weight == 0).any():
+            table, y, weight = table.take(weight > 0), y[weight > 0], weight[weight > 0]
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise DataError(
+                f"RecourseClassifier: the target has one class; got {classes.tolist()!r}. A classifier needs two."
+            )
+        encoder = Encoder.fit(schema, table, self.scaling, weight)
+        x, codes, weight, copies = canonical(encoder.encode(table).astype(np.float32), codes.ravel(), weight)
+        self.classes_ = classes
+        self.regime_ = StandardTraining() if self.regime is None else self.regime
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        model_key, fit_key = start_keys(seed)
+        weight = self.regime_.weights(codes, weight, classes)
+        data = Data(
+            jnp.asarray(x), jnp.asarray(codes, jnp.int32), jnp.asarray(weight / weight.mean(), jnp.float32)
+        )
+        model = self.architecture().build(encoder.n_columns, len(classes), model_key)
+        model, self.history_ = self.regime_.train(model, data, fit_key, seed=seed, on_epoch=on_epoch)
+        self.training_ = TrainingData(data, copies, seed)
+        self._assemble(encoder, model)
+        self.method_ = self._fresh_method().fit(self.predictor_, table, y)
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of shape (n, classes)."""
+        return self.predictor_for(X).proba(self._read(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Decisions: with two classes, the favourable one where its probability reaches the threshold."""
+        return self.classes_[self.predictor_for(X).decide(self._read(X))]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "predictor_")
+
+    # ---- recourse -----------------------------------------------------------------------------------
+
+    @property
+    def schema_(self) -> Schema:
+        """The schema with bounds and levels filled in."""
+        return self.predictor_.encoder.schema
+
+    def recourse(self, X: Any, *, method: AbstractMethod | None = None, **options: Any) -> RecourseFrame:
+        """Find recourse for every row; see `AbstractMethod.recourse` for the options.
+
+        Parameters
+        ----------
+        X : dataframe or array
+            People as they are.
+        method : AbstractMethod, optional
+            Another method than the classifier's own; one that needs training rows must have been fitted.
+        """
+        check_is_fitted(self)
+        table = self._read(X)
+        if method is None:
+            chosen = self.method_
+        else:
+            chosen = method if hasattr(method, "predictor_") else method.fit(self.predictor_)
+        return chosen.recourse(table, **options)
+
+    def audit(self, X: Any, **options: Any) -> Any:
+        """Find recourse for the refused rows of `X` and report on it; see `holdfast.audit`."""
+        from holdfast.audit import audit
+
+        check_is_fitted(self)
+        table = self._read(X)
+        plan = self.recourse(table)
+        return audit(plan, **options)
+
+    # ---- files --------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write a model file: arrays and JSON, no pickle, no training rows but those the method keeps."""
+        check_is_fitted(self)
+        predictor = self.predictor_
+        leaves = jax.tree.leaves(eqx.filter(predictor.decision.model, eqx.is_array))
+        arrays: dict[str, np.ndarray] = {f"model/{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+        arrays |= {f"encoder/{name}": getattr(predictor.encoder, name) for name in ("scale", "offset", "spread")}
+        arrays |= {f"method/{name}": np.asarray(value) for name, value in self.method_.state_.items()}
+        header = {
+            "software": {"holdfast": __version__, "jax": jax.__version__, "python": platform.python_version()},
+            "params": {name: describe(value) for name, value in self.get_params(deep=False).items()},
+            "encoder": predictor.encoder.to_dict(),
+            "classes": describe(self.classes_.tolist()),
+            "favourable": predictor.decision.favourable,
+            "inputs": {
+                "n_features_in": int(self.n_features_in_),
+                "feature_names_in": list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None,
+            },
+        }
+        _file.write(path, header, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "RecourseClassifier":
+        """Read a model file. Nothing in the file is run."""
+        header, arrays = _file.read(path)
+        try:
+            return cls._from_file(header, arrays)
+        except DataError:
+            raise
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise DataError(
+                f"load: the model file does not fit together; got {str(path)!r} ({type(error).__name__}: {error}). "
+                "It may come from another version: fit again."
+            ) from error
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> "RecourseClassifier":
+        self = cls(**{name: rebuild(value) for name, value in header["params"].items()})
+        parts = {name: arrays[f"encoder/{name}"] for name in ("scale", "offset", "spread")}
+        encoder = Encoder.from_dict(header["encoder"], parts)
+        self.classes_ = np.asarray(header["classes"])
+        self.n_features_in_ = int(header["inputs"]["n_features_in"])
+        if header["inputs"]["feature_names_in"] is not None:
+            self.feature_names_in_ = np.asarray(header["inputs"]["feature_names_in"], object)
+        self.regime_ = StandardTraining() if self.regime is None else self.regime
+        empty = self.architecture().build(encoder.n_columns, len(self.classes_), jax.random.key(0))
+        leaves, structure = jax.tree.flatten(eqx.filter(empty, eqx.is_array))
+        stored = [arrays[f"model/{i}"] for i in range(len(leaves))]
+        if any(s.shape != leaf.shape for s, leaf in zip(stored, leaves, strict=True)):
+            raise DataError("load: the weights do not fit the architecture. The file is damaged.")
+        filled = jax.tree.unflatten(structure, [jnp.asarray(s, leaf.dtype) for s, leaf in zip(stored, leaves, strict=True)])
+        self._assemble(encoder, eqx.combine(filled, empty), int(header["favourable"]))
+        self.method_ = self._fresh_method()
+        self.method_.predictor_ = self.predictor_
+        self.method_.state_ = {
+            name.removeprefix("method/"): value for name, value in arrays.items() if name.startswith("method/")
+        }
+        return self
+
+    # ---- parts --------------------------------------------------------------------------------------
+
+    def architecture(self) -> AbstractArchitecture:
+        """Return the configured architecture, or the default."""
+        return MLP() if self.model is None else self.model
+
+    def predictor_for(self, X: Any) -> Predictor:
+        """Return the fitted predictor, or say that there is none."""
+        check_is_fitted(self)
+        return self.predictor_
+
+    def _fresh_method(self) -> AbstractMethod:
+        from sklearn.base import clone
+
+        return Wachter() if self.method is None else clone(self.method)
+
+    def _assemble(self, encoder: Encoder, model: AbstractModel, favourable: int | None = None) -> None:
+        if favourable is None:
+            favourable = len(self.classes_) - 1
+            if self.favourable is not None:
+                labels = self.classes_.tolist()
+                if self.favourable not in labels:
+                    raise DataError(
+                        f"RecourseClassifier: `favourable` is not a class; got {self.favourable!r}. Classes are {labels!r}."
+                    )
+                favourable = labels.index(self.favourable)
+        decision = Decision(model, jnp.asarray(self.threshold, jnp.float32), favourable)
+        self.predictor_ = Predictor(encoder, decision, self.classes_)
+
+    def _read_for_fit(self, X: Any, y: Any) -> tuple[Table, Schema]:
+        if y is None:
+            raise DataError("RecourseClassifier: requires y to be passed, but the target y is None.")
+        if self.schema is not None:
+            table = self.schema.check(X, unseen_levels_ok=True, where="RecourseClassifier")
+            self.n_features_in_ = len(self.schema)
+            self.feature_names_in_ = np.asarray(self.schema.names, object)
+            return table, self.schema
+        if _is_frame(X):
+            validate_data(self, X, skip_check_array=True)
+            table = as_table(X, where="RecourseClassifier")
+            return table, Schema.infer(table)
+        array = validate_data(self, X, dtype="numeric", ensure_min_samples=1)
+        table = as_table(np.asarray(array, np.float64))
+        features = [_plain_number(name, values) for name, values in table.columns.items()]
+        return table, Schema(features)
+
+    def _read(self, X: Any) -> Table:
+        check_is_fitted(self)
+        if isinstance(X, Table):
+            return X
+        if self.schema is None and not _is_frame(X):
+            return as_table(np.asarray(validate_data(self, X, reset=False, dtype="numeric"), np.float64))
+        if self.schema is None:
+            validate_data(self, X, skip_check_array=True, reset=False)
+        elif not _is_frame(X):
+            array = np.asarray(X, object)
+            if array.ndim != 2 or array.shape[1] != len(self.schema):
+                raise DataError(
+                    f"RecourseClassifier: an array must have the schema's {len(self.schema)} columns in order; got "
+                    f"shape {array.shape}. Give a dataframe instead."
+                )
+            X = dict(zip(self.schema.names, array.T, strict=True))
+        return as_table(X, where="RecourseClassifier")
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "columns") or isinstance(X, (dict, Table)) or hasattr(X, "column_names")
+
+
+def _labels(y: Any) -> Any:
+    return y.to_numpy() if hasattr(y, "to_numpy") else y
+
+
+def _plain_number(name: str, values: np.ndarray) -> Feature:
+    """A column of a bare array: a number anywhere in the range seen. A constant one stays as it is."""
+    low, high = float(values.min()), float(values.max())
+    return Feature(name=name, kind="numeric", bounds=(low, high), direction="fixed" if low == high else "free")

@@ -1,0 +1,94 @@
+"""Recourse for a model made elsewhere."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from sklearn.base import clone
+
+from holdfast.batch import Predictor
+from holdfast.classifier._classifier import RecourseClassifier
+from holdfast.encoding import Encoder
+from holdfast.errors import DataError
+from holdfast.methods import AbstractMethod, RecourseFrame
+from holdfast.methods import method as method_by_name
+from holdfast.models import BlackBox, Decision
+from holdfast.schema import Schema, as_table
+
+
+def wrap(
+    model: Any, schema: Schema | None, reference: Any, *, threshold: float = 0.5, favourable: Any = None
+) -> Predictor:
+    """Put a fitted foreign classifier behind holdfast's interface.
+
+    Parameters
+    ----------
+    model : object with `predict_proba`
+        Asked in its own columns: a dataframe where it was fitted on one, else an array.
+    schema : Schema or None
+        Guessed from `reference` when None.
+    reference : dataframe
+        Rows the model knows, from which bounds, levels and scaling are learned.
+    """
+    table = as_table(reference, where="recourse")
+    schema = Schema.infer(table) if schema is None else schema
+    encoder = Encoder.fit(schema, table)
+    foreign = BlackBox(model, encoder, table)
+    n_classes = foreign.log_proba(table.take(np.arange(1))).shape[1]
+    classes = np.asarray(getattr(model, "classes_", np.arange(n_classes)))
+    labels = classes.tolist()
+    if favourable is not None and favourable not in labels:
+        raise DataError(f"recourse: `favourable` is not a class; got {favourable!r}. Classes are {labels!r}.")
+    index = len(labels) - 1 if favourable is None else labels.index(favourable)
+    if not 0 < threshold < 1:
+        raise DataError(f"recourse: `threshold` must lie between 0 and 1; got {threshold!r}.")
+    decision = Decision(foreign.model(n_classes), jnp.asarray(threshold, jnp.float32), index)
+    return Predictor(encoder, decision, classes, foreign)
+
+
+def recourse(
+    model: Any,
+    X: Any,
+    schema: Schema | None = None,
+    method: str | AbstractMethod = "nearest_neighbour",
+    *,
+    reference: Any = None,
+    threshold: float = 0.5,
+    favourable: Any = None,
+    **options: Any,
+) -> RecourseFrame:
+    """Find recourse for the rows of `X` under any fitted classifier.
+
+    Parameters
+    ----------
+    model : object
+        A RecourseClassifier, a scikit-learn classifier or pipeline, or any object with ``predict_proba``.
+    X : dataframe
+        People as they are, in the model's own columns.
+    schema : Schema, optional
+        What each may change; guessed from the reference when omitted.
+    method : str or AbstractMethod, default="nearest_neighbour"
+        Which search.
+    reference : dataframe, optional
+        Rows the model knows (its training table). `X` itself when omitted.
+    threshold, favourable
+        The decision: as in `RecourseClassifier`.
+    options
+        `target`, `overrides`, `deadline`: see `AbstractMethod.recourse`.
+
+    Examples
+    --------
+    >>> import holdfast as hf
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> bank = hf.datasets.load("loanapp")
+    >>> forest = RandomForestClassifier(n_estimators=20, random_state=0).fit(bank.X, bank.y)
+    >>> refused = bank.X[forest.predict(bank.X) == 0]
+    >>> hf.recourse(forest, refused[:3], bank.schema, reference=bank.X).valid.tolist()
+    [True, True, True]
+    """
+    chosen = method_by_name(method)() if isinstance(method, str) else clone(method)
+    if isinstance(model, RecourseClassifier):
+        return chosen.fit(model, reference if reference is not None else X).recourse(X, **options)
+    reference = X if reference is None else reference
+    predictor = wrap(model, schema, reference, threshold=threshold, favourable=favourable)
+    return chosen.fit(predictor, reference).recourse(X, **options)

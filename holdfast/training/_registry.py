@@ -1,0 +1,20 @@
+"""Regimes by name. A third party adds its own with `register`."""
+
+from holdfast.errors import DataError
+from holdfast.schema import did_you_mean
+from holdfast.training._base import AbstractRegime
+from holdfast.training._standard import StandardTraining
+
+REGIMES: dict[str, type[AbstractRegime]] = {"standard": StandardTraining}
+
+
+def register(name: str, cls: type[AbstractRegime]) -> None:
+    """Make a regime known by name, to the command line and to model files."""
+    REGIMES[name] = cls
+
+
+def regime(name: str) -> type[AbstractRegime]:
+    """Regime class by its name."""
+    if name not in REGIMES:
+        raise DataError(f"training: unknown regime; got {name!r}. {did_you_mean(name, list(REGIMES))}")
+    return REGIMES[name]
