@@ -76,7 +76,7 @@ class RawFile:
 
     def _read(self, path: Path) -> Any:
         if self.name.endswith(".npz"):
-            with np.load(path, allow_pickle=False) as archive:
+            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
                 return {key: archive[key] for key in archive.files}
         if self.name.endswith(".parquet"):
             return pd.read_parquet(path)

@@ -305,9 +305,10 @@ _ROCOURSENET = Schema(
     variants={"rocoursenet": "19 inputs once one-hot: six continuous, three categorical, all free."},
 )
 def rocoursenet_german(raw: Raw, *, variant: str | None = None) -> Parts:
-    """Original and corrected German credit with nine columns, one below the other: good risk (1) or bad (0).
+    """Original and corrected German credit, nine columns: good risk (1, favourable) or bad (0).
 
-    `groups` holds `version`, "original" or "corrected": the correction as a data shift of 2 x 1,000 rows.
+    The two versions lie one below the other; `groups` holds `version`, "original" or "corrected", so the
+    correction can serve as a data shift of 2 x 1,000 rows.
     """
     X = raw[_ROCOURSENET.names].astype("int64")
     schema = _ROCOURSENET.resolve(X)

@@ -116,7 +116,7 @@ def mnist(raw: Raw, *, variant: str | None = None, part: str | None = None, prot
     groups = pd.DataFrame({"split": np.repeat(parts, [len(raw[f"y_{p}"]) for p in parts])})
     names = [f"pixel_{i}_{j}" for i in range(28) for j in range(28)]
     rows: list[Move] = ["fixed" if protect and not 5 <= i < 23 else "free" for i in range(28)]
-    moves = [row for row in rows for _ in range(28)]
+    moves: list[Move] = [row for row in rows for _ in range(28)]
     if variant is None:
         features = [whole(n, move=m, bounds=(0, 255)) for n, m in zip(names, moves, strict=True)]
     else:

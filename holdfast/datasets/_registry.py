@@ -113,7 +113,7 @@ def names() -> list[str]:
 
 def spec(name: str) -> Spec:
     """Return the registry entry of a name; the name of its file without the ending will do too."""
-    if name not in _SPECS:
+    if not isinstance(name, str) or name not in _SPECS:
         for entry in _SPECS.values():
             if entry.file is not None and entry.file.name.split(".")[0] == name:
                 return entry

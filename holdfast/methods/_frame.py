@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.batch import Predictor
 from holdfast.encoding import differs
 from holdfast.schema import Feature, Schema, Table, plain
 from holdfast.search import Status
@@ -37,7 +38,8 @@ class RecourseFrame:
         Probability of the wanted class now and with the recourse.
     target : array
         The wanted class (label) per person.
-    schema : Schema
+    predictor : Predictor
+        The classifier that was asked.
     method : str
     norm : str
     n_steps : array of int
@@ -54,7 +56,7 @@ class RecourseFrame:
     before: np.ndarray
     after: np.ndarray
     target: np.ndarray
-    schema: Schema
+    predictor: Predictor
     method: str
     norm: str
     n_steps: np.ndarray
@@ -66,6 +68,11 @@ class RecourseFrame:
     def __repr__(self) -> str:
         counts = ", ".join(f"{name} {count}" for name, count in self.counts().items())
         return f"<RecourseFrame of {len(self)} people by {self.method}: {counts}>"
+
+    @property
+    def schema(self) -> Schema:
+        """What the columns are."""
+        return self.predictor.encoder.schema
 
     @property
     def found(self) -> np.ndarray:
@@ -82,7 +89,7 @@ class RecourseFrame:
         rows = np.arange(len(self))[rows]
         per_row = ("status", "cost", "valid", "before", "after", "target", "n_steps")
         parts = {name: getattr(self, name)[rows] for name in per_row}
-        shared = {name: getattr(self, name) for name in ("schema", "method", "norm", "seconds")}
+        shared = {name: getattr(self, name) for name in ("predictor", "method", "norm", "seconds")}
         return RecourseFrame(self.factual.take(rows), self.recourse.take(rows), **parts, **shared)
 
     def changed(self) -> np.ndarray:
@@ -152,7 +159,7 @@ def concat(frames: Sequence[RecourseFrame], factual: Table) -> RecourseFrame:
     }
     per_row = ("status", "cost", "valid", "before", "after", "target", "n_steps")
     parts = {name: np.concatenate([getattr(f, name) for f in frames]) for name in per_row}
-    shared = {name: getattr(first, name) for name in ("schema", "method", "norm")}
+    shared = {name: getattr(first, name) for name in ("predictor", "method", "norm")}
     seconds = sum(f.seconds for f in frames)
     recourse = Table(columns, factual.n_rows, factual.native)
     return RecourseFrame(factual, recourse, **parts, **shared, seconds=seconds)
