@@ -158,11 +158,13 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of shape (n, classes)."""
-        return self.predictor_for(X).proba(self._read(X))
+        table = self._read(X)
+        return self.predictor_.proba(table)
 
     def predict(self, X: Any) -> np.ndarray:
         """Decisions: with two classes, the favourable one where its probability reaches the threshold."""
-        return self.classes_[self.predictor_for(X).decide(self._read(X))]
+        table = self._read(X)
+        return self.classes_[self.predictor_.decide(table)]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "predictor_")
@@ -268,11 +270,6 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         """Return the configured architecture, or the default."""
         return MLP() if self.model is None else self.model
 
-    def predictor_for(self, X: Any) -> Predictor:
-        """Return the fitted predictor, or say that there is none."""
-        check_is_fitted(self)
-        return self.predictor_
-
     def _fresh_method(self) -> AbstractMethod:
         from sklearn.base import clone
 
@@ -328,7 +325,11 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _is_frame(X: Any) -> bool:
-    return hasattr(X, "columns") or isinstance(X, (dict, Table)) or hasattr(X, "column_names")
+    """Whether the columns have names; a dataframe whose names are numbers is as good as an array."""
+    if hasattr(X, "toarray"):
+        return False
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    return isinstance(X, (dict, Table)) or (names is not None and all(isinstance(n, str) for n in names))
 
 
 def _labels(y: Any) -> Any:

