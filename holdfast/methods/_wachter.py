@@ -31,7 +31,7 @@ class Wachter(AbstractMethod):
         Steps at most.
     step_size : float, default=0.05
         Of Adam, in encoded units.
-    patience : int, default=50
+    patience : int, default=100
         Steps without a valid point before `cost_weight` is multiplied by `decay`; steps without a cheaper
         one before the search ends.
     decay : float, default=0.5
@@ -70,7 +70,7 @@ class Wachter(AbstractMethod):
         target_probability: float | None = None,
         n_steps: int = 500,
         step_size: float = 0.05,
-        patience: int = 50,
+        patience: int = 100,
         decay: float = 0.5,
         random_state: int | None = None,
     ) -> None:

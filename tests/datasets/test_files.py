@@ -133,7 +133,7 @@ def test_wrong_columns(tmp_path: Path, no_data: Path) -> None:
 
 
 def test_the_file_of_another_set(tmp_path: Path, no_data: Path) -> None:
-    with pytest.raises(DataError, match=r"16 of its columns are absent.*is it another dataset's\?"):
+    with pytest.raises(DataError, match=r"15 of its columns are absent.*is it another dataset's\?"):
         datasets.add("adult", german(tmp_path).rename(tmp_path / "adult.csv.gz"))
 
 

@@ -1,0 +1,85 @@
+"""Ask other models about recourse that was made for this one."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from holdfast.batch import Predictor
+from holdfast.errors import CapabilityError, DataError
+from holdfast.methods import RecourseFrame
+from holdfast.schema import Table
+from holdfast.training import Retrained
+
+
+def panel(against: Any) -> Retrained | list[Any]:
+    """Return the models to ask: retrainings that answer together, or a list of single classifiers."""
+    if isinstance(against, Retrained):
+        return against
+    if isinstance(getattr(against, "predictor_", against), Predictor) or hasattr(against, "predict"):
+        against = [against]
+    if not isinstance(against, Sequence) or isinstance(against, str):
+        raise CapabilityError(
+            f"audit: `against` must be retrained models or a list of classifiers; got {type(against).__name__}. Make "
+            "some with holdfast.retrain(clf, n=100)."
+        )
+    if not against:
+        raise DataError("audit: `against` has no models; got an empty list. Leave it out, or give at least one.")
+    for model in against:
+        if not isinstance(_inner(model), Predictor) and not callable(getattr(model, "predict", None)):
+            raise CapabilityError(f"audit: a model in `against` has no `predict`; got {type(model).__name__}.")
+    return list(against)
+
+
+def accepts(models: Retrained | list[Any], plan: RecourseFrame) -> np.ndarray:
+    """Boolean (models, people): whether each model takes the wanted decision about each recourse."""
+    if isinstance(models, Retrained):
+        _check_labels(models.predictor.classes, plan, "Retrained")
+        return models.accepts(plan.recourse, plan.target)
+    return np.stack([_predict(model, plan) == plan.target for model in models])
+
+
+def _predict(model: Any, plan: RecourseFrame) -> np.ndarray:
+    name, inner = type(model).__name__, _inner(model)
+    if isinstance(inner, Predictor):
+        _check_labels(inner.classes, plan, name)
+        return inner.classes[inner.decide(plan.recourse)]
+    if hasattr(model, "classes_"):
+        _check_labels(np.asarray(model.classes_), plan, name)
+    labels = np.asarray(model.predict(_question(model, plan)))
+    if labels.shape != (len(plan),):
+        raise DataError(
+            f"audit: `predict` of {name} must return one label per person; got shape {labels.shape} for {len(plan)}."
+        )
+    return labels
+
+
+def _question(model: Any, plan: RecourseFrame) -> Any:
+    """The recourse as the model reads it: a dataframe of the user's kind, or an array where it learned from one."""
+    recourse: Table = plan.recourse
+    named = list(getattr(model, "feature_names_in_", []))
+    names = named or plan.schema.names
+    unknown = [name for name in names if name not in recourse.columns]
+    if unknown:
+        raise DataError(
+            f"audit: {type(model).__name__} reads columns that the recourse lacks; got {unknown[:5]!r}. Describe them "
+            "in the schema."
+        )
+    if not named and hasattr(model, "n_features_in_"):
+        return np.column_stack([recourse.columns[name] for name in names])
+    return plan.factual.like_native({name: recourse.columns[name] for name in names})
+
+
+def _inner(model: Any) -> Any:
+    return getattr(model, "predictor_", model)
+
+
+def _check_labels(classes: np.ndarray, plan: RecourseFrame, name: str) -> None:
+    # Labels that never match would read as "no recourse survives".
+    known = classes.tolist()
+    unknown = [label for label in np.unique(plan.target).tolist() if label not in known]
+    if unknown:
+        raise DataError(
+            f"audit: {name} does not know the wanted class; got {unknown[0]!r}. Its classes are {known!r}: give models "
+            "with the labels of the one that made the recourse."
+        )

@@ -1,0 +1,175 @@
+"""Ask everything again, and gather the answers."""
+
+from typing import Any
+
+import numpy as np
+
+from holdfast import metrics
+from holdfast.audit._against import accepts, panel
+from holdfast.audit._report import People, Report, Survival, summarise
+from holdfast.encoding import NORMS, broken_limits
+from holdfast.errors import CapabilityError, DataError
+from holdfast.methods import RecourseFrame
+from holdfast.search import Status
+from holdfast.training import Retrained
+
+CHUNK = 16_384  # people whose encoded rows are held at once
+
+
+def audit(plan: RecourseFrame, against: Any = None, *, confidence: float = 0.95, level: float = 0.9) -> Report:
+    """Measure recourse: is it valid, what does it cost, does it hold when the model is trained again?
+
+    Nothing in the plan is taken on trust: the model is asked again about every person and every recourse, every
+    limit of the schema is held against every recourse, and costs are computed from the tables.
+
+    Parameters
+    ----------
+    plan : RecourseFrame
+        What ``clf.recourse(X)`` returned.
+    against : Retrained, or a sequence of classifiers, optional
+        Models to hold the recourse against: ``holdfast.retrain(clf, n=100)``, or anything with ``predict``. Each
+        decides as its own ``predict`` does; wrap a foreign one with `holdfast.wrap` to give it a threshold.
+    confidence : float, default=0.95
+        Of each person's Clopper-Pearson lower bound on survival.
+    level : float, default=0.9
+        A person whose lower bound exceeds this is counted as assured.
+
+    Returns
+    -------
+    Report
+        Prints as a table; `to_frame`, `per_person`, `to_dict`, `write`.
+
+    Notes
+    -----
+    Limits given to single people (`overrides`) are not part of a plan; recourse is checked against the schema's.
+
+    Examples
+    --------
+    >>> import holdfast as hf
+    >>> bank = hf.datasets.load("loanapp")
+    >>> clf = hf.RecourseClassifier(schema=bank.schema, model=hf.Linear()).fit(bank.X, bank.y)
+    >>> report = hf.audit(clf.recourse(bank.X[:50]))
+    >>> report.validity, report.n_broken
+    (1.0, 0)
+    """
+    if not isinstance(plan, RecourseFrame):
+        raise CapabilityError(
+            f"audit: `plan` must be what recourse() returned; got {type(plan).__name__}. Call clf.recourse(X) first, or "
+            "clf.audit(X)."
+        )
+    for name, value in (("confidence", confidence), ("level", level)):
+        if not isinstance(value, (int, float)) or not 0 < value < 1:
+            raise DataError(f"audit: `{name}` must lie between 0 and 1; got {value!r}.")
+    models = None if against is None else panel(against)
+    found, n = plan.found, len(plan)
+    favourable, valid = _ask_again(plan)
+    people = _measure(plan, models)
+    refused = ~favourable
+    sound = valid & ~people.broken
+    reached = plan.status != int(Status.NOT_REACHED)
+    promised = found | (plan.status == int(Status.ALREADY_FAVOURABLE))
+    at_odds = reached & ((promised != valid) | (np.asarray(plan.valid, bool) != valid))
+    rates = metrics.change_rates(people.changed)
+    return Report(
+        method=plan.method,
+        model=None if plan.predictor.foreign is not None else plan.predictor.digest(),
+        n_people=n,
+        n_refused=int(refused.sum()),
+        n_found=int(found.sum()),
+        counts=plan.counts(),
+        share=metrics.share_with_recourse(plan.status, refused=refused, valid=sound),
+        validity=metrics.validity(valid, found),
+        n_at_odds=int(at_odds.sum()),
+        n_broken=int(people.broken.sum()),
+        broken=people.sentences,
+        costs={norm: summarise(cost[found]) for norm, cost in people.costs.items()},
+        weighted=any(f.cost_weight != 1 for f in plan.schema),
+        sparsity=summarise(metrics.sparsity(people.changed)),
+        change_rates={f.name: float(rate) for f, rate in zip(plan.schema, rates, strict=True)},
+        titles={f.name: f.title for f in plan.schema},
+        survival=None if models is None else _survival(models, people, valid[found], confidence, level),
+        seconds=float(plan.seconds),
+        people=_columns(plan, people, valid, confidence),
+        table=plan.factual,
+    )
+
+
+def _ask_again(plan: RecourseFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Whether the model takes the wanted decision: about each person, and about each as proposed."""
+    favourable = np.zeros(len(plan), bool)
+    valid = np.zeros(len(plan), bool)
+    for rows in _chunks(np.arange(len(plan))):
+        part = plan.take(rows)
+        decide, classes = plan.predictor.decide, plan.predictor.classes
+        favourable[rows] = classes[decide(part.factual)] == part.target
+        valid[rows] = classes[decide(part.recourse)] == part.target
+    return favourable, valid
+
+
+def _measure(plan: RecourseFrame, models: Retrained | list[Any] | None) -> People:
+    """Costs, changes, limits and other models' answers of everyone with a recourse, a chunk at a time."""
+    encoder, found = plan.predictor.encoder, np.flatnonzero(plan.found)
+    needless = np.where(plan.status == int(Status.ALREADY_FAVOURABLE), 0.0, np.nan)
+    costs = {norm: needless.copy() for norm in NORMS}
+    broken, sentences = np.zeros(len(plan), bool), {}
+    changed, answers = [np.zeros((0, len(plan.schema)), bool)], []
+    for rows in _chunks(found):
+        part = plan.take(rows)
+        for norm, cost in metrics.costs(encoder, encoder.encode(part.factual), encoder.encode(part.recourse)).items():
+            costs[norm][rows] = cost
+        for row, texts in zip(rows, broken_limits(encoder, part.factual, part.recourse), strict=True):
+            broken[row] = bool(texts)
+            for text in texts:
+                sentences[text] = sentences.get(text, 0) + 1
+        changed.append(part.changed())
+        if models is not None:
+            answers.append(accepts(models, part))
+    n_models = 0 if models is None else len(models)
+    matrix = np.concatenate(answers, axis=1) if answers else np.zeros((n_models, 0), bool)
+    return People(costs, broken, sentences, np.concatenate(changed), matrix)
+
+
+def _survival(
+    models: Retrained | list[Any], people: People, valid: np.ndarray, confidence: float, level: float
+) -> Survival:
+    fraction = metrics.survival(people.accepts)
+    lower, _ = metrics.clopper_pearson(people.accepts.sum(axis=0), len(models), confidence)
+    rate = metrics.invalidation_rate(people.accepts[:, valid])
+    return Survival(
+        vary=models.vary if isinstance(models, Retrained) else None,
+        n_models=len(models),
+        confidence=confidence,
+        level=level,
+        mean=float(fraction.mean()) if len(fraction) else float("nan"),
+        worst=float(fraction.min()) if len(fraction) else float("nan"),
+        n_always=int((fraction == 1.0).sum()),
+        n_assured=int((lower > level).sum()),
+        invalidation=rate.mean,
+        invalidation_std=rate.std,
+        invalidation_worst=rate.worst,
+    )
+
+
+def _columns(plan: RecourseFrame, people: People, valid: np.ndarray, confidence: float) -> dict[str, np.ndarray]:
+    """One value per person: what `Report.per_person` shows."""
+    found = plan.found
+    needless = people.costs["l0"].copy()
+    needless[found] = metrics.sparsity(people.changed)
+    columns = {
+        "status": np.array([Status(s).name for s in plan.status], object),
+        "valid": valid,
+        "limits_kept": ~people.broken,
+        "n_changed": needless,
+        **{f"cost_{norm}": cost for norm, cost in people.costs.items()},
+    }
+    if len(people.accepts):
+        columns["survival"] = np.full(len(plan), np.nan)
+        columns["survival_lower"] = np.full(len(plan), np.nan)
+        columns["survival"][found] = metrics.survival(people.accepts)
+        yes, n_models = people.accepts.sum(axis=0), len(people.accepts)
+        columns["survival_lower"][found] = metrics.clopper_pearson(yes, n_models, confidence)[0]
+    return columns
+
+
+def _chunks(rows: np.ndarray) -> list[np.ndarray]:
+    return [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]

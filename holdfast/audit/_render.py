@@ -1,0 +1,187 @@
+"""A report as text, as a rich table and as HTML: the same sections in each."""
+
+import html as _html
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast.metrics import models_needed
+
+if TYPE_CHECKING:
+    from holdfast.audit._report import Report
+
+LABEL, CELL = 52, 12  # widths; a line is at most LABEL + 3 * CELL
+MOST = 8  # features named; the rest are counted
+
+
+class Section(NamedTuple):
+    """A heading with the names of its columns, and rows of a label and cells."""
+
+    heads: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+def title(report: "Report") -> str:
+    """The first line."""
+    return f"Recourse audit: {report.n_people:,} people, by {report.method}"
+
+
+def sections(report: "Report") -> list[Section]:
+    """Everything a reader sees, as text in cells."""
+    out = [_people(report), _checked(report)]
+    if report.n_found:
+        out += [_cost(report), _features(report)]
+    if report.survival is not None and report.n_found:
+        out.append(_survival(report))
+    time = [("whole search", "", _seconds(report.seconds)), ("per person", "", _seconds(report.seconds_per_person))]
+    return [*out, Section(("Time", "", ""), time)]
+
+
+def notes(report: "Report") -> list[str]:
+    """What a reader must know before quoting the numbers."""
+    out = [f"BROKEN: {text}, {count:,} times" for text, count in report.broken.items()]
+    if report.n_at_odds:
+        out.append("AT ODDS: the model has changed since the recourse was found, or the plan was edited.")
+    if report.weighted and report.n_found:
+        out.append("Costs weigh each feature by its cost_weight.")
+    s = report.survival
+    if s is None:
+        out.append("Survival was not measured: give `against`, such as holdfast.retrain(clf, n=100).")
+    elif report.n_found:
+        needed = models_needed(s.level, s.confidence)
+        if s.n_models < needed:
+            out.append(f"Nobody can be assured by {s.n_models} models; it takes {needed} that all say yes.")
+        elif s.vary in (None, "shift"):
+            out.append("Assured holds for models drawn at random; models that were chosen are only themselves.")
+    return out
+
+
+def _people(report: "Report") -> Section:
+    n, refused = report.n_people, report.n_refused
+    rows = [("refused by the model", f"{refused:,}", _percent(refused / n if n else math.nan))]
+    share = report.share
+    if refused:
+        with_recourse = round(share.among_refused * refused)
+        rows.append(("with recourse, of the refused", f"{with_recourse:,}", _percent(share.among_refused)))
+    if n:
+        rows.append(("favourable or with recourse, of all", f"{round(share.among_all * n):,}", _percent(share.among_all)))
+    for status, count in report.counts.items():
+        rows.append((f"  {status.lower().replace('_', ' ')}", f"{count:,}", _percent(count / n)))
+    return Section(("Who has recourse", "people", "share"), rows)
+
+
+def _checked(report: "Report") -> Section:
+    valid = round(report.validity * report.n_found) if report.n_found else 0
+    rows = [
+        ("valid", f"{valid:,} of {report.n_found:,}", _percent(report.validity)),
+        ("breaking a limit", f"{report.n_broken:,}", ""),
+        ("at odds with the plan", f"{report.n_at_odds:,}", ""),
+    ]
+    return Section(("Asked again", "", ""), rows)
+
+
+def _cost(report: "Report") -> Section:
+    rows = [(norm, *(_number(v) for v in summary)) for norm, summary in report.costs.items()]
+    rows.append(("features changed", *(f"{v:.1f}" for v in report.sparsity)))
+    return Section(("Cost of a recourse, in scaled units", "mean", "median", "90% below"), rows)
+
+
+def _features(report: "Report") -> Section:
+    ranked = sorted(((rate, name) for name, rate in report.change_rates.items() if rate > 0), key=lambda p: -p[0])
+    rows = [
+        (report.titles[name], f"{round(rate * report.n_found):,}", _percent(rate)) for rate, name in ranked[:MOST]
+    ]
+    if len(ranked) > MOST:
+        rows.append((f"and {len(ranked) - MOST} features more", "", ""))
+    return Section(("What it changes", "recourse", "share"), rows)
+
+
+def _survival(report: "Report") -> Section:
+    s, n = report.survival, report.n_found
+    assert s is not None
+    models = f"{s.n_models:,} retrained models ({s.vary})" if s.vary else f"{s.n_models:,} other models"
+    assured = f"assured: > {s.level:.4g} of models, at {100 * s.confidence:.4g}% confidence"
+    rows = [
+        ("fraction of models that say yes, mean over people", "", _percent(s.mean)),
+        ("  least over people", "", _percent(s.worst)),
+        ("people to whom every model says yes", f"{s.n_always:,}", _percent(s.n_always / n)),
+        (assured, f"{s.n_assured:,}", _percent(s.n_assured / n)),
+        ("invalidation rate, mean over models", "", _percent(s.invalidation)),
+        ("  standard deviation over models", "", _percent(s.invalidation_std)),
+        ("  worst model", "", _percent(s.invalidation_worst)),
+    ]
+    return Section((f"Survival under {models}", "people", "share"), rows)
+
+
+# ---- the three forms --------------------------------------------------------------------------------
+
+
+def text(report: "Report") -> str:
+    """Plain text within 88 columns."""
+    lines = [title(report), "=" * len(title(report))]
+    for section in sections(report):
+        lines += ["", _line(section.heads)]
+        lines += [_line((f"  {row[0]}", *row[1:])) for row in section.rows]
+    remarks = notes(report)
+    lines += ["", *remarks] if remarks else []
+    return "\n".join(lines)
+
+
+def rich(report: "Report") -> Any:
+    """A rich renderable: a table a section under one title."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    parts: list[Any] = [Text(title(report), style="bold")]
+    for section in sections(report):
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold cyan")
+        table.add_column(Text(section.heads[0]), width=LABEL - 2, no_wrap=True, overflow="ellipsis")
+        for head in section.heads[1:]:
+            table.add_column(Text(head), width=CELL - 2, justify="right", no_wrap=True)
+        for row in section.rows:
+            table.add_row(*(Text(cell) for cell in (f"  {row[0]}", *row[1:])))
+        parts += [Text(""), table]
+    remarks = notes(report)
+    parts += [Text(""), *(Text(r, style="bold red" if r.isupper() or ": " in r[:9] else "dim") for r in remarks)]
+    return Group(*parts)
+
+
+def html(report: "Report") -> str:
+    """A table for notebooks."""
+    rows = []
+    for section in sections(report):
+        pad = ("",) * (4 - len(section.heads))
+        rows.append("".join(f"<th>{_html.escape(c)}</th>" for c in (*section.heads, *pad)))
+        for row in section.rows:
+            rows.append("".join(f"<td>{_html.escape(c)}</td>" for c in (*row, *pad)))
+    table = "".join(f"<tr>{row}</tr>" for row in rows)
+    remarks = "".join(f"<p>{_html.escape(remark)}</p>" for remark in notes(report))
+    return f"<p><b>{_html.escape(title(report))}</b></p><table>{table}</table>{remarks}"
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    label = cells[0] if len(cells[0]) < LABEL else cells[0][: LABEL - 2] + "…"
+    return (label.ljust(LABEL) + "".join(cell.rjust(CELL) for cell in cells[1:])).rstrip()
+
+
+def _percent(share: float) -> str:
+    if math.isnan(share):
+        return "-"
+    shown = f"{100 * share:.1f}%"
+    # All and none are claims of their own: nothing is rounded into them.
+    if shown == "100.0%" and share < 1:
+        return ">99.9%"
+    return "<0.1%" if shown == "0.0%" and share > 0 else shown
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if value < 1000 else f"{value:,.0f}"
+
+
+def _seconds(value: float) -> str:
+    if math.isnan(value):
+        return "-"
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if value >= size:
+            return f"{value / size:.3g} {unit}" if value < 1000 else f"{value:,.0f} s"
+    return f"{value / 1e-6:.2g} µs"

@@ -1,0 +1,19 @@
+"""Measures of recourse: pure functions of arrays."""
+
+from holdfast.metrics._cost import change_rates, costs, sparsity
+from holdfast.metrics._survival import Invalidation, clopper_pearson, invalidation_rate, models_needed, survival
+from holdfast.metrics._validity import Shares, share_with_recourse, validity
+
+__all__ = [
+    "Invalidation",
+    "Shares",
+    "change_rates",
+    "clopper_pearson",
+    "costs",
+    "invalidation_rate",
+    "models_needed",
+    "share_with_recourse",
+    "sparsity",
+    "survival",
+    "validity",
+]
