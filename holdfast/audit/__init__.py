@@ -8,7 +8,9 @@ from types import ModuleType
 from typing import Any
 
 from holdfast.audit._audit import audit
-from holdfast.audit._report import Report, Summary, Survival
+from holdfast.audit._parts import Summary, Survival
+from holdfast.audit._report import Report
+from holdfast.methods import RecourseFrame
 
 __all__ = ["Report", "Summary", "Survival", "audit"]
 
@@ -16,11 +18,15 @@ __all__ = ["Report", "Summary", "Survival", "audit"]
 class _CallableModule(ModuleType):
     """A module that can be called; see `audit`."""
 
-    def __call__(self, plan: Any, against: Any = None, **options: Any) -> Report:
-        return audit(plan, against, **options)
+    def __call__(
+        self, plan: RecourseFrame, against: Any = None, *, confidence: float = 0.95, level: float = 0.9
+    ) -> Report:
+        return audit(plan, against, confidence=confidence, level=level)
+
+    __call__.__doc__ = audit.__doc__
 
 
-# Importing a submodule binds it as an attribute of its package, so a function of the same name in `holdfast` would be
-# overwritten by whichever import comes last. A module whose class has `__call__` (the `__class__` of a module may be
-# assigned, see the data model) is both at once, in every order of imports.
+# Importing a submodule binds it as an attribute of its package, so a function of the same name in `holdfast` would
+# be overwritten by whichever import comes last. A module whose class has `__call__` is both at once, in every order
+# of imports. Python's data model names this use: "Customizing module attribute access".
 sys.modules[__name__].__class__ = _CallableModule

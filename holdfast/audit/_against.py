@@ -20,8 +20,8 @@ def panel(against: Any) -> Retrained | list[Any]:
         against = [against]
     if not isinstance(against, Sequence) or isinstance(against, str):
         raise CapabilityError(
-            f"audit: `against` must be retrained models or a list of classifiers; got {type(against).__name__}. Make "
-            "some with holdfast.retrain(clf, n=100)."
+            f"audit: `against` must be retrained models or a list of classifiers; got {type(against).__name__}. "
+            "Make some with holdfast.retrain(clf, n=100)."
         )
     if not against:
         raise DataError("audit: `against` has no models; got an empty list. Leave it out, or give at least one.")
@@ -49,21 +49,22 @@ def _predict(model: Any, plan: RecourseFrame) -> np.ndarray:
     labels = np.asarray(model.predict(_question(model, plan)))
     if labels.shape != (len(plan),):
         raise DataError(
-            f"audit: `predict` of {name} must return one label per person; got shape {labels.shape} for {len(plan)}."
+            f"audit: `predict` of {name} must return one label per person; got shape {labels.shape} for {len(plan)} "
+            "people."
         )
     return labels
 
 
 def _question(model: Any, plan: RecourseFrame) -> Any:
-    """The recourse as the model reads it: a dataframe of the user's kind, or an array where it learned from one."""
+    """The recourse as the model reads it: the user's kind of dataframe, or an array where it learned from one."""
     recourse: Table = plan.recourse
     named = list(getattr(model, "feature_names_in_", []))
     names = named or plan.schema.names
     unknown = [name for name in names if name not in recourse.columns]
     if unknown:
         raise DataError(
-            f"audit: {type(model).__name__} reads columns that the recourse lacks; got {unknown[:5]!r}. Describe them "
-            "in the schema."
+            f"audit: {type(model).__name__} reads columns that the recourse lacks; got {unknown[:5]!r}. Describe "
+            "them in the schema."
         )
     if not named and hasattr(model, "n_features_in_"):
         return np.column_stack([recourse.columns[name] for name in names])
@@ -80,6 +81,6 @@ def _check_labels(classes: np.ndarray, plan: RecourseFrame, name: str) -> None:
     unknown = [label for label in np.unique(plan.target).tolist() if label not in known]
     if unknown:
         raise DataError(
-            f"audit: {name} does not know the wanted class; got {unknown[0]!r}. Its classes are {known!r}: give models "
-            "with the labels of the one that made the recourse."
+            f"audit: {name} does not know the wanted class; got {unknown[0]!r}. Its classes are {known!r}: give "
+            "models with the labels of the one that made the recourse."
         )

@@ -6,7 +6,8 @@ import numpy as np
 
 from holdfast import metrics
 from holdfast.audit._against import accepts, panel
-from holdfast.audit._report import People, Report, Survival, summarise
+from holdfast.audit._parts import People, Survival, summarise
+from holdfast.audit._report import Report
 from holdfast.encoding import NORMS, broken_limits
 from holdfast.errors import CapabilityError, DataError
 from holdfast.methods import RecourseFrame
@@ -54,8 +55,8 @@ def audit(plan: RecourseFrame, against: Any = None, *, confidence: float = 0.95,
     """
     if not isinstance(plan, RecourseFrame):
         raise CapabilityError(
-            f"audit: `plan` must be what recourse() returned; got {type(plan).__name__}. Call clf.recourse(X) first, or "
-            "clf.audit(X)."
+            f"audit: `plan` must be what recourse() returned; got {type(plan).__name__}. Call clf.recourse(X) "
+            "first, or clf.audit(X)."
         )
     for name, value in (("confidence", confidence), ("level", level)):
         if not isinstance(value, (int, float)) or not 0 < value < 1:
@@ -70,8 +71,10 @@ def audit(plan: RecourseFrame, against: Any = None, *, confidence: float = 0.95,
     promised = found | (plan.status == int(Status.ALREADY_FAVOURABLE))
     at_odds = reached & ((promised != valid) | (np.asarray(plan.valid, bool) != valid))
     rates = metrics.change_rates(people.changed)
+    columns = _columns(plan, people, valid, confidence)
     return Report(
         method=plan.method,
+        norm=plan.norm,
         model=None if plan.predictor.foreign is not None else plan.predictor.digest(),
         n_people=n,
         n_refused=int(refused.sum()),
@@ -87,21 +90,23 @@ def audit(plan: RecourseFrame, against: Any = None, *, confidence: float = 0.95,
         sparsity=summarise(metrics.sparsity(people.changed)),
         change_rates={f.name: float(rate) for f, rate in zip(plan.schema, rates, strict=True)},
         titles={f.name: f.title for f in plan.schema},
-        survival=None if models is None else _survival(models, people, valid[found], confidence, level),
+        survival=None if models is None else _survival(models, people, columns, valid[found], confidence, level),
         seconds=float(plan.seconds),
-        people=_columns(plan, people, valid, confidence),
+        people=columns,
         table=plan.factual,
     )
 
 
 def _ask_again(plan: RecourseFrame) -> tuple[np.ndarray, np.ndarray]:
     """Whether the model takes the wanted decision: about each person, and about each as proposed."""
+    decide, classes = plan.predictor.decide, plan.predictor.classes
     favourable = np.zeros(len(plan), bool)
-    valid = np.zeros(len(plan), bool)
     for rows in _chunks(np.arange(len(plan))):
         part = plan.take(rows)
-        decide, classes = plan.predictor.decide, plan.predictor.classes
         favourable[rows] = classes[decide(part.factual)] == part.target
+    valid = favourable.copy()  # without a recourse, the person stays as they are
+    for rows in _chunks(np.flatnonzero(plan.found)):
+        part = plan.take(rows)
         valid[rows] = classes[decide(part.recourse)] == part.target
     return favourable, valid
 
@@ -115,7 +120,9 @@ def _measure(plan: RecourseFrame, models: Retrained | list[Any] | None) -> Peopl
     changed, answers = [np.zeros((0, len(plan.schema)), bool)], []
     for rows in _chunks(found):
         part = plan.take(rows)
-        for norm, cost in metrics.costs(encoder, encoder.encode(part.factual), encoder.encode(part.recourse)).items():
+        for norm, cost in metrics.costs(
+            encoder, encoder.encode(part.factual), encoder.encode(part.recourse)
+        ).items():
             costs[norm][rows] = cost
         for row, texts in zip(rows, broken_limits(encoder, part.factual, part.recourse), strict=True):
             broken[row] = bool(texts)
@@ -130,10 +137,14 @@ def _measure(plan: RecourseFrame, models: Retrained | list[Any] | None) -> Peopl
 
 
 def _survival(
-    models: Retrained | list[Any], people: People, valid: np.ndarray, confidence: float, level: float
+    models: Retrained | list[Any],
+    people: People,
+    columns: dict[str, np.ndarray],
+    valid: np.ndarray,
+    confidence: float,
+    level: float,
 ) -> Survival:
     fraction = metrics.survival(people.accepts)
-    lower, _ = metrics.clopper_pearson(people.accepts.sum(axis=0), len(models), confidence)
     rate = metrics.invalidation_rate(people.accepts[:, valid])
     return Survival(
         vary=models.vary if isinstance(models, Retrained) else None,
@@ -143,7 +154,7 @@ def _survival(
         mean=float(fraction.mean()) if len(fraction) else float("nan"),
         worst=float(fraction.min()) if len(fraction) else float("nan"),
         n_always=int((fraction == 1.0).sum()),
-        n_assured=int((lower > level).sum()),
+        n_assured=int((columns["survival_lower"] > level).sum()),  # NaN, without a recourse, is not above
         invalidation=rate.mean,
         invalidation_std=rate.std,
         invalidation_worst=rate.worst,
@@ -153,13 +164,13 @@ def _survival(
 def _columns(plan: RecourseFrame, people: People, valid: np.ndarray, confidence: float) -> dict[str, np.ndarray]:
     """One value per person: what `Report.per_person` shows."""
     found = plan.found
-    needless = people.costs["l0"].copy()
-    needless[found] = metrics.sparsity(people.changed)
+    n_changed = people.costs["l0"].copy()  # 0 where nothing needs to change, NaN without a recourse
+    n_changed[found] = metrics.sparsity(people.changed)
     columns = {
         "status": np.array([Status(s).name for s in plan.status], object),
         "valid": valid,
         "limits_kept": ~people.broken,
-        "n_changed": needless,
+        "n_changed": n_changed,
         **{f"cost_{norm}": cost for norm, cost in people.costs.items()},
     }
     if len(people.accepts):

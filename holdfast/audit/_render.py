@@ -9,7 +9,7 @@ from holdfast.metrics import models_needed
 if TYPE_CHECKING:
     from holdfast.audit._report import Report
 
-LABEL, CELL = 52, 12  # widths; a line is at most LABEL + 3 * CELL
+LABEL, CELL = 50, 12  # widths; a line is at most LABEL + 3 * CELL
 MOST = 8  # features named; the rest are counted
 
 
@@ -22,7 +22,7 @@ class Section(NamedTuple):
 
 def title(report: "Report") -> str:
     """The first line."""
-    return f"Recourse audit: {report.n_people:,} people, by {report.method}"
+    return f"Recourse audit: {report.n_people:,} people, by {report.method} ({report.norm})"
 
 
 def sections(report: "Report") -> list[Section]:
@@ -32,15 +32,24 @@ def sections(report: "Report") -> list[Section]:
         out += [_cost(report), _features(report)]
     if report.survival is not None and report.n_found:
         out.append(_survival(report))
-    time = [("whole search", "", _seconds(report.seconds)), ("per person", "", _seconds(report.seconds_per_person))]
+    time = [
+        ("whole search", "", _seconds(report.seconds)),
+        ("per person", "", _seconds(report.seconds_per_person)),
+    ]
     return [*out, Section(("Time", "", ""), time)]
+
+
+def alarms(report: "Report") -> list[str]:
+    """What must not be: a sound plan has none."""
+    out = [f"BROKEN: {text}, {count:,} times." for text, count in report.broken.items()]
+    if report.n_at_odds:
+        out.append("AT ODDS: the model has changed since the recourse was found, or the plan was edited.")
+    return out
 
 
 def notes(report: "Report") -> list[str]:
     """What a reader must know before quoting the numbers."""
-    out = [f"BROKEN: {text}, {count:,} times" for text, count in report.broken.items()]
-    if report.n_at_odds:
-        out.append("AT ODDS: the model has changed since the recourse was found, or the plan was edited.")
+    out = []
     if report.weighted and report.n_found:
         out.append("Costs weigh each feature by its cost_weight.")
     s = report.survival
@@ -63,7 +72,9 @@ def _people(report: "Report") -> Section:
         with_recourse = round(share.among_refused * refused)
         rows.append(("with recourse, of the refused", f"{with_recourse:,}", _percent(share.among_refused)))
     if n:
-        rows.append(("favourable or with recourse, of all", f"{round(share.among_all * n):,}", _percent(share.among_all)))
+        rows.append(
+            ("favourable or with recourse, of all", f"{round(share.among_all * n):,}", _percent(share.among_all))
+        )
     for status, count in report.counts.items():
         rows.append((f"  {status.lower().replace('_', ' ')}", f"{count:,}", _percent(count / n)))
     return Section(("Who has recourse", "people", "share"), rows)
@@ -101,7 +112,7 @@ def _survival(report: "Report") -> Section:
     models = f"{s.n_models:,} retrained models ({s.vary})" if s.vary else f"{s.n_models:,} other models"
     assured = f"assured: > {s.level:.4g} of models, at {100 * s.confidence:.4g}% confidence"
     rows = [
-        ("fraction of models that say yes, mean over people", "", _percent(s.mean)),
+        ("models that say yes, mean over people", "", _percent(s.mean)),
         ("  least over people", "", _percent(s.worst)),
         ("people to whom every model says yes", f"{s.n_always:,}", _percent(s.n_always / n)),
         (assured, f"{s.n_assured:,}", _percent(s.n_assured / n)),
@@ -116,12 +127,12 @@ def _survival(report: "Report") -> Section:
 
 
 def text(report: "Report") -> str:
-    """Plain text within 88 columns."""
+    """Plain text within 86 columns."""
     lines = [title(report), "=" * len(title(report))]
     for section in sections(report):
         lines += ["", _line(section.heads)]
         lines += [_line((f"  {row[0]}", *row[1:])) for row in section.rows]
-    remarks = notes(report)
+    remarks = [*alarms(report), *notes(report)]
     lines += ["", *remarks] if remarks else []
     return "\n".join(lines)
 
@@ -141,9 +152,8 @@ def rich(report: "Report") -> Any:
         for row in section.rows:
             table.add_row(*(Text(cell) for cell in (f"  {row[0]}", *row[1:])))
         parts += [Text(""), table]
-    remarks = notes(report)
-    parts += [Text(""), *(Text(r, style="bold red" if r.isupper() or ": " in r[:9] else "dim") for r in remarks)]
-    return Group(*parts)
+    parts += [Text(""), *(Text(remark, style="bold red") for remark in alarms(report))]
+    return Group(*parts, *(Text(remark, style="dim") for remark in notes(report)))
 
 
 def html(report: "Report") -> str:
@@ -155,7 +165,7 @@ def html(report: "Report") -> str:
         for row in section.rows:
             rows.append("".join(f"<td>{_html.escape(c)}</td>" for c in (*row, *pad)))
     table = "".join(f"<tr>{row}</tr>" for row in rows)
-    remarks = "".join(f"<p>{_html.escape(remark)}</p>" for remark in notes(report))
+    remarks = "".join(f"<p>{_html.escape(remark)}</p>" for remark in [*alarms(report), *notes(report)])
     return f"<p><b>{_html.escape(title(report))}</b></p><table>{table}</table>{remarks}"
 
 
@@ -178,10 +188,14 @@ def _number(value: float) -> str:
     return f"{value:.3f}" if value < 1000 else f"{value:,.0f}"
 
 
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.{2 if value < 10 else 1}f}"
+
+
 def _seconds(value: float) -> str:
     if math.isnan(value):
         return "-"
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if value >= size:
-            return f"{value / size:.3g} {unit}" if value < 1000 else f"{value:,.0f} s"
-    return f"{value / 1e-6:.2g} µs"
+            return _short(value / size) + f" {unit}"
+    return "0 s" if value == 0 else "<1 µs"

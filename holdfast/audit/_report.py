@@ -6,13 +6,14 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
 
 from holdfast import __version__
 from holdfast.audit import _render
+from holdfast.audit._parts import Summary, Survival
 from holdfast.errors import DataError
 from holdfast.metrics import Shares
 from holdfast.schema import Table
@@ -21,73 +22,14 @@ FORMAT = "holdfast-report"
 VERSION = 1
 
 
-class Summary(NamedTuple):
-    """A quantity over the recourse found; NaN where none was."""
-
-    mean: float
-    median: float
-    p90: float
-
-
-def summarise(values: np.ndarray) -> Summary:
-    """Mean, median and 90th percentile."""
-    if len(values) == 0:
-        return Summary(math.nan, math.nan, math.nan)
-    return Summary(float(np.mean(values)), float(np.median(values)), float(np.quantile(values, 0.9)))
-
-
-class People(NamedTuple):
-    """Measures before they are gathered; `changed` and `accepts` speak only of those with a recourse."""
-
-    costs: dict[Any, np.ndarray]
-    broken: np.ndarray
-    sentences: dict[str, int]
-    changed: np.ndarray
-    accepts: np.ndarray
-
-
-@dataclass(frozen=True)
-class Survival:
-    """How recourse fares under other models.
-
-    Attributes
-    ----------
-    vary : str or None
-        What was varied in retraining; None for models given one by one.
-    n_models : int
-    confidence, level : float
-        Of each person's lower bound, and what it must exceed to count as assured.
-    mean, worst : float
-        Fraction of models that say yes: mean and least over people.
-    n_always : int
-        People to whom every model says yes.
-    n_assured : int
-        People whose Clopper-Pearson lower bound exceeds `level`. Each bound errs on its own: this counts, it does not
-        guarantee all of them jointly.
-    invalidation, invalidation_std, invalidation_worst : float
-        See `holdfast.metrics.invalidation_rate`.
-    """
-
-    vary: str | None
-    n_models: int
-    confidence: float
-    level: float
-    mean: float
-    worst: float
-    n_always: int
-    n_assured: int
-    invalidation: float
-    invalidation_std: float
-    invalidation_worst: float
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
     """Measures of one plan. Print it, or take it as a frame, a dict or JSON.
 
     Attributes
     ----------
-    method : str
+    method, norm : str
+        Which search, and the norm it counts cost in.
     model : str or None
         Digest of the classifier that was asked; None for one made elsewhere.
     n_people, n_refused, n_found : int
@@ -119,6 +61,7 @@ class Report:
     """
 
     method: str
+    norm: str
     model: str | None
     n_people: int
     n_refused: int
@@ -137,7 +80,9 @@ class Report:
     survival: Survival | None
     seconds: float
     people: dict[str, np.ndarray]
-    table: Table = field(metadata={"role": "the people's own table: its library and index are those of `per_person`"})
+    table: Table = field(
+        metadata={"role": "the people's own table: its library and index are those of `per_person`"}
+    )
 
     @property
     def seconds_per_person(self) -> float:
@@ -145,7 +90,8 @@ class Report:
         return self.seconds / self.n_people if self.n_people else math.nan
 
     def __repr__(self) -> str:
-        return f"<Report on {self.n_people} people by {self.method}: {self.n_found} with recourse of {self.n_refused} refused>"
+        recourse = f"{self.n_found} with recourse of {self.n_refused} refused"
+        return f"<Report on {self.n_people} people by {self.method}: {recourse}>"
 
     def __str__(self) -> str:
         return _render.text(self)
@@ -161,7 +107,9 @@ class Report:
     def to_frame(self) -> Any:
         """Return a tidy dataframe of the input's kind: `measure`, `value`, `note`."""
         measure, value, note = zip(*self._measures(), strict=True)
-        return _frame(self.table, {"measure": list(measure), "value": [float(v) for v in value], "note": list(note)})
+        return _frame(
+            self.table, {"measure": list(measure), "value": [float(v) for v in value], "note": list(note)}
+        )
 
     def per_person(self) -> Any:
         """Return a dataframe of the input's kind, one row a person, with the input's index where it has one.
@@ -171,7 +119,11 @@ class Report:
         """
         out = _frame(self.table, {k: v.tolist() if v.dtype == object else v for k, v in self.people.items()})
         native = self.table.native
-        if native is not None and nw.from_native(native, eager_only=True).implementation.is_pandas():
+        if (
+            native is not None
+            and len(native) == len(out)
+            and nw.from_native(native, eager_only=True).implementation.is_pandas()
+        ):
             out.index = native.index
         return out
 

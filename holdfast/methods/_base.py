@@ -123,7 +123,7 @@ class AbstractMethod(BaseEstimator):
         frames = []
         for rows in iter_rows(table.n_rows, CHUNK):
             chunk = table.take(rows) if len(rows) < table.n_rows else table
-            own = {i - rows[0]: o for i, o in individual.items() if rows[0] <= i <= rows[-1]} or None
+            own = {int(i - rows[0]): o for i, o in individual.items() if rows[0] <= i <= rows[-1]} or None
             frames.append(self._chunk(solver, chunk, targets[rows], own, until, on_rows))
         return concat(frames, table)
 

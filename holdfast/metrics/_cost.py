@@ -27,8 +27,8 @@ def costs(encoder: Encoder, factual: np.ndarray, recourse: np.ndarray) -> dict[N
     factual, recourse = np.asarray(factual, np.float64), np.asarray(recourse, np.float64)
     if factual.shape != recourse.shape or factual.ndim != 2 or factual.shape[1] != encoder.n_columns:
         raise DataError(
-            f"costs: `factual` and `recourse` must have shape (people, {encoder.n_columns}); got {factual.shape} and "
-            f"{recourse.shape}. Encode both with the same encoder."
+            f"costs: `factual` and `recourse` must have shape (people, {encoder.n_columns}); got {factual.shape} "
+            f"and {recourse.shape}. Encode both with the same encoder."
         )
     return {
         norm: np.asarray(distance(recourse, factual, norm, norm_weights(encoder, norm)), np.float64)  # type: ignore

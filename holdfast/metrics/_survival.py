@@ -1,10 +1,10 @@
 """Whether recourse still holds when the model is trained again.
 
-Two sources of chance meet here, and only one of them is sampled. Given the training rows and a person's recourse,
-retrained models are independent draws: of a person's `n` answers, the number that say yes is binomial, and the
-Clopper-Pearson bound on that person's survival is exact. The people are not drawn anew for every model: all of them
-meet the same models, and a model that moves its boundary fails many at once. Persons × models is therefore never
-pooled as if it were that many independent trials; the overall rate comes with its deviation over models.
+Given the training rows and a person's recourse, retrained models are independent draws: of the answers about one
+person, the number that say yes is binomial, and the Clopper-Pearson bound on that person's survival is exact. The
+people are not drawn anew for every model: all of them meet the same models, and a model that moves its boundary
+fails many at once. People × models are therefore never pooled as if they were that many independent trials; the
+overall rate comes with its deviation over models.
 """
 
 from typing import Literal, NamedTuple
@@ -105,9 +105,10 @@ def clopper_pearson(
     Notes
     -----
     As a bound on survival it speaks of one person. Each of many bounds errs up to 1 - `confidence` of the time, so
-    the number of people above a level is a description, not a joint guarantee. It needs models drawn independently:
-    ``vary="seed"`` and ``"bootstrap"`` are. ``"leave_one_out"`` draws rows without replacement, which makes the bound
-    cautious. Tables chosen for ``"shift"`` are not drawn, and the bound then says nothing beyond the fraction.
+    the number of people above a level is a description, not a joint guarantee. It needs models drawn
+    independently: ``vary="seed"`` and ``"bootstrap"`` are. ``"leave_one_out"`` draws rows without replacement, which
+    makes the bound cautious. Tables chosen for ``"shift"`` are not drawn, and the bound then says nothing beyond
+    the fraction.
 
     Examples
     --------
@@ -151,5 +152,7 @@ def models_needed(level: float, confidence: float = 0.95) -> int:
 def _answers(where: str, accepts: ArrayLike) -> np.ndarray:
     answers = np.asarray(accepts, bool)
     if answers.ndim != 2 or len(answers) == 0:
-        raise DataError(f"{where}: `accepts` must have shape (models, people) with a model at least; got {answers.shape}.")
+        raise DataError(
+            f"{where}: `accepts` must have shape (models, people) with a model at least; got {answers.shape}."
+        )
     return answers

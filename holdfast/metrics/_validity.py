@@ -59,8 +59,8 @@ def share_with_recourse(
 
     Examples
     --------
-    >>> share_with_recourse([Status.FOUND, Status.INFEASIBLE, Status.ALREADY_FAVOURABLE, Status.ALREADY_FAVOURABLE])
-    Shares(among_refused=0.5, among_all=0.75)
+    >>> share_with_recourse([Status.FOUND, Status.INFEASIBLE, Status.NOT_FOUND, Status.ALREADY_FAVOURABLE])
+    Shares(among_refused=0.3333333333333333, among_all=0.5)
     """
     status = np.asarray(status)
     no = status != int(Status.ALREADY_FAVOURABLE) if refused is None else np.asarray(refused, bool)

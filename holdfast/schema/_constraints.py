@@ -1,12 +1,12 @@
 """What must hold across columns: linear constraints and implications between levels."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from holdfast.errors import SchemaError
-from holdfast.schema._feature import Level, did_you_mean, plain
+from holdfast.schema._checks import did_you_mean, is_level, is_list, is_number, plain, shown
+from holdfast.schema._feature import Level
 
 LevelSets = Mapping[str, tuple[Level, ...]]
 
@@ -36,22 +36,31 @@ class LinearConstraint:
     name: str | None = None
 
     def __post_init__(self) -> None:
-        where = f"Schema: constraint {self.name or self.coefficients!r}"
+        _check_name(self, self.name)
+        where = f"Schema: constraint {self.name or shown(self.coefficients)}"
         if not isinstance(self.coefficients, Mapping) or not self.coefficients:
             raise SchemaError(
-                f"{where}: `coefficients` must map features to numbers; got {self.coefficients!r}."
+                f"{where}: `coefficients` must map features to numbers; got {shown(self.coefficients)}. Write for "
+                "example {'debt': 1, 'income': -0.4}."
             )
-        for key, value in self.coefficients.items():
-            if not isinstance(key, str) or not _finite(value):
+        coefficients = {plain(k): plain(v) for k, v in self.coefficients.items()}
+        for key, value in coefficients.items():
+            if not isinstance(key, str) or not is_number(value):
                 raise SchemaError(
-                    f"{where}: each coefficient must be a finite number; got {key!r}: {value!r}."
+                    f"{where}: each coefficient must be a finite number; got {shown(key)}: {shown(value)}. Write "
+                    "the column's name and a number."
                 )
-        if not _finite(self.bound):
-            raise SchemaError(f"{where}: `bound` must be a finite number; got {self.bound!r}.")
-        if self.on not in ("value", "change"):
-            raise SchemaError(f"{where}: `on` must be 'value' or 'change'; got {self.on!r}.")
-        object.__setattr__(self, "coefficients", {k: float(v) for k, v in self.coefficients.items()})
-        object.__setattr__(self, "bound", float(self.bound))
+        bound = plain(self.bound)
+        if not is_number(bound):
+            raise SchemaError(
+                f"{where}: `bound` must be a finite number; got {shown(bound)}. Write the right-hand side of <=."
+            )
+        if not isinstance(self.on, str) or self.on not in ("value", "change"):
+            raise SchemaError(
+                f"{where}: `on` must be 'value' or 'change'; got {shown(self.on)}. Omit it for 'value'."
+            )
+        object.__setattr__(self, "coefficients", {str(k): float(v) for k, v in coefficients.items()})
+        object.__setattr__(self, "bound", float(bound))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain types for YAML and JSON."""
@@ -84,10 +93,11 @@ class Implication:
     name: str | None = None
 
     def __post_init__(self) -> None:
+        _check_name(self, self.name)
         for part in ("then", "when", "was"):
             object.__setattr__(self, part, _level_sets(part, getattr(self, part)))
         if not self.then:
-            raise SchemaError(f"Schema: an implication needs `then`; got {self.to_dict()!r}.")
+            raise SchemaError(f"Schema: an implication needs `then`; got {shown(self.to_dict())}. Add it.")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain types for YAML and JSON."""
@@ -106,34 +116,41 @@ class Implication:
         return cls(**_known_fields(raw, ("then", "when", "was", "name"), ("then",)))
 
 
+def _check_name(owner: LinearConstraint | Implication, name: Any) -> None:
+    if name is not None and not isinstance(name, str):
+        raise SchemaError(f"Schema: `name` of a constraint must be text; got {shown(name)}. Put it in quotes.")
+    object.__setattr__(owner, "name", None if name is None else str(name))
+
+
 def _level_sets(part: str, raw: Any) -> dict[str, tuple[Level, ...]]:
     if not isinstance(raw, Mapping):
         raise SchemaError(
-            f"Schema: `{part}` of an implication must map features to lists of levels; got {raw!r}."
+            f"Schema: `{part}` of an implication must map features to lists of levels; got {shown(raw)}. Write "
+            "for example {'housing': ['own']}."
         )
     out = {}
     for name, levels in raw.items():
-        if isinstance(levels, str) or not isinstance(levels, Sequence):
-            levels = (levels,)
-        if not levels:
-            raise SchemaError(f"Schema: `{part}` of an implication lists no level; got {name!r}: {levels!r}.")
-        out[name] = tuple(plain(v) for v in levels)
+        values = tuple(plain(v) for v in levels) if is_list(levels) else (plain(levels),)
+        if not isinstance(name, str) or not values or not all(is_level(v) for v in values):
+            raise SchemaError(
+                f"Schema: `{part}` of an implication must map a feature to at least one level; got "
+                f"{shown(name)}: {shown(levels)}. Write for example {{'housing': ['own']}}."
+            )
+        out[str(name)] = tuple(str(v) if isinstance(v, str) else v for v in values)
     return out
 
 
 def _known_fields(raw: Any, known: Sequence[str], needed: Sequence[str]) -> dict[str, Any]:
     if not isinstance(raw, Mapping):
-        raise SchemaError(f"Schema: a constraint must be a mapping; got {raw!r}.")
+        raise SchemaError(
+            f"Schema: a constraint must be a mapping; got {shown(raw)}. Write the fields {list(needed)!r}."
+        )
     for key in raw:
         if key not in known:
             raise SchemaError(
-                f"Schema: unknown field of a constraint; got {key!r}. {did_you_mean(key, known)}"
+                f"Schema: unknown field of a constraint; got {shown(key)}. {did_you_mean(key, known)}"
             )
     for key in needed:
         if key not in raw:
-            raise SchemaError(f"Schema: a constraint lacks `{key}`; got {dict(raw)!r}.")
+            raise SchemaError(f"Schema: a constraint lacks `{key}`; got {shown(dict(raw))}. Add it.")
     return dict(raw)
-
-
-def _finite(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

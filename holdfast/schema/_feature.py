@@ -1,12 +1,11 @@
 """One column: what it holds and how a person may change it."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
 from holdfast.errors import SchemaError
+from holdfast.schema._checks import did_you_mean, is_level, is_list, is_number, plain, shown
 
 Kind = Literal["numeric", "integer", "binary", "ordinal", "categorical"]
 Direction = Literal["free", "fixed", "increase", "decrease"]
@@ -71,10 +70,17 @@ class Feature:
     missing: str | float | None = None
 
     def __post_init__(self) -> None:
+        # Numpy scalars and subclasses of str (what a dataframe hands out) become plain: YAML writes those only.
+        for field in ("name", "kind", "direction", "step", "cost_weight", "label", "unit", "missing"):
+            value = plain(getattr(self, field))
+            object.__setattr__(self, field, str(value) if isinstance(value, str) else value)
+        if not isinstance(self.name, str) or not self.name:
+            raise SchemaError(
+                f"Schema: `name` of a feature must be a non-empty string; got {shown(self.name)}. Write the "
+                "column's name."
+            )
         _one_of(self.name, "kind", self.kind, KINDS)
         _one_of(self.name, "direction", self.direction, DIRECTIONS)
-        if not isinstance(self.name, str) or not self.name:
-            raise SchemaError(f"Schema: `name` of a feature must be a non-empty string; got {self.name!r}.")
         if self.bounds is not None:
             object.__setattr__(self, "bounds", self._checked_bounds())
         if self.levels is not None:
@@ -83,16 +89,18 @@ class Feature:
         self._check_direction()
         if self.transitions is not None:
             object.__setattr__(self, "transitions", self._checked_transitions())
-        if not (_is_number(self.cost_weight) and self.cost_weight > 0):
+        if not (is_number(self.cost_weight) and self.cost_weight > 0):
             raise SchemaError(
                 f"Schema: `cost_weight` of feature {self.name!r} must be a positive number; got "
-                f"{self.cost_weight!r}. To forbid a change write direction='fixed'."
+                f"{shown(self.cost_weight)}. To forbid a change write direction='fixed'."
             )
+        object.__setattr__(self, "cost_weight", float(self.cost_weight))
         for field in ("label", "unit"):
             value = getattr(self, field)
             if value is not None and not isinstance(value, str):
                 raise SchemaError(
-                    f"Schema: `{field}` of feature {self.name!r} must be a string; got {value!r}."
+                    f"Schema: `{field}` of feature {self.name!r} must be a string; got {shown(value)}. Put it in "
+                    "quotes."
                 )
         self._check_missing()
 
@@ -118,6 +126,12 @@ class Feature:
         """Spacing of permitted numbers, or None for a continuum."""
         return self.step if self.step is not None else (1.0 if self.kind == "integer" else None)
 
+    def knows(self, level: Any) -> bool:
+        """Whether a value is one of the levels; any is, while they are still to be learned."""
+        if self.levels is None or (self.missing == "level" and level == MISSING_LEVEL):
+            return True
+        return level in self.levels
+
     def replace(self, **changes: Any) -> "Feature":
         """Return a copy with some fields changed."""
         return replace(self, **changes)
@@ -141,32 +155,31 @@ class Feature:
     def from_dict(cls, raw: Any) -> "Feature":
         """Build a feature from the plain types of a YAML or JSON file."""
         if not isinstance(raw, Mapping):
-            raise SchemaError(f"Schema: a feature must be a mapping with `name` and `kind`; got {raw!r}.")
+            raise SchemaError(f"Schema: a feature must be a mapping with `name` and `kind`; got {shown(raw)}.")
         known = [f.name for f in fields(cls)]
         for key in raw:
             if key not in known:
                 raise SchemaError(
-                    f"Schema: unknown field of feature {raw.get('name')!r}; got {key!r}. "
+                    f"Schema: unknown field of feature {shown(raw.get('name'))}; got {shown(key)}. "
                     f"{did_you_mean(key, known)}"
                 )
         for key in ("name", "kind"):
             if key not in raw:
-                raise SchemaError(f"Schema: a feature lacks `{key}`; got {dict(raw)!r}.")
+                raise SchemaError(f"Schema: a feature lacks `{key}`; got {shown(dict(raw))}. Add it.")
         values = dict(raw)
         pairs = values.get("transitions")
-        if isinstance(pairs, Sequence) and not isinstance(pairs, str):
-            if not all(isinstance(p, Sequence) and not isinstance(p, str) and len(p) == 2 for p in pairs):
+        if pairs is not None and is_list(pairs):
+            if not all(is_list(p) and len(p) == 2 and is_level(p[0]) for p in pairs):
                 raise SchemaError(
-                    f"Schema: `transitions` of feature {raw.get('name')!r} must be pairs [level, [levels]]; "
-                    f"got {pairs!r}."
+                    f"Schema: `transitions` of feature {shown(raw['name'])} must be pairs [level, [levels]]; "
+                    f"got {shown(pairs)}. Write for example [[rent, [own]]]."
                 )
-            try:
-                values["transitions"] = {p[0]: p[1] for p in pairs}
-            except TypeError as error:
+            values["transitions"] = {p[0]: p[1] for p in pairs}
+            if len(values["transitions"]) != len(pairs):
                 raise SchemaError(
-                    f"Schema: `transitions` of feature {raw.get('name')!r} must start from a level; "
-                    f"got {pairs!r}."
-                ) from error
+                    f"Schema: `transitions` of feature {shown(raw['name'])} start from a level twice; got "
+                    f"{shown(pairs)}. Join the two lists."
+                )
         return cls(**values)
 
     # ---- checks -------------------------------------------------------------------------------------
@@ -178,12 +191,14 @@ class Feature:
                 f"kind {self.kind!r}. Use `levels`, `direction` or `transitions` instead."
             )
         pair = self.bounds
-        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
-            raise SchemaError(f"Schema: `bounds` of feature {self.name!r} must be a pair; got {pair!r}.")
-        low, high = pair
-        if not (_is_number(low) and _is_number(high)):
+        if not (is_list(pair) and len(pair) == 2):  # type: ignore[arg-type]
             raise SchemaError(
-                f"Schema: `bounds` of feature {self.name!r} must be two finite numbers; got {pair!r}. "
+                f"Schema: `bounds` of feature {self.name!r} must be a pair; got {shown(pair)}. Write (low, high)."
+            )
+        low, high = (plain(v) for v in pair)  # type: ignore[union-attr]
+        if not (is_number(low) and is_number(high)):
+            raise SchemaError(
+                f"Schema: `bounds` of feature {self.name!r} must be two finite numbers; got {shown(pair)}. "
                 "Omit `bounds` to learn them in fit."
             )
         if low > high:
@@ -200,28 +215,42 @@ class Feature:
                 f"Schema: `levels` of feature {self.name!r} only fit binary, ordinal and categorical "
                 f"features; got kind {self.kind!r}. Use `bounds` for numbers."
             )
-        if isinstance(levels, str) or not isinstance(levels, Sequence):
-            raise SchemaError(f"Schema: `levels` of feature {self.name!r} must be a list; got {levels!r}.")
-        levels = tuple(plain(v) for v in levels)
-        for level in levels:
-            if not isinstance(level, (str, int, float, bool)) or level != level:
-                raise SchemaError(
-                    f"Schema: `levels` of feature {self.name!r} must be text, numbers or booleans; got "
-                    f"{level!r}."
-                )
+        if not is_list(levels):
+            raise SchemaError(
+                f"Schema: `levels` of feature {self.name!r} must be a list; got {shown(levels)}. Write [a, b]."
+            )
+        levels = self._plain_levels("levels", levels or ())
+        if MISSING_LEVEL in levels and self.missing != "level":
+            raise SchemaError(
+                f"Schema: `levels` of feature {self.name!r} use a reserved name; got {MISSING_LEVEL!r}. Set "
+                "missing='level' to have missing values as a level, or call the level something else."
+            )
         if len(set(levels)) != len(levels):
-            raise SchemaError(f"Schema: `levels` of feature {self.name!r} repeat a value; got {levels!r}.")
+            raise SchemaError(
+                f"Schema: `levels` of feature {self.name!r} repeat a value; got {shown(levels)}. Keep one of "
+                "each (1, 1.0 and true are the same value)."
+            )
         if self.kind == "binary" and len(levels) != 2:
             raise SchemaError(
-                f"Schema: binary feature {self.name!r} needs two `levels`; got {levels!r}. Use kind "
+                f"Schema: binary feature {self.name!r} needs two `levels`; got {shown(levels)}. Use kind "
                 "'categorical' or 'ordinal'."
             )
         if len(levels) < 2:
             raise SchemaError(
-                f"Schema: `levels` of feature {self.name!r} must be at least two; got {levels!r}. Drop a "
+                f"Schema: `levels` of feature {self.name!r} must be at least two; got {shown(levels)}. Drop a "
                 "constant column."
             )
         return levels
+
+    def _plain_levels(self, field: str, levels: Sequence[Any]) -> tuple[Level, ...]:
+        out = tuple(str(v) if isinstance(v, str) else plain(v) for v in levels)
+        for level in out:
+            if not is_level(level):
+                raise SchemaError(
+                    f"Schema: `{field}` of feature {self.name!r} must be text, finite numbers or booleans; got "
+                    f"{shown(level)}. Turn it into text."
+                )
+        return out
 
     def _check_step(self) -> None:
         if self.step is None:
@@ -229,17 +258,19 @@ class Feature:
         if self.has_levels:
             raise SchemaError(
                 f"Schema: `step` of feature {self.name!r} only fits numeric and integer features; got "
-                f"kind {self.kind!r}."
+                f"kind {self.kind!r}. Leave it out: a level is always taken whole."
             )
-        if not (_is_number(self.step) and self.step > 0):
+        if not (is_number(self.step) and self.step > 0):
             raise SchemaError(
-                f"Schema: `step` of feature {self.name!r} must be a positive number; got {self.step!r}."
+                f"Schema: `step` of feature {self.name!r} must be a positive number; got {shown(self.step)}. Omit "
+                "it to allow any number."
             )
         if self.kind == "integer" and self.step != int(self.step):
             raise SchemaError(
                 f"Schema: `step` of integer feature {self.name!r} must be whole; got {self.step!r}. Use kind "
                 "'numeric' for fractions."
             )
+        object.__setattr__(self, "step", float(self.step))
 
     def _check_direction(self) -> None:
         if self.kind == "categorical" and self.direction not in ("free", "fixed"):
@@ -263,23 +294,23 @@ class Feature:
         if not isinstance(moves, Mapping):
             raise SchemaError(
                 f"Schema: `transitions` of feature {self.name!r} must map a level to a list of levels; got "
-                f"{moves!r}."
+                f"{shown(moves)}. Write for example {{'rent': ['own']}}."
             )
         out = {}
         for start, allowed in moves.items():
-            if isinstance(allowed, str) or not isinstance(allowed, Sequence):
+            if not is_list(allowed):
                 raise SchemaError(
                     f"Schema: `transitions` of feature {self.name!r} must map a level to a list of levels; "
-                    f"got {start!r}: {allowed!r}."
+                    f"got {shown(start)}: {shown(allowed)}. Write for example {{'rent': ['own']}}."
                 )
-            out[plain(start)] = tuple(plain(v) for v in allowed)
-        if self.levels is not None:
-            for level in [k for k in out] + [v for values in out.values() for v in values]:
-                if level not in self.levels:
-                    raise SchemaError(
-                        f"Schema: `transitions` of feature {self.name!r} name an unknown level; got "
-                        f"{level!r}. Levels are {list(self.levels)!r}."
-                    )
+            start, *allowed = self._plain_levels("transitions", [start, *allowed])
+            out[start] = tuple(allowed)
+        for level in [*out, *(v for values in out.values() for v in values)]:
+            if not self.knows(level):
+                raise SchemaError(
+                    f"Schema: `transitions` of feature {self.name!r} name an unknown level; got "
+                    f"{level!r}. Levels are {shown(list(self.levels or ()))}."
+                )
         return out
 
     def _check_missing(self) -> None:
@@ -288,32 +319,25 @@ class Feature:
             return
         where = f"Schema: `missing` of {self.kind} feature {self.name!r}"
         if self.kind == "categorical":
-            if value != "level":
-                raise SchemaError(f"{where} must be 'level' or omitted; got {value!r}.")
+            if not (isinstance(value, str) and value == "level"):
+                raise SchemaError(f"{where} must be 'level' or omitted; got {shown(value)}. Write 'level'.")
         elif self.has_levels:
-            if value != "most_frequent" and self.levels is not None and value not in self.levels:
-                raise SchemaError(f"{where} must be 'most_frequent' or a level; got {value!r}.")
-        elif value not in ("median", "mean") and not _is_number(value):
-            raise SchemaError(f"{where} must be 'median', 'mean' or a number; got {value!r}.")
-
-
-def plain(value: Any) -> Any:
-    """Turn a numpy scalar into the Python value it stands for."""
-    return value.item() if hasattr(value, "item") and getattr(value, "ndim", 0) == 0 else value
-
-
-def did_you_mean(name: Any, known: Sequence[str]) -> str:
-    """End of an error text: the nearest known name, or all of them."""
-    near = get_close_matches(str(name), known, n=1)
-    return f"Did you mean {near[0]!r}?" if near else f"Known are {list(known)!r}."
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+            known = is_level(value) and (self.levels is None or value in (*self.levels, "most_frequent"))
+            if not known:
+                raise SchemaError(
+                    f"{where} must be 'most_frequent' or a level; got {shown(value)}. Write 'most_frequent', or "
+                    f"one of {shown(list(self.levels or ()))}."
+                )
+        elif is_number(value):
+            object.__setattr__(self, "missing", float(value))
+        elif not (isinstance(value, str) and value in ("median", "mean")):
+            raise SchemaError(
+                f"{where} must be 'median', 'mean' or a number; got {shown(value)}. Write 'median'."
+            )
 
 
 def _one_of(name: Any, field: str, value: Any, known: Sequence[str]) -> None:
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise SchemaError(
-            f"Schema: `{field}` of feature {name!r} is not known; got {value!r}. {did_you_mean(value, known)}"
+            f"Schema: `{field}` of feature {name!r} is not known; got {shown(value)}. {did_you_mean(value, known)}"
         )

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from holdfast.errors import DataError, SchemaError
+from holdfast.schema._checks import did_you_mean, is_level, is_list, plain, shown
 from holdfast.schema._constraints import Implication, LinearConstraint
-from holdfast.schema._feature import MISSING_LEVEL, Feature, Level, did_you_mean, plain
-from holdfast.schema._table import Table, as_table
+from holdfast.schema._feature import MISSING_LEVEL, Feature, Level
+from holdfast.schema._table import Table, as_table, is_date
 
 FORMAT = 1
+LARGEST = 2**53  # up to here every whole number is a float of its own
 
 
 @dataclass(frozen=True)
@@ -56,14 +58,21 @@ class Schema:
         implications: Sequence[Implication] = (),
         notes: Sequence[str] = (),
     ) -> None:
-        object.__setattr__(self, "features", tuple(features))
-        object.__setattr__(self, "constraints", tuple(constraints))
-        object.__setattr__(self, "implications", tuple(implications))
-        object.__setattr__(self, "notes", tuple(notes))
+        kinds = {"features": Feature, "constraints": LinearConstraint, "implications": Implication, "notes": str}
+        given = {"features": features, "constraints": constraints, "implications": implications, "notes": notes}
+        for part, kind in kinds.items():
+            values = given[part]
+            if not is_list(values) or not all(isinstance(v, kind) for v in values):
+                raise SchemaError(
+                    f"Schema: `{part}` must be a list of {kind.__name__} objects; got {shown(values)}. To read a "
+                    "file or plain types use Schema.load or Schema.from_dict."
+                )
+            object.__setattr__(self, part, tuple(values))
         self._check()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Schema) and self.to_dict() == other.to_dict()
+        # By digest rather than by ==, which takes the level 1 for True and would disagree with the hash.
+        return isinstance(other, Schema) and self.digest() == other.digest()
 
     def __hash__(self) -> int:
         return hash(self.digest())
@@ -81,7 +90,7 @@ class Schema:
         for feature in self.features:
             if feature.name == name:
                 return feature
-        raise SchemaError(f"Schema: unknown feature; got {name!r}. {did_you_mean(name, self.names)}")
+        raise SchemaError(f"Schema: unknown feature; got {shown(name)}. {did_you_mean(name, self.names)}")
 
     @property
     def names(self) -> list[str]:
@@ -111,22 +120,26 @@ class Schema:
         """Build a schema from the plain types of a YAML or JSON file."""
         if not isinstance(raw, Mapping) or "features" not in raw:
             raise SchemaError(
-                f"Schema: a schema must be a mapping with `features`; got {_short(raw)}. See "
+                f"Schema: a schema must be a mapping with `features`; got {shown(raw)}. See "
                 "docs/how-to/describe-your-columns.md."
             )
         known = ("holdfast_schema", "features", "constraints", "implications")
         for key in raw:
             if key not in known:
-                raise SchemaError(f"Schema: unknown section; got {key!r}. {did_you_mean(key, known)}")
+                raise SchemaError(f"Schema: unknown section; got {shown(key)}. {did_you_mean(key, known)}")
         version = raw.get("holdfast_schema", FORMAT)
         if version != FORMAT:
             raise SchemaError(
-                f"Schema: format {version!r} is not known to this version, which reads {FORMAT}. Upgrade holdfast."
+                f"Schema: `holdfast_schema`, the format, must be {FORMAT}; got {shown(version)}. Upgrade holdfast, "
+                "or correct the file."
             )
         for section in known[1:]:
             part = raw.get(section, [])
-            if isinstance(part, (str, Mapping)) or not isinstance(part, Sequence):
-                raise SchemaError(f"Schema: `{section}` must be a list; got {_short(part)}.")
+            if not is_list(part):
+                raise SchemaError(
+                    f"Schema: `{section}` must be a list; got {shown(part)}. Start each entry with a dash in YAML, "
+                    "or put them in [...] in JSON."
+                )
         return cls(
             [Feature.from_dict(f) for f in raw["features"]],
             [LinearConstraint.from_dict(c) for c in raw.get("constraints", [])],
@@ -142,8 +155,10 @@ class Schema:
         """Read JSON text."""
         try:
             raw = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise SchemaError(f"Schema: not valid JSON: {error}. Check the file.") from error
+        except (ValueError, TypeError, RecursionError) as error:
+            raise SchemaError(
+                f"Schema: not valid JSON ({error}); got {shown(text)}. Check the file."
+            ) from error
         return cls.from_dict(raw)
 
     def to_yaml(self) -> str:
@@ -159,23 +174,32 @@ class Schema:
 
         try:
             raw = yaml.safe_load(text)
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
-            raise SchemaError(f"Schema: not valid YAML: {error}. Check the file.") from error
+        except Exception as error:  # PyYAML lets any type through: "!!bool x" is a KeyError
+            raise SchemaError(
+                f"Schema: not valid YAML ({error}); got {shown(text)}. Check the file."
+            ) from error
         return cls.from_dict(raw)
 
     def save(self, path: str | Path) -> None:
         """Write the schema; the ending ``.json`` chooses JSON, anything else YAML."""
-        path = Path(path)
-        path.write_text(self.to_json() if path.suffix == ".json" else self.to_yaml(), encoding="utf-8")
+        try:
+            path = Path(path)
+            path.write_text(self.to_json() if path.suffix == ".json" else self.to_yaml(), encoding="utf-8")
+        except (OSError, TypeError, ValueError) as error:
+            raise SchemaError(
+                f"Schema: cannot write the file ({error}); got {shown(path)}. Check the folder and its rights."
+            ) from error
 
     @classmethod
     def load(cls, path: str | Path) -> "Schema":
         """Read a schema file; the ending ``.json`` means JSON, anything else YAML."""
-        path = Path(path)
         try:
+            path = Path(path)
             text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise SchemaError(f"Schema: cannot read the file; got {str(path)!r} ({error}).") from error
+        except (OSError, TypeError, ValueError) as error:
+            raise SchemaError(
+                f"Schema: cannot read the file ({error}); got {shown(path)}. Check the path; the text is UTF-8."
+            ) from error
         return cls.from_json(text) if path.suffix == ".json" else cls.from_yaml(text)
 
     def digest(self) -> str:
@@ -213,9 +237,6 @@ class Schema:
         return table
 
     def _check(self) -> None:
-        for feature in self.features:
-            if not isinstance(feature, Feature):
-                raise SchemaError(f"Schema: `features` must hold Feature objects; got {feature!r}.")
         if not self.features:
             raise SchemaError("Schema: `features` is empty; got []. Describe at least one column.")
         names = self.names
@@ -240,7 +261,10 @@ class Schema:
                     f"Write '{key}=<level>'."
                 )
             return feature, None
-        name, _, text = key.partition("=")
+        # A name may itself hold "=": the longest feature that begins the key.
+        owners = [n for n in self.names if key.startswith(f"{n}=")]
+        name = max(owners, key=len, default=key.partition("=")[0])
+        text = key[len(name) + 1 :]
         feature = self[name]
         if feature.kind != "categorical":
             raise SchemaError(
@@ -249,6 +273,8 @@ class Schema:
         for level in feature.levels or (text,):
             if str(level) == text:
                 return feature, level
+        if feature.knows(text):
+            return feature, text
         raise SchemaError(
             f"Schema: unknown level in a constraint; got {key!r}. "
             f"{did_you_mean(text, [str(v) for v in feature.levels or ()])}"
@@ -262,17 +288,17 @@ class Schema:
                 f"{feature.kind!r}. Use a linear constraint for numbers."
             )
         for level in levels:
-            if feature.levels is not None and level not in feature.levels:
+            if not feature.knows(level):
                 raise SchemaError(
                     f"Schema: an implication names an unknown level of {name!r}; got {level!r}. Levels are "
-                    f"{list(feature.levels)!r}."
+                    f"{shown(list(feature.levels or ()))}."
                 )
 
 
 def _check_column(feature: Feature, table: Table, where: str, unseen_levels_ok: bool) -> None:
     name = feature.name
     values = table.columns[name]
-    if values.dtype.kind in "mM" or (values.dtype == object and any(hasattr(v, "isoformat") for v in values)):
+    if values.dtype.kind in "mM" or (values.dtype == object and any(is_date(v) for v in values)):
         raise DataError(
             f"{where}: column {name!r} holds dates; got {values.dtype}. Derive a number from it first, for "
             "example days since the application."
@@ -287,15 +313,17 @@ def _check_column(feature: Feature, table: Table, where: str, unseen_levels_ok: 
             f"Fill them, or set {hint} on the feature."
         )
     if feature.has_levels:
-        if (feature.levels is not None and not unseen_levels_ok) or (
-            feature.levels is not None and feature.kind in ("ordinal", "binary")
-        ):
+        _check_values_are_levels(feature, values[~absent], where)
+        if feature.levels is not None and not (unseen_levels_ok and feature.kind == "categorical"):
             _check_levels_seen(feature, values[~absent], where)
         return
+    if absent.all():  # nothing to read: a column of None has no type of its own
+        return
     if values.dtype.kind not in "fib":
-        shown = next((v for v in values if v is not None), None)
+        shown_one = next((v for v in values if v is not None and not is_level(v)), None)
+        shown_one = next((v for v in values if isinstance(v, str)), None) if shown_one is None else shown_one
         raise DataError(
-            f"{where}: {feature.kind} column {name!r} must hold numbers; got {shown!r}. Convert it, or "
+            f"{where}: {feature.kind} column {name!r} must hold numbers; got {shown(shown_one)}. Convert it, or "
             "describe it as categorical."
         )
     present = values[~absent].astype(np.float64)
@@ -305,17 +333,39 @@ def _check_column(feature: Feature, table: Table, where: str, unseen_levels_ok: 
             f"{table.n_rows}. Replace them with a finite number."
         )
     if feature.kind == "integer" and not np.array_equal(present, np.round(present)):
-        shown = present[present != np.round(present)][0]
+        shown_one = float(present[present != np.round(present)][0])
         raise DataError(
-            f"{where}: integer column {name!r} has fractions; got {shown!r}. Round it, or describe it as "
+            f"{where}: integer column {name!r} has fractions; got {shown_one!r}. Round it, or describe it as "
             "numeric."
+        )
+    if feature.kind == "integer" and np.abs(present).max() > LARGEST:
+        # Beyond 2**53 neighbours are the same float, so that such a number would not come back as it was.
+        shown_one = float(present[np.abs(present).argmax()])
+        raise DataError(
+            f"{where}: integer column {name!r} has numbers beyond 2**53; got {shown_one!r}. Describe it as numeric; "
+            "if it is an identifier, drop it."
+        )
+
+
+def _check_values_are_levels(feature: Feature, values: np.ndarray, where: str) -> None:
+    kind = values.dtype.kind
+    bad = [v for v in values if not is_level(v)] if kind == "O" else []
+    if kind == "f":
+        bad = values[~np.isfinite(values)].tolist()
+    if bad:
+        raise DataError(
+            f"{where}: column {feature.name!r} must hold text, finite numbers or booleans; got {shown(bad[0])}. "
+            "Turn it into text."
+        )
+    if kind == "O" and any(v == MISSING_LEVEL for v in values):
+        raise DataError(
+            f"{where}: column {feature.name!r} holds the reserved text {MISSING_LEVEL!r}; got it as a value. Leave "
+            "the cell empty and set missing='level', or use another text."
         )
 
 
 def _check_levels_seen(feature: Feature, values: np.ndarray, where: str) -> None:
-    known = set(feature.levels or ())
-    unseen = {plain(v) for v in np.unique(values)} if values.dtype != object else set(values.tolist())
-    unseen -= known
+    unseen = set(_distinct(values)) - set(feature.levels or ())
     if unseen:
         raise DataError(
             f"{where}: column {feature.name!r} has levels unseen at fit; got {sorted(map(str, unseen))[:5]!r}. "
@@ -361,10 +411,8 @@ def _resolve_feature(feature: Feature, table: Table) -> Feature:
 
 def sorted_levels(values: np.ndarray) -> tuple[Level, ...]:
     """Distinct values in a stable order: by value within a type, types by name."""
-    distinct = {plain(v) for v in (np.unique(values) if values.dtype != object else values)}
-    return tuple(sorted(distinct, key=lambda v: (type(v).__name__, v)))
+    return tuple(sorted(_distinct(values), key=lambda v: (type(v).__name__, v)))
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+def _distinct(values: np.ndarray) -> list[Level]:
+    return list(dict.fromkeys(values.tolist() if values.dtype == object else np.unique(values).tolist()))

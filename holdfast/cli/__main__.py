@@ -1,0 +1,5 @@
+"""``python -m holdfast.cli``, for places where the script is not on the path."""
+
+from holdfast.cli import main
+
+main()

@@ -1,0 +1,123 @@
+"""What a person sees: results on standard output, progress and remarks on standard error."""
+
+import contextlib
+import json
+import math
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import click
+
+T = TypeVar("T")
+
+
+class Interrupted(click.ClickException):
+    """Ctrl-C, with a sentence on what was kept."""
+
+    exit_code = 130
+
+    def show(self, file: Any = None) -> None:
+        """Print the sentence."""
+        say(self.message)
+
+
+def say(text: str) -> None:
+    """Write a remark to standard error."""
+    click.echo(text, err=True)
+
+
+def results() -> Any:
+    """Console for results."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=False)
+
+
+def print_json(value: Any) -> None:
+    """Write JSON to standard output; numbers that JSON does not know become null."""
+    click.echo(to_json(value))
+
+
+def to_json(value: Any, *, indent: int | None = 2) -> str:
+    """JSON text of plain types and numpy values."""
+    return json.dumps(plain(value), indent=indent, ensure_ascii=False)
+
+
+def plain(value: Any) -> Any:
+    """Plain types that JSON can hold."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(v) for v in (sorted(value) if isinstance(value, (set, frozenset)) else value)]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+class Progress:
+    """A bar on standard error, or nothing where that is not a terminal."""
+
+    def __init__(self, bar: Any = None, task: Any = None) -> None:
+        self.bar, self.task = bar, task
+
+    @property
+    def shown(self) -> bool:
+        """Whether anybody looks."""
+        return self.bar is not None
+
+    def to(self, done: float) -> None:
+        """Say how much is done."""
+        if self.bar is not None:
+            self.bar.update(self.task, completed=done)
+
+    def by(self, more: float) -> None:
+        """Say how much more is done."""
+        if self.bar is not None:
+            self.bar.advance(self.task, more)
+
+
+@contextlib.contextmanager
+def progress(what: str, total: float | None, unit: str = "") -> Iterator[Progress]:
+    """Show a bar while the block runs."""
+    if not sys.stderr.isatty():
+        yield Progress()
+        return
+    from rich import progress as parts
+    from rich.console import Console
+
+    columns = (
+        parts.TextColumn("{task.description}"),
+        parts.BarColumn(),
+        parts.TextColumn("{task.completed:,.0f}" + ("" if total is None else f" of {total:,.0f}") + f" {unit}"),
+        parts.TimeElapsedColumn(),
+        parts.TextColumn("left"),
+        parts.TimeRemainingColumn(),
+    )
+    with parts.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield Progress(bar, bar.add_task(what, total=total))
+
+
+def interruptible(work: Callable[[], T]) -> T:
+    """Run compiled work so that Ctrl-C is heard at once.
+
+    A long compiled call in the main thread keeps Python from seeing the signal; so it runs in another one.
+    """
+    answer: list[T] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            answer.append(work())
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return answer[0]

@@ -1,0 +1,68 @@
+"""What every training regime must keep."""
+
+import inspect
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from sklearn.base import clone
+
+from holdfast.classifier import RecourseClassifier
+from holdfast.models import MLP, Data, fit
+from holdfast.testing import _world as world
+from holdfast.training import AbstractRegime, retrain
+
+
+class RegimeChecks:
+    """Derive a test class from this and give it a fixture `regime` (few epochs, please)."""
+
+    def fitted(self, regime: AbstractRegime, seed: int = 0) -> RecourseClassifier:
+        """A small classifier trained by the regime."""
+        table, y = world.people()
+        clf = RecourseClassifier(schema=world.SCHEMA, model=MLP(widths=(16,)), regime=clone(regime), random_state=seed)
+        return clf.fit(table, y)
+
+    def test_learns(self, regime: AbstractRegime) -> None:
+        """Beats the majority on what it was trained on."""
+        table, y = world.people()
+        assert self.fitted(regime).score(table, y) > max(y.mean(), 1 - y.mean()) + 0.05
+
+    def test_same_seed_same_model(self, regime: AbstractRegime) -> None:
+        """Training is deterministic, and another seed gives another model."""
+        table, _ = world.people()
+        a, b, c = (self.fitted(regime, seed).predict_proba(table) for seed in (0, 0, 1))
+        assert (a == b).all()
+        assert (a != c).any()
+
+    def test_weight_zero_is_absence(self, regime: AbstractRegime) -> None:
+        """Rows of weight 0 leave no trace, wherever they stand and whatever they hold."""
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=(60, 4)).astype(np.float32)
+        y = (x[:, 0] > 0).astype(np.int32)
+        weight = np.ones(60, np.float32)
+        weight[[3, 17, 40]] = 0
+        model = MLP(widths=(8,)).build(4, 2, jax.random.key(0))
+        spoiled = x.copy()
+        spoiled[[3, 17, 40]] = 1e3 * rng.normal(size=(3, 4))
+        results = []
+        for rows in (x, spoiled):
+            data = Data(jnp.asarray(rows), jnp.asarray(y), jnp.asarray(weight))
+            fitted, _ = fit(model, regime.step(), data, jax.random.key(1), n_epochs=5, batch_size=16)
+            results.append(jax.tree.leaves(fitted)[0])
+        np.testing.assert_allclose(results[0], results[1], rtol=1e-5, atol=1e-6)
+
+    def test_retrains(self, regime: AbstractRegime) -> None:
+        """`retrain` works on what it trained, and its models agree with one another more often than not."""
+        clf = self.fitted(regime)
+        table, _ = world.people()
+        again = retrain(clf, n=3, vary="seed")
+        assert len(again) == 3
+        assert (again.predict(table) == clf.predict(table)[None]).mean() > 0.7
+
+    def test_scikit_learn_conventions(self, regime: AbstractRegime) -> None:
+        """Keyword-only `__init__` that only assigns; fit changes no parameter."""
+        parameters = list(inspect.signature(type(regime).__init__).parameters.values())[1:]
+        assert all(p.kind is p.KEYWORD_ONLY for p in parameters)
+        before = {k: repr(v) for k, v in regime.get_params().items()}
+        self.fitted(regime)
+        assert {k: repr(v) for k, v in regime.get_params().items()} == before

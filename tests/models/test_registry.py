@@ -1,0 +1,25 @@
+"""Every registered architecture keeps the contract."""
+
+import pytest
+
+from holdfast.models import ARCHITECTURES, MLP, Ensemble, Linear
+from holdfast.testing import ModelChecks
+
+EXAMPLES = {
+    "linear": Linear(),
+    "mlp": MLP(widths=(8, 4)),
+    "mlp-tanh-dropout": MLP(widths=(12,), activation="tanh", dropout=0.1),
+    "mlp-leaky": MLP(widths=(12,), activation="leaky_relu"),
+    "ensemble": Ensemble(n_members=2, member=MLP(widths=(8,))),
+}
+
+
+@pytest.mark.parametrize("name", list(EXAMPLES))
+class TestModels(ModelChecks):
+    @pytest.fixture
+    def architecture(self, name):
+        return EXAMPLES[name]
+
+
+def test_every_registered_architecture_is_checked():
+    assert {type(example) for example in EXAMPLES.values()} >= set(ARCHITECTURES.values())
