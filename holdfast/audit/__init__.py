@@ -16,17 +16,16 @@ __all__ = ["Report", "Summary", "Survival", "audit"]
 
 
 class _CallableModule(ModuleType):
-    """A module that can be called; see `audit`."""
+    """A module that can be called."""
 
     def __call__(
         self, plan: RecourseFrame, against: Any = None, *, confidence: float = 0.95, level: float = 0.9
     ) -> Report:
+        """Measure recourse; see `holdfast.audit.audit`."""
         return audit(plan, against, confidence=confidence, level=level)
-
-    __call__.__doc__ = audit.__doc__
 
 
 # Importing a submodule binds it as an attribute of its package, so a function of the same name in `holdfast` would
-# be overwritten by whichever import comes last. A module whose class has `__call__` is both at once, in every order
-# of imports. Python's data model names this use: "Customizing module attribute access".
+# be overwritten by whichever import comes last. A module whose class has `__call__` is both at once, in every
+# order of imports. Python's data model names this use: "Customizing module attribute access".
 sys.modules[__name__].__class__ = _CallableModule

@@ -49,8 +49,8 @@ def _predict(model: Any, plan: RecourseFrame) -> np.ndarray:
     labels = np.asarray(model.predict(_question(model, plan)))
     if labels.shape != (len(plan),):
         raise DataError(
-            f"audit: `predict` of {name} must return one label per person; got shape {labels.shape} for {len(plan)} "
-            "people."
+            f"audit: `predict` of {name} must return one label per person; got shape {labels.shape} for "
+            f"{len(plan)} people."
         )
     return labels
 

@@ -1,5 +1,6 @@
 """What an audit found: a table to read, frames to work on, JSON to keep."""
 
+import importlib.metadata
 import json
 import math
 import os
@@ -11,7 +12,6 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 
-from holdfast import __version__
 from holdfast.audit import _render
 from holdfast.audit._parts import Summary, Survival
 from holdfast.errors import DataError
@@ -172,7 +172,8 @@ class Report:
         parts["seconds_per_person"] = self.seconds_per_person
         if people:
             parts["people"] = self.people
-        return {"format": FORMAT, "version": VERSION, "software": f"holdfast {__version__}", **_plain(parts)}
+        software = f"holdfast {importlib.metadata.version('holdfast')}"
+        return {"format": FORMAT, "version": VERSION, "software": software, **_plain(parts)}
 
     def to_json(self, *, people: bool = False) -> str:
         """Return `to_dict` as JSON text."""

@@ -17,6 +17,12 @@ set_option = click.option(
     metavar="KEY=VALUE",
     help="A parameter; may be repeated. Lists are written with commas.",
 )
+out_option = click.option(
+    "--out", default="-", show_default=True, metavar="FILE", help="Where to write; - is standard output."
+)
+format_option = click.option(
+    "--format", "format_", type=click.Choice(["csv", "parquet", "jsonl"]), help="By default what FILE ends in."
+)
 seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
 
 
@@ -26,9 +32,7 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
     for pair in pairs:
         key, equals, text = pair.partition("=")
         if not equals or not key.strip():
-            raise DataError(
-                f"--set: must be KEY=VALUE; got {pair!r}. Write for example `--set cost_weight=0.5`."
-            )
+            raise DataError(f"--set: must be KEY=VALUE; got {pair!r}. Write for example `--set cost_weight=0.5`.")
         out[key.strip()] = _value(text.strip())
     return out
 
@@ -95,6 +99,8 @@ def _set(thing: Any, key: str, value: Any, prefix: str) -> None:
         return
     wanted = typing.get_type_hints(type(thing).__init__).get(name, Any)
     value = _named_part(wanted, value)
+    if not fits(wanted, value) and fits(wanted, (value,)):
+        value = (value,)  # a list of one has no comma
     if not fits(wanted, value):
         raise DataError(
             f"--set: `{prefix}{name}` of {type(thing).__name__} must be {describe_type(wanted)}; got {value!r}."

@@ -12,6 +12,7 @@ from holdfast.schema import MISSING_LEVEL, Feature, Schema, Table, plain
 
 Scaling = Literal["minmax", "standard", "standard-all"]
 SCALINGS: tuple[Scaling, ...] = ("minmax", "standard", "standard-all")
+LEAST_SCALE = 1e-290  # a smaller one makes encoded values overflow
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,14 @@ class Encoder:
         width = layout.n_columns
         plain_encoder = cls(schema, scaling, layout, np.ones(width), np.zeros(width), np.ones(width), filled)
         raw = plain_encoder.encode(table)
-        scale, offset = _scaling(plain_encoder, raw, weight)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scale, offset = _scaling(plain_encoder, raw, weight)
+        for c in np.flatnonzero(~(np.isfinite(scale) & np.isfinite(offset) & (scale > LEAST_SCALE))):
+            name = layout.column_names(schema)[c]
+            raise DataError(
+                f"Encoder: the range of column {name!r} is beyond floating point; got a scale of {scale[c]:g}. "
+                "Use other units."
+            )
         encoded = (raw - offset) / scale
         return cls(schema, scaling, layout, scale, offset, _spread(encoded, len(layout.numbers)), filled)
 
@@ -92,13 +100,18 @@ class Encoder:
     def decode(self, encoded: np.ndarray, factual: Table | None = None) -> dict[str, np.ndarray]:
         """Columns in the user's own values.
 
+        A float64 array is taken at its word: decoding what `encode` gave returns the table, and encoding
+        that again the same array. A float32 array comes from a search, and has float32's rounding errors.
         With `factual`, a feature whose encoded value did not change keeps the person's own value to the
         last digit.
         """
-        encoded = np.asarray(encoded, np.float64)
+        encoded = np.asarray(encoded)
+        single = encoded.dtype == np.float32
+        encoded = encoded.astype(np.float64)
         if encoded.ndim != 2 or encoded.shape[1] != self.n_columns:
             raise DataError(
-                f"Encoder: expected an array of shape (n, {self.n_columns}); got {encoded.shape}."
+                f"Encoder: must be an array of shape (n, {self.n_columns}); got {encoded.shape}. Encode with this "
+                "encoder."
             )
         raw = encoded * self.scale + self.offset
         absent = {s.name: raw[:, s.start] > 0.5 for s in self.layout.indicators}
@@ -109,8 +122,7 @@ class Encoder:
                 codes = np.clip(np.rint(raw[:, slot.start]), 0, len(feature.levels or ()) - 1).astype(int)
                 values = _levels(feature, codes)
             else:
-                values = _number(feature, raw[:, slot.start])
-                values = self._same_code(values, encoded[:, slot.start], slot.start)
+                values = self._number(feature, raw[:, slot.start], encoded[:, slot.start], slot.start, single)
             out[slot.name] = _blank(values, absent[slot.name]) if slot.name in absent else values
         for slot in self.layout.groups:
             codes = raw[:, slot.start : slot.stop].argmax(axis=1)
@@ -120,16 +132,38 @@ class Encoder:
             self._keep_unchanged(out, encoded, factual)
         return out
 
-    def _same_code(self, values: np.ndarray, code: np.ndarray, column: int) -> np.ndarray:
+    def _number(
+        self, feature: Feature, raw: np.ndarray, code: np.ndarray, column: int, single: bool
+    ) -> np.ndarray:
+        """The number that an encoded one stands for.
+
+        Next to a grid point it is that grid point; a value off the grid was so from the start. How near is
+        a question of the precision the code carries.
+        """
+        scale, offset = self.scale[column], self.offset[column]
+        moved = np.abs(code * scale)
+        size = np.maximum(np.maximum(np.abs(raw), abs(offset)), moved)
+        values = raw
+        if feature.grid is not None:
+            start = abs(feature.bounds[0] - offset) if feature.bounds is not None else 0.0
+            # float32 carries seven digits, and `Feasible` counts steps from the lower bound.
+            tolerance = 1e-6 * np.maximum(moved, max(scale, start)) if single else 4 * np.spacing(size)
+            near = to_grid(raw, feature.grid)
+            values = np.where(np.abs(near - raw) <= tolerance, near, raw)
+            values = np.rint(values) if feature.kind == "integer" else values
+        return values if single else self._same_code(values, size, code, column)
+
+    def _same_code(self, values: np.ndarray, size: np.ndarray, code: np.ndarray, column: int) -> np.ndarray:
         """Move by at most a few units in the last place, so that encoding again gives the same code."""
         best = values
-        for k in (1, -1, 2, -2, 3, -3):
+        for k in (1, -1, 2, -2, 3, -3, 4, -4):
             off = (best - self.offset[column]) / self.scale[column] != code
             if not off.any():
                 break
-            near = values + k * np.spacing(values)
-            fits = (near - self.offset[column]) / self.scale[column] == code
-            best = np.where(off & fits, near, best)
+            for unit in (np.spacing(np.abs(values)), np.spacing(size)):
+                near = values + k * unit
+                fits = (near - self.offset[column]) / self.scale[column] == code
+                best = np.where(off & fits, near, best)
         return best
 
     def _keep_unchanged(self, out: dict[str, np.ndarray], encoded: np.ndarray, factual: Table) -> None:
@@ -154,12 +188,21 @@ class Encoder:
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "Encoder":
         """Rebuild from `to_dict` and the arrays ``scale``, ``offset`` and ``spread``."""
-        schema = Schema.from_dict(raw["schema"])
-        layout = make_layout(schema)
-        parts = [np.asarray(arrays[name], np.float64) for name in ("scale", "offset", "spread")]
-        if any(p.shape != (layout.n_columns,) for p in parts):
-            raise DataError("Encoder: the arrays do not fit the schema. The file is damaged.")
-        return cls(schema, raw["scaling"], layout, *parts, dict(raw["filled"]))
+        try:
+            schema = Schema.from_dict(raw["schema"])
+            layout = make_layout(schema)
+            parts = [np.asarray(arrays[name], np.float64) for name in ("scale", "offset", "spread")]
+            filled = {str(name): float(value) for name, value in raw["filled"].items()}
+            scaling = raw["scaling"]
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DataError(
+                f"Encoder: the file is damaged; got {type(error).__name__}: {error}. Save it again."
+            ) from error
+        fits = all(p.shape == (layout.n_columns,) and np.isfinite(p).all() for p in parts) and (parts[0] > 0).all()
+        if not fits or scaling not in SCALINGS or set(filled) != {s.name for s in layout.indicators}:
+            raise DataError("Encoder: the arrays do not fit the schema; got a damaged file. Save it again.")
+        scale, offset, spread = parts
+        return cls(schema, scaling, layout, scale, offset, spread, filled)
 
 
 def level_codes(feature: Feature, values: np.ndarray, absent: np.ndarray) -> np.ndarray:
@@ -180,14 +223,15 @@ def _levels(feature: Feature, codes: np.ndarray) -> np.ndarray:
     return levels[codes]
 
 
-def _number(feature: Feature, raw: np.ndarray) -> np.ndarray:
-    """Values next to a grid point become that grid point; a value off the grid was so from the start."""
-    step = feature.grid
-    if step is None:
-        return raw
-    near = np.round(np.rint(raw / step) * step, 10)
-    tolerance = 1e-3 * step + 1e-6 * np.abs(raw)  # float32 carries six to seven digits
-    return np.where(np.abs(near - raw) <= tolerance, near, raw)
+def to_grid(values: np.ndarray, step: float) -> np.ndarray:
+    """Nearest multiples of a step, as the floats people write: 0.3, not 3 * 0.1."""
+    near = np.rint(values / step) * step
+    for decimals in range(13):
+        if round(step, decimals) == step:
+            # Rounding multiplies by a power of ten, which must stay exact.
+            exact = np.abs(near) < 2.0**53 / 10.0**decimals
+            return np.where(exact, np.round(np.where(exact, near, 0.0), decimals), near)
+    return near
 
 
 def _blank(values: np.ndarray, absent: np.ndarray) -> np.ndarray:
@@ -218,7 +262,7 @@ def _fill_value(feature: Feature, table: Table) -> float:
     else:
         value = float(present.mean()) if feature.missing == "mean" else float(feature.missing)  # type: ignore
     # A filled-in value obeys the grid, so that it survives decoding.
-    return value if feature.grid is None else round(round(value / feature.grid) * feature.grid, 10)
+    return value if feature.grid is None else float(to_grid(np.asarray(value), feature.grid))
 
 
 def _scaling(encoder: Encoder, raw: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
@@ -232,13 +276,13 @@ def _scaling(encoder: Encoder, raw: np.ndarray, weight: np.ndarray | None) -> tu
         if encoder.scaling == "minmax":
             feature = encoder.schema[layout.numbers[column].name]
             # The scale of levels is their number; of numbers, the range seen, or failing that the bounds.
-            low, high = (
-                (0.0, len(feature.levels or ()) - 1.0) if feature.has_levels else _range(values, feature)
-            )
+            low, high = (0.0, len(feature.levels or ()) - 1.0) if feature.has_levels else _range(values, feature)
             scale[column], offset[column] = high - low, low
         else:
-            mean = np.average(values, weights=weight)
-            deviation = float(np.sqrt(np.average((values - mean) ** 2, weights=weight)))
+            # A constant column has a deviation of rounding noise, which must not become its unit.
+            constant = values.min() == values.max()
+            mean = values[0] if constant else np.average(values, weights=weight)
+            deviation = 1.0 if constant else float(np.sqrt(np.average((values - mean) ** 2, weights=weight)))
             scale[column], offset[column] = deviation if deviation > 0 else 1.0, mean
     return scale, offset
 

@@ -10,9 +10,10 @@ from jaxtyping import Array, Bool, Float
 from holdfast.encoding._layout import Layout, Slot
 from holdfast.encoding._polytope import into_halfspaces, nearest_in_polytope
 
-# Linear constraints have rows of unit length; this is in encoded units: above float32 rounding of a row's
-# sum, below what `broken_limits` accepts.
+# How far a linear constraint (a row of unit length, in encoded units) may be missed: above float32 rounding of
+# a row's sum, below what `broken_limits` accepts.
 ACCEPT = 2e-6
+ROUNDING = 3e-7
 
 Part = tuple[tuple[int, tuple[int, ...]], ...]
 
@@ -74,14 +75,17 @@ class Feasible(eqx.Module):
         implications and linear constraints hold. A feasible `x` comes back as it is. Where the flag is
         False the point must not be used.
         """
-        x = self.snap(x)
+        real = jnp.all(jnp.isfinite(x))
+        x = self.snap(jnp.where(jnp.isfinite(x), x, self.x))
         if not (self.layout.clauses or self.layout.n_constraints):
-            return x, jnp.asarray(True)
+            return x, real
         ok = self.satisfied(x)
         repaired = self._follow_clauses(x) if self.layout.clauses else x
         if self.layout.n_constraints:
             repaired = self._round_inside(repaired)
-        return jnp.where(ok, x, repaired), ok | self.satisfied(repaired)
+        # Snapped again, so that a grid point has the same bits however it was reached.
+        repaired = self.snap(repaired)
+        return jnp.where(ok, x, repaired), real & (ok | self.satisfied(repaired))
 
     def snap(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
         """Numbers to their grid and interval, one level per category; limits across features aside."""
@@ -93,7 +97,8 @@ class Feasible(eqx.Module):
         """Whether a snapped point keeps the implications and the linear constraints."""
         ok = jnp.asarray(True)
         if self.layout.n_constraints:
-            ok = jnp.all(self.a @ x <= self.b + ACCEPT)
+            rounding = ROUNDING * (jnp.abs(self.a) @ jnp.abs(x) + jnp.abs(self.b))
+            ok = jnp.all(self.a @ x <= self.b + ACCEPT + rounding)
         for i, clause in enumerate(self.layout.clauses):
             broken = self._holds(clause.when, x) & ~self._holds(clause.then, x)
             ok = ok & ~(self.active[i] & broken)
@@ -114,14 +119,14 @@ class Feasible(eqx.Module):
         stay = (jnp.abs(x - own) <= jnp.abs(x - moved)) | ~self.movable[:n]
         return jnp.where(stay, own, moved)
 
-    def _snap_group(
-        self, x: Float[Array, " d"], group: Slot, allowed: Bool[Array, " l"]
-    ) -> Float[Array, " l"]:
-        unit = self._unit(x, group)
-        # Levels that reach the same clipped value must not both win: earlier ones go first by two units in
-        # the last place of 1.0 in float32. Inside a search this is many times faster than an argmax.
-        unit = jnp.where(allowed, unit - 2.4e-7 * jnp.arange(group.stop - group.start), -jnp.inf)
-        taken = (unit >= jnp.max(unit)).astype(x.dtype)
+    def _snap_group(self, x: Float[Array, " d"], group: Slot, allowed: Bool[Array, " l"]) -> Float[Array, " l"]:
+        # Bounded, so that an allowed level is always above a forbidden one.
+        unit = jnp.where(allowed, jnp.clip(self._unit(x, group), -1e30, 1e30), -jnp.inf)
+        # Of equal levels the first wins. Two plain reductions: inside a search they are many times faster
+        # than an argmax.
+        order = jnp.arange(group.stop - group.start)
+        first = jnp.min(jnp.where(unit >= jnp.max(unit), order, group.stop))
+        taken = (order == first).astype(x.dtype)
         return (taken - self._part(self.offset, group)) / self._part(self.scale, group)
 
     def _unit(self, x: Float[Array, " d"], group: Slot) -> Float[Array, " l"]:
@@ -170,9 +175,7 @@ class Feasible(eqx.Module):
             x = jnp.where(broken, repaired, x)
         return x
 
-    def _take_level(
-        self, x: Float[Array, " d"], index: int, positions: tuple[int, ...]
-    ) -> Float[Array, " d"]:
+    def _take_level(self, x: Float[Array, " d"], index: int, positions: tuple[int, ...]) -> Float[Array, " d"]:
         slot = self.layout.slots[index]
         if index >= len(self.layout.numbers):
             wanted = jnp.zeros(slot.stop - slot.start, bool).at[jnp.asarray(positions)].set(True)

@@ -5,12 +5,13 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from holdfast.encoding._encoder import Encoder, level_codes
+from holdfast.encoding._encoder import Encoder, level_codes, to_grid
 from holdfast.encoding._feasible import Feasible
 from holdfast.encoding._layout import level_positions
 from holdfast.schema import MISSING_LEVEL, Feature, Table, normalise_overrides
 
 EDGE = 1e-5  # how far a linear constraint may be missed, in encoded units of a unit row
+ROUNDING = 5e-7  # and in units of what the row adds up, since a search adds it up in float32
 
 
 def feasible_sets(encoder: Encoder, factual: Table, overrides: Any = None) -> Feasible:
@@ -58,25 +59,26 @@ def feasible_sets(encoder: Encoder, factual: Table, overrides: Any = None) -> Fe
 def decode_recourse(encoder: Encoder, x: np.ndarray, factual: Table, overrides: Any = None) -> Table:
     """The recourse a person gets, in their own columns, from a hardened encoded row.
 
-    What did not change keeps the person's own value to the last digit. A continuous number that float32
-    put a hair outside its interval is put back on the bound.
+    What did not change keeps the person's own value to the last digit. A number that float32 put a hair
+    outside its interval is put back on the bound.
     """
     columns = encoder.decode(x, factual)
     limits = normalise_overrides(overrides, encoder.schema, factual.n_rows)
     for feature in encoder.schema:
-        if feature.has_levels or feature.grid is not None:
+        if feature.has_levels:
             continue
         before = factual.columns[feature.name].astype(np.float64)
         after = columns[feature.name]
         low, high = _interval(feature, np.nan_to_num(before), factual.missing(feature.name), limits)
         moved = (after != before) & (low <= high)
-        columns[feature.name] = np.where(moved, np.clip(after, low, np.maximum(low, high)), after)
+        inside = np.clip(after, low, np.maximum(low, high))
+        if feature.grid is not None:  # steps finer than float32 can count come back between grid points
+            inside = np.clip(to_grid(inside, feature.grid), low, np.maximum(low, high))
+        columns[feature.name] = np.where(moved, inside, after)
     return Table(columns, factual.n_rows, factual.native)
 
 
-def broken_limits(
-    encoder: Encoder, factual: Table, recourse: Table, overrides: Any = None
-) -> list[list[str]]:
+def broken_limits(encoder: Encoder, factual: Table, recourse: Table, overrides: Any = None) -> list[list[str]]:
     """What each recourse breaks, in sentences; an empty list is a recourse that keeps every limit.
 
     Written over raw values and apart from `Feasible`, so that each checks the other.
@@ -112,20 +114,19 @@ def broken_limits(
             grid = feature.grid
         low, high = _interval(feature, np.nan_to_num(before), factual.missing(name), limits, on_grid=False)
         slack = 1e-9 * (1.0 + np.abs(after))
-        mark(
-            changed & ((after < low - slack) | (after > high + slack)), f"{name} left its permitted interval"
-        )
+        mark(changed & ((after < low - slack) | (after > high + slack)), f"{name} left its permitted interval")
         if grid is not None:
-            off = np.abs(after / grid - np.rint(after / grid)) > 1e-6 * (1.0 + np.abs(after / grid))
+            off = np.abs(after / grid - np.rint(after / grid)) > 1e-6 + 1e-12 * np.abs(after / grid)
             mark(changed & off, f"{name} is off its grid of {grid:g}")
     own, new = encoder.encode(factual), encoder.encode(recourse)
     a, b = _rows(encoder, own)
     for i, constraint in enumerate(schema.constraints):
         text = f"constraint {constraint.name or dict(constraint.coefficients)} is broken"
-        mark(new @ a[i] > b[:, i] + EDGE, text)
+        rounding = ROUNDING * (np.abs(new) @ np.abs(a[i]) + np.abs(b[:, i]))
+        mark(new @ a[i] > b[:, i] + EDGE + rounding, text)
     active = _active(encoder, factual)
     for i, implication in enumerate(schema.implications):
-        bad = _matches(recourse, implication.when, n) & ~_matches(recourse, implication.then, n)
+        bad = _matches(encoder, recourse, implication.when) & ~_matches(encoder, recourse, implication.then)
         mark(active[:, i] & bad, f"implication {implication.name or implication.to_dict()} is broken")
     return broken
 
@@ -154,7 +155,8 @@ def _interval(
     fixed = absent | ~(rises | falls)
     grid = 1.0 if feature.has_levels else feature.grid
     if on_grid and grid is not None:
-        low, high = np.ceil(low / grid - 1e-9) * grid, np.floor(high / grid + 1e-9) * grid
+        low = to_grid(np.ceil(low / grid - 1e-9) * grid, grid)
+        high = to_grid(np.floor(high / grid + 1e-9) * grid, grid)
     return np.where(fixed, np.inf, low), np.where(fixed, -np.inf, high)
 
 
@@ -206,18 +208,18 @@ def _rows(encoder: Encoder, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _active(encoder: Encoder, factual: Table) -> np.ndarray:
-    parts = [_matches(factual, i.was, factual.n_rows) for i in encoder.schema.implications]
+    parts = [_matches(encoder, factual, i.was) for i in encoder.schema.implications]
     return np.stack(parts, axis=1) if parts else np.zeros((factual.n_rows, 0), bool)
 
 
-def _matches(table: Table, sets: Any, n: int) -> np.ndarray:
-    ok = np.ones(n, bool)
+def _matches(encoder: Encoder, table: Table, sets: Any) -> np.ndarray:
+    """Which rows take one of the levels in every feature named; an imputed level counts as taken."""
+    ok = np.ones(table.n_rows, bool)
     for name, levels in sets.items():
-        wanted = set(levels)
-        absent_counts = MISSING_LEVEL in wanted
-        ok &= np.fromiter(
-            (absent_counts if v is None else v in wanted for v in table.columns[name].tolist()), bool, n
-        )
+        feature, absent = encoder.schema[name], table.missing(name)
+        codes = level_codes(feature, table.columns[name], absent)
+        codes = np.where(absent, encoder.filled.get(name, codes), codes)
+        ok &= np.isin(codes, level_positions(feature, levels))
     return ok
 
 

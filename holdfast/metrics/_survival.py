@@ -106,9 +106,9 @@ def clopper_pearson(
     -----
     As a bound on survival it speaks of one person. Each of many bounds errs up to 1 - `confidence` of the time, so
     the number of people above a level is a description, not a joint guarantee. It needs models drawn
-    independently: ``vary="seed"`` and ``"bootstrap"`` are. ``"leave_one_out"`` draws rows without replacement, which
-    makes the bound cautious. Tables chosen for ``"shift"`` are not drawn, and the bound then says nothing beyond
-    the fraction.
+    independently: ``vary="seed"`` and ``"bootstrap"`` are. ``"leave_one_out"`` draws rows without replacement,
+    which makes the bound cautious. Tables chosen for ``"shift"`` are not drawn, and the bound then says nothing
+    beyond the fraction.
 
     Examples
     --------

@@ -1,9 +1,11 @@
 """What the columns are and how each may change. No jax here."""
 
+from holdfast.schema._checks import did_you_mean, plain
+from holdfast.schema._columns import sorted_levels
 from holdfast.schema._constraints import Implication, LinearConstraint
-from holdfast.schema._feature import DIRECTIONS, KINDS, MISSING_LEVEL, Feature, Level, did_you_mean, plain
+from holdfast.schema._feature import DIRECTIONS, KINDS, MISSING_LEVEL, Feature, Level
 from holdfast.schema._override import Override, normalise_overrides
-from holdfast.schema._schema import Schema, sorted_levels
+from holdfast.schema._schema import Schema
 from holdfast.schema._table import Table, as_table
 
 __all__ = [

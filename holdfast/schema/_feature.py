@@ -331,9 +331,7 @@ class Feature:
         elif is_number(value):
             object.__setattr__(self, "missing", float(value))
         elif not (isinstance(value, str) and value in ("median", "mean")):
-            raise SchemaError(
-                f"{where} must be 'median', 'mean' or a number; got {shown(value)}. Write 'median'."
-            )
+            raise SchemaError(f"{where} must be 'median', 'mean' or a number; got {shown(value)}. Write 'median'.")
 
 
 def _one_of(name: Any, field: str, value: Any, known: Sequence[str]) -> None:

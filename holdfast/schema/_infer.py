@@ -1,15 +1,17 @@
 """A first schema from a table, with every guess said aloud."""
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals.stable.v1 as nw
 import numpy as np
 
 from holdfast.errors import DataError
+from holdfast.schema._checks import is_level, shown
+from holdfast.schema._columns import LARGEST, sorted_levels
 from holdfast.schema._feature import MISSING_LEVEL, Feature
-from holdfast.schema._schema import Schema, sorted_levels
-from holdfast.schema._table import Table, as_table
+from holdfast.schema._schema import Schema
+from holdfast.schema._table import Table, as_table, holds_dates
 
 # Words in a column name that speak of what nobody can be asked to change.
 _PROTECTED = re.compile(
@@ -17,6 +19,13 @@ _PROTECTED = re.compile(
     r"foreign\w*|religion|disab\w*|marital|married|personal)([^a-z]|$)",
     re.IGNORECASE,
 )
+
+
+class Declared(NamedTuple):
+    """What the dataframe itself says of a column of categories."""
+
+    levels: tuple
+    ordered: bool
 
 
 def infer(data: Any, target: str | None = None) -> Schema:
@@ -37,50 +46,64 @@ def infer(data: Any, target: str | None = None) -> Schema:
     if table.n_rows == 0:
         raise DataError("Schema.infer: the table is empty; got 0 rows. Give a table with rows.")
     if target is not None:
-        if target not in table.columns:
-            raise DataError(
-                f"Schema.infer: `target` is not a column; got {target!r}. Columns are {table.names[:20]!r}."
-            )
-        if len(sorted_levels(table.columns[target][~table.missing(target)])) < 2:
-            raise DataError(
-                f"Schema.infer: target {target!r} has one class. A classifier needs two; check the table."
-            )
+        _check_target(table, target)
     notes: list[str] = []
-    ordered = _ordered_categories(table)
-    features = [_guess(table, name, ordered.get(name), notes) for name in table.names if name != target]
+    declared = _declared_categories(table)
+    features = [_guess(table, name, declared.get(name), notes) for name in table.names if name != target]
     if not features:
         raise DataError("Schema.infer: the table has no feature column; got only the target.")
     return Schema(features, notes=notes)
 
 
-def _guess(table: Table, name: str, order: tuple | None, notes: list[str]) -> Feature:
+def _check_target(table: Table, target: Any) -> None:
+    if not isinstance(target, str) or target not in table.columns:
+        raise DataError(
+            f"Schema.infer: `target` is not a column; got {shown(target)}. Columns are {shown(table.names)}."
+        )
+    values = table.columns[target][~table.missing(target)]
+    if values.dtype == object and not all(is_level(v) for v in values):
+        raise DataError(
+            f"Schema.infer: target {target!r} must hold text, numbers or booleans; got "
+            f"{shown(next(v for v in values if not is_level(v)))}. Turn it into text."
+        )
+    classes = sorted_levels(values)
+    if len(classes) < 2:
+        raise DataError(
+            f"Schema.infer: target {target!r} has one class; got {shown(list(classes))}. A classifier needs two; "
+            "check the table."
+        )
+
+
+def _guess(table: Table, name: str, declared: Declared | None, notes: list[str]) -> Feature:
     absent = table.missing(name)
     values = table.columns[name]
     present = values[~absent]
-    if values.dtype.kind in "mM" or any(hasattr(v, "isoformat") for v in present[:1]):
+    if holds_dates(values):
         raise DataError(
             f"Schema.infer: column {name!r} holds dates; got {values.dtype}. Derive a number from it first, "
             "for example days since the application."
         )
     if len(present) == 0:
-        raise DataError(
-            f"Schema.infer: column {name!r} has no value at all; got {table.n_rows} missing. Drop it."
-        )
+        raise DataError(f"Schema.infer: column {name!r} has no value at all; got {table.n_rows} missing. Drop it.")
     if values.dtype.kind == "f" and not np.isfinite(present).all():
         count = int((~np.isfinite(present)).sum())
         raise DataError(
             f"Schema.infer: column {name!r} has infinite values; got {count} of {table.n_rows}. Replace them."
         )
+    if values.dtype == object and not all(is_level(v) and v != MISSING_LEVEL for v in present):
+        odd = next(v for v in present if not is_level(v) or v == MISSING_LEVEL)
+        raise DataError(
+            f"Schema.infer: column {name!r} must hold text (but {MISSING_LEVEL!r}, which is reserved), finite "
+            f"numbers or booleans; got {shown(odd)}. Turn it into text, or drop it."
+        )
     levels = sorted_levels(present)
     if len(levels) == 1 and not absent.any():
-        raise DataError(
-            f"Schema.infer: column {name!r} is constant; got {levels[0]!r} in every row. Drop it."
-        )
+        raise DataError(f"Schema.infer: column {name!r} is constant; got {levels[0]!r} in every row. Drop it.")
     fields: dict[str, Any] = {"name": name}
-    if order is not None:
-        fields |= {"kind": "ordinal", "levels": order}
-        notes.append(f"{name}: ordinal, {len(order)} levels in the table's own order.")
-    elif values.dtype.kind not in "fib":
+    if declared is not None and declared.ordered and len(declared.levels) > 1:
+        fields |= {"kind": "ordinal", "levels": declared.levels}
+        notes.append(f"{name}: ordinal, {len(declared.levels)} levels in the table's own order.")
+    elif values.dtype.kind not in "fib" or declared is not None:
         _guess_levels(table, name, levels, bool(absent.any()), fields, notes)
     elif len(levels) == 2 and set(levels) <= {0, 1}:
         fields |= {"kind": "binary", "levels": levels}
@@ -117,30 +140,35 @@ def _guess_number(name: str, present: np.ndarray, fields: dict[str, Any], notes:
     bounds = (float(present.min()), float(present.max()))
     fields["bounds"] = bounds
     span = f"between {bounds[0]:g} and {bounds[1]:g}"
-    if np.array_equal(present, np.round(present)):
+    if np.array_equal(present, np.round(present)) and max(map(abs, bounds)) <= LARGEST:
         fields["kind"] = "integer"
         notes.append(f"{name}: whole number {span}.")
         return
     fields["kind"] = "numeric"
     for decimals in (1, 2):
-        if np.allclose(present, np.round(present, decimals), rtol=1e-12, atol=1e-12):
+        with np.errstate(over="ignore"):  # rounding multiplies by ten, beyond the largest float for some
+            rounded = np.round(present, decimals)
+        if np.isfinite(rounded).all() and np.allclose(present, rounded, rtol=1e-12, atol=1e-12):
             fields["step"] = 10.0**-decimals
             notes.append(f"{name}: number {span} in steps of {fields['step']:g}.")
             return
     notes.append(f"{name}: number {span}.")
 
 
-def _ordered_categories(table: Table) -> dict[str, tuple]:
-    """Columns that the dataframe itself declares as ordered categories (pandas, polars Enum)."""
+def _declared_categories(table: Table) -> dict[str, Declared]:
+    """Columns that the dataframe declares as categories; ordered ones in pandas, and Enum in polars."""
     if table.native is None:
         return {}
     frame = nw.from_native(table.native, eager_only=True)
     out = {}
     for name, dtype in frame.schema.items():
-        if isinstance(dtype, nw.Enum) or dtype == nw.Enum:
-            series = frame[name]
-            if len(categories := series.cat.get_categories().to_list()) >= 2:
-                out[name] = tuple(categories)
-        elif frame.implementation.is_pandas() and getattr(table.native[name].dtype, "ordered", False):
-            out[name] = tuple(table.native[name].dtype.categories)
+        if dtype == nw.Enum:
+            out[name] = Declared(tuple(frame[name].cat.get_categories().to_list()), True)
+        elif dtype == nw.Categorical and frame.implementation.is_pandas():
+            own = table.native[name].dtype
+            # Through `as_table`, so that the levels are the same Python values as the cells.
+            levels = as_table({name: own.categories.astype(object)}).columns[name].tolist()
+            out[name] = Declared(tuple(levels), bool(own.ordered))
+        elif dtype == nw.Categorical:
+            out[name] = Declared((), False)
     return out

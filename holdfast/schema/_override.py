@@ -1,10 +1,11 @@
 """What one person, unlike the schema, may not change."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from holdfast.errors import SchemaError
-from holdfast.schema._feature import DIRECTIONS, Feature, did_you_mean
+from holdfast.schema._checks import did_you_mean, is_list, plain, shown
+from holdfast.schema._feature import Feature, Level
 from holdfast.schema._schema import Schema
 
 Override = Mapping[str, Any]
@@ -26,21 +27,33 @@ def normalise_overrides(overrides: Any, schema: Schema, n_rows: int) -> dict[int
     if overrides is None:
         return {}
     if isinstance(overrides, Mapping):
-        pairs = list(overrides.items())
-    elif isinstance(overrides, Sequence) and not isinstance(overrides, str):
+        pairs = [(plain(row), override) for row, override in overrides.items()]
+    elif is_list(overrides):
         if len(overrides) != n_rows:
             raise SchemaError(
-                f"recourse: `overrides` must have one entry per row; got {len(overrides)} for {n_rows} rows."
+                f"recourse: `overrides` must have one entry per row; got {len(overrides)} for {n_rows} rows. Use "
+                "None for a person without one, or map row positions to overrides."
             )
-        pairs = [(i, o) for i, o in enumerate(overrides) if o]
+        pairs = list(enumerate(overrides))
     else:
-        raise SchemaError(f"recourse: `overrides` must be a mapping or a list; got {overrides!r}.")
+        raise SchemaError(
+            f"recourse: `overrides` must be a mapping or a list; got {shown(overrides)}. Write for example "
+            "{0: {'education': 'fixed'}}."
+        )
     out = {}
     for row, override in pairs:
-        if not isinstance(row, int) or not 0 <= row < n_rows:
-            raise SchemaError(f"recourse: `overrides` name a row that is not there; got {row!r} of {n_rows}.")
+        if override is None:
+            continue
+        if not isinstance(row, int) or isinstance(row, bool) or not 0 <= row < n_rows:
+            raise SchemaError(
+                f"recourse: `overrides` name a row that is not there; got {shown(row)} of {n_rows}. Count rows "
+                "from 0."
+            )
         if not isinstance(override, Mapping):
-            raise SchemaError(f"recourse: an override must map features to limits; got {override!r}.")
+            raise SchemaError(
+                f"recourse: an override must map features to limits; got {shown(override)}. Write for example "
+                "{'education': 'fixed'}."
+            )
         out[row] = {name: _limits(schema[name], limit) for name, limit in override.items()}
     return out
 
@@ -50,41 +63,51 @@ def _limits(feature: Feature, limit: Any) -> dict[str, Any]:
         limit = {"direction": limit}
     if not isinstance(limit, Mapping):
         raise SchemaError(
-            f"recourse: an override of {feature.name!r} must be a direction or a mapping; got {limit!r}."
+            f"recourse: an override of {feature.name!r} must be a direction or a mapping; got {shown(limit)}. "
+            "Write for example 'fixed'."
         )
     known = ("direction", "bounds", "levels")
+    out: dict[str, Any] = {}
     for key, value in limit.items():
         if key not in known:
             raise SchemaError(
-                f"recourse: unknown limit of {feature.name!r} in an override; got {key!r}. "
+                f"recourse: unknown limit of {feature.name!r} in an override; got {shown(key)}. "
                 f"{did_you_mean(key, known)}"
             )
-        if key == "direction" and value not in DIRECTIONS:
-            raise SchemaError(
-                f"recourse: `direction` of {feature.name!r} in an override is not known; got {value!r}. "
-                f"{did_you_mean(value, DIRECTIONS)}"
-            )
         if key == "levels":
-            if not feature.has_levels:
-                raise SchemaError(
-                    f"recourse: `levels` in an override of {feature.name!r} need a feature with levels; got "
-                    f"kind {feature.kind!r}. Use `bounds`."
-                )
-            if isinstance(value, str) or not isinstance(value, Sequence) or not value:
-                raise SchemaError(
-                    f"recourse: `levels` in an override of {feature.name!r} must be a list; got {value!r}."
-                )
-            for level in value:
-                if level not in (feature.levels or ()):
-                    raise SchemaError(
-                        f"recourse: an override names an unknown level of {feature.name!r}; got {level!r}."
-                    )
-            codes = sorted((feature.levels or ()).index(level) for level in value)
-            if feature.kind == "ordinal" and codes != list(range(codes[0], codes[0] + len(codes))):
-                raise SchemaError(
-                    f"recourse: `levels` of ordinal {feature.name!r} in an override must be neighbours; got "
-                    f"{list(value)!r}. Fill the gap."
-                )
-        if key == "bounds":
-            feature.replace(bounds=tuple(value))  # raises in the template
-    return dict(limit)
+            out[key] = _some_levels(feature, value)
+        elif value is None:
+            raise SchemaError(
+                f"recourse: `{key}` of {feature.name!r} in an override must be given; got None. Leave it out."
+            )
+        else:
+            out[key] = getattr(feature.replace(**{key: value}), key)  # raises in the template
+    return out
+
+
+def _some_levels(feature: Feature, levels: Any) -> tuple[Level, ...]:
+    if not feature.has_levels:
+        raise SchemaError(
+            f"recourse: `levels` in an override of {feature.name!r} need a feature with levels; got "
+            f"kind {feature.kind!r}. Use `bounds`."
+        )
+    if not is_list(levels) or not levels:
+        raise SchemaError(
+            f"recourse: `levels` in an override of {feature.name!r} must be a list; got {shown(levels)}. To "
+            "forbid any change write 'fixed'."
+        )
+    known = feature.levels or ()
+    out = tuple(plain(level) for level in levels)
+    for level in out:
+        if level not in known:
+            raise SchemaError(
+                f"recourse: an override names an unknown level of {feature.name!r}; got {shown(level)}. Levels "
+                f"are {shown(list(known))}."
+            )
+    codes = sorted({known.index(level) for level in out})
+    if feature.kind == "ordinal" and codes != list(range(codes[0], codes[0] + len(codes))):
+        raise SchemaError(
+            f"recourse: `levels` of ordinal {feature.name!r} in an override must be neighbours; got "
+            f"{shown(list(out))}. Fill the gap."
+        )
+    return out

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from holdfast.errors import DataError, SchemaError
-from holdfast.schema._checks import did_you_mean, is_level, is_list, plain, shown
+from holdfast.schema._checks import did_you_mean, is_list, shown
+from holdfast.schema._columns import check_column, resolve_feature
 from holdfast.schema._constraints import Implication, LinearConstraint
-from holdfast.schema._feature import MISSING_LEVEL, Feature, Level
-from holdfast.schema._table import Table, as_table, is_date
+from holdfast.schema._feature import Feature, Level
+from holdfast.schema._table import Table, as_table
 
 FORMAT = 1
-LARGEST = 2**53  # up to here every whole number is a float of its own
 
 
 @dataclass(frozen=True)
@@ -130,15 +128,15 @@ class Schema:
         version = raw.get("holdfast_schema", FORMAT)
         if version != FORMAT:
             raise SchemaError(
-                f"Schema: `holdfast_schema`, the format, must be {FORMAT}; got {shown(version)}. Upgrade holdfast, "
-                "or correct the file."
+                f"Schema: `holdfast_schema`, the format, must be {FORMAT}; got {shown(version)}. Upgrade "
+                "holdfast, or correct the file."
             )
         for section in known[1:]:
             part = raw.get(section, [])
             if not is_list(part):
                 raise SchemaError(
-                    f"Schema: `{section}` must be a list; got {shown(part)}. Start each entry with a dash in YAML, "
-                    "or put them in [...] in JSON."
+                    f"Schema: `{section}` must be a list; got {shown(part)}. Start each entry with a dash in "
+                    "YAML, or put them in [...] in JSON."
                 )
         return cls(
             [Feature.from_dict(f) for f in raw["features"]],
@@ -156,9 +154,7 @@ class Schema:
         try:
             raw = json.loads(text)
         except (ValueError, TypeError, RecursionError) as error:
-            raise SchemaError(
-                f"Schema: not valid JSON ({error}); got {shown(text)}. Check the file."
-            ) from error
+            raise SchemaError(f"Schema: not valid JSON ({error}); got {shown(text)}. Check the file.") from error
         return cls.from_dict(raw)
 
     def to_yaml(self) -> str:
@@ -175,9 +171,7 @@ class Schema:
         try:
             raw = yaml.safe_load(text)
         except Exception as error:  # PyYAML lets any type through: "!!bool x" is a KeyError
-            raise SchemaError(
-                f"Schema: not valid YAML ({error}); got {shown(text)}. Check the file."
-            ) from error
+            raise SchemaError(f"Schema: not valid YAML ({error}); got {shown(text)}. Check the file.") from error
         return cls.from_dict(raw)
 
     def save(self, path: str | Path) -> None:
@@ -220,7 +214,7 @@ class Schema:
         table = self.check(table, unseen_levels_ok=True)
         if table.n_rows == 0:
             raise DataError("Schema: the table is empty; got 0 rows. Give at least one row per class.")
-        features = [_resolve_feature(f, table) for f in self.features]
+        features = [resolve_feature(f, table) for f in self.features]
         return Schema(features, self.constraints, self.implications, self.notes)
 
     def check(self, data: Any, *, unseen_levels_ok: bool = False, where: str = "Table") -> Table:
@@ -233,7 +227,7 @@ class Schema:
                 f"{did_you_mean(absent[0], table.names)}"
             )
         for feature in self.features:
-            _check_column(feature, table, where, unseen_levels_ok)
+            check_column(feature, table, where, unseen_levels_ok)
         return table
 
     def _check(self) -> None:
@@ -293,126 +287,3 @@ class Schema:
                     f"Schema: an implication names an unknown level of {name!r}; got {level!r}. Levels are "
                     f"{shown(list(feature.levels or ()))}."
                 )
-
-
-def _check_column(feature: Feature, table: Table, where: str, unseen_levels_ok: bool) -> None:
-    name = feature.name
-    values = table.columns[name]
-    if values.dtype.kind in "mM" or (values.dtype == object and any(is_date(v) for v in values)):
-        raise DataError(
-            f"{where}: column {name!r} holds dates; got {values.dtype}. Derive a number from it first, for "
-            "example days since the application."
-        )
-    absent = table.missing(name)
-    if absent.any() and feature.missing is None:
-        hint = "missing='level'" if feature.kind == "categorical" else "missing='median'"
-        if feature.kind in ("binary", "ordinal"):
-            hint = "missing='most_frequent'"
-        raise DataError(
-            f"{where}: column {name!r} has missing values (NaN); got {int(absent.sum())} of {table.n_rows}. "
-            f"Fill them, or set {hint} on the feature."
-        )
-    if feature.has_levels:
-        _check_values_are_levels(feature, values[~absent], where)
-        if feature.levels is not None and not (unseen_levels_ok and feature.kind == "categorical"):
-            _check_levels_seen(feature, values[~absent], where)
-        return
-    if absent.all():  # nothing to read: a column of None has no type of its own
-        return
-    if values.dtype.kind not in "fib":
-        shown_one = next((v for v in values if v is not None and not is_level(v)), None)
-        shown_one = next((v for v in values if isinstance(v, str)), None) if shown_one is None else shown_one
-        raise DataError(
-            f"{where}: {feature.kind} column {name!r} must hold numbers; got {shown(shown_one)}. Convert it, or "
-            "describe it as categorical."
-        )
-    present = values[~absent].astype(np.float64)
-    if not np.isfinite(present).all():
-        raise DataError(
-            f"{where}: column {name!r} has infinite values; got {int((~np.isfinite(present)).sum())} of "
-            f"{table.n_rows}. Replace them with a finite number."
-        )
-    if feature.kind == "integer" and not np.array_equal(present, np.round(present)):
-        shown_one = float(present[present != np.round(present)][0])
-        raise DataError(
-            f"{where}: integer column {name!r} has fractions; got {shown_one!r}. Round it, or describe it as "
-            "numeric."
-        )
-    if feature.kind == "integer" and np.abs(present).max() > LARGEST:
-        # Beyond 2**53 neighbours are the same float, so that such a number would not come back as it was.
-        shown_one = float(present[np.abs(present).argmax()])
-        raise DataError(
-            f"{where}: integer column {name!r} has numbers beyond 2**53; got {shown_one!r}. Describe it as numeric; "
-            "if it is an identifier, drop it."
-        )
-
-
-def _check_values_are_levels(feature: Feature, values: np.ndarray, where: str) -> None:
-    kind = values.dtype.kind
-    bad = [v for v in values if not is_level(v)] if kind == "O" else []
-    if kind == "f":
-        bad = values[~np.isfinite(values)].tolist()
-    if bad:
-        raise DataError(
-            f"{where}: column {feature.name!r} must hold text, finite numbers or booleans; got {shown(bad[0])}. "
-            "Turn it into text."
-        )
-    if kind == "O" and any(v == MISSING_LEVEL for v in values):
-        raise DataError(
-            f"{where}: column {feature.name!r} holds the reserved text {MISSING_LEVEL!r}; got it as a value. Leave "
-            "the cell empty and set missing='level', or use another text."
-        )
-
-
-def _check_levels_seen(feature: Feature, values: np.ndarray, where: str) -> None:
-    unseen = set(_distinct(values)) - set(feature.levels or ())
-    if unseen:
-        raise DataError(
-            f"{where}: column {feature.name!r} has levels unseen at fit; got {sorted(map(str, unseen))[:5]!r}. "
-            f"Known levels are {list(feature.levels or ())[:20]!r}; add it to `levels` and fit again, or map it."
-        )
-
-
-def _resolve_feature(feature: Feature, table: Table) -> Feature:
-    absent = table.missing(feature.name)
-    present = table.columns[feature.name][~absent]
-    if len(present) == 0:
-        raise DataError(
-            f"Table: column {feature.name!r} has no value at all; got {table.n_rows} missing. Drop the column."
-        )
-    if feature.has_levels:
-        levels = feature.levels
-        if levels is None:
-            levels = sorted_levels(present)
-            if len(levels) < 2 and not (feature.missing == "level" and absent.any()):
-                raise DataError(
-                    f"Table: column {feature.name!r} is constant; got {levels[0]!r} in every row. Drop it, or "
-                    "list its `levels`."
-                )
-            if feature.kind == "binary" and len(levels) != 2:
-                raise DataError(
-                    f"Table: binary column {feature.name!r} must have two levels; got {list(levels)[:5]!r}. "
-                    "Describe it as categorical."
-                )
-        elif feature.kind == "categorical":
-            _check_levels_seen(feature, present, "Table")
-        if feature.missing == "level" and MISSING_LEVEL not in levels:
-            levels = (*levels, MISSING_LEVEL)
-        return feature.replace(levels=tuple(levels))
-    if feature.bounds is not None:
-        return feature
-    low, high = float(np.min(present)), float(np.max(present))
-    if low == high:
-        raise DataError(
-            f"Table: column {feature.name!r} is constant; got {low!r} in every row. Drop it, or give `bounds`."
-        )
-    return feature.replace(bounds=(low, high))
-
-
-def sorted_levels(values: np.ndarray) -> tuple[Level, ...]:
-    """Distinct values in a stable order: by value within a type, types by name."""
-    return tuple(sorted(_distinct(values), key=lambda v: (type(v).__name__, v)))
-
-
-def _distinct(values: np.ndarray) -> list[Level]:
-    return list(dict.fromkeys(values.tolist() if values.dtype == object else np.unique(values).tolist()))

@@ -1,0 +1,186 @@
+"""`holdfast fit`: a table in, a model file out."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from holdfast.cli._cache import use_cache
+from holdfast.cli._console import Interrupted, interruptible, print_json, progress, say
+from holdfast.cli._options import configure, json_option, parse_settings, pick_label, seed_option, set_option
+from holdfast.errors import DataError, HoldfastError
+
+FAMILIES = ("model", "regime", "method")
+
+
+@click.command("fit")
+@click.argument("table", metavar="TABLE")
+@click.option("--target", metavar="COLUMN", help="The label column. A dataset brings its own.")
+@click.option("--out", required=True, metavar="FILE", help="The model file to write, for example loans.holdfast.")
+@click.option(
+    "--schema", "schema_file", metavar="FILE", help="What the columns are and how each may change (YAML or JSON)."
+)
+@click.option("--write-schema", metavar="FILE", help="Write the schema that was used.")
+@click.option(
+    "--favourable", metavar="LABEL", help="The class people want; the last of the sorted ones by default."
+)
+@click.option("--model", default="mlp", show_default=True, metavar="NAME", help="linear, mlp or ensemble.")
+@click.option("--regime", default="standard", show_default=True, metavar="NAME", help="How the model is trained.")
+@click.option("--method", default="wachter", show_default=True, metavar="NAME", help="How recourse is found.")
+@set_option
+@click.option(
+    "--threshold", type=float, default=0.5, show_default=True, help="Probability from which the answer is yes."
+)
+@click.option("--scaling", type=click.Choice(["minmax", "standard", "standard-all"]), default="minmax",
+              show_default=True, help="How numbers are scaled.")  # fmt: skip
+@click.option("--test-size", type=click.FloatRange(0, 1, max_open=True), default=0.2, show_default=True,
+              help="Share of rows held out to measure accuracy; 0 trains on all.")  # fmt: skip
+@seed_option
+@json_option
+def command(
+    table: str, target: str | None, out: str, schema_file: str | None, write_schema: str | None,
+    favourable: str | None, model: str, regime: str, method: str, settings: tuple[str, ...], threshold: float,
+    scaling: str, test_size: float, seed: int, as_json: bool,
+) -> None:  # fmt: skip
+    """Train a classifier on TABLE and write a model file.
+
+    Without --schema the columns are guessed and every guess is printed; read them, since only you know what a
+    person can change. `holdfast schema` writes the guess to a file for you to correct.
+
+    Parameters of the model, the regime and the method are set with their family first:
+
+    \b
+    holdfast fit loans.csv --target approved --out loans.holdfast
+    holdfast fit dataset:loanapp --out l.holdfast --set model.widths=128,64 --set regime.n_epochs=50
+    """
+    from holdfast.cli._training import read_labelled
+    from holdfast.cli._write import check_place
+
+    began = time.monotonic()
+    check_place(out)
+    given = by_family(parse_settings(settings))
+    data = read_labelled(table, target, schema_file)
+    labels = sorted(set(data.y.tolist()))
+    wanted = pick_label(favourable, labels, "--favourable")
+    use_cache()
+    parts = {"model": model, "regime": regime, "method": method}
+    objects = {family: build(family, name, given[family]) for family, name in parts.items()}
+    if data.guessed:
+        say("The schema was guessed. Nobody but you knows what a person can change, so read this:")
+        for note in data.schema.notes:
+            say(f"  {note}")
+    if write_schema is not None:
+        save_schema(data.schema, write_schema)
+    from holdfast.classifier import RecourseClassifier
+
+    classifier = RecourseClassifier(
+        schema=data.schema,
+        threshold=threshold,
+        favourable=data.favourable if wanted is None else wanted,
+        scaling=scaling,  # type: ignore[arg-type]
+        random_state=seed,
+        **objects,
+    )
+    train, test = split(len(data.y), data.y, test_size, seed)
+    fit_with_progress(classifier, data.X.iloc[train], data.y[train])
+    classifier.save(out)
+    judged = test if len(test) else train
+    decided = classifier.predict(data.X.iloc[judged])
+    everyone = classifier.predict(data.X) if len(test) else decided
+    good = classifier.predictor_.favourable
+    summary = {
+        "out": out,
+        "rows": len(data.y),
+        "classes": {str(label): int((data.y == label).sum()) for label in labels},
+        "favourable": good,
+        "features": len(data.schema),
+        "trained_on": len(train),
+        "accuracy": float((decided == data.y[judged]).mean()),
+        "accuracy_on": "held-out rows" if len(test) else "training rows",
+        "refused": int((everyone != good).sum()),
+        "seconds": round(time.monotonic() - began, 2),
+    }
+    print_json(summary) if as_json else click.echo(describe(summary))
+
+
+def describe(summary: dict[str, Any]) -> str:
+    """A summary in words."""
+    classes = ", ".join(f"{label}: {count:,}" for label, count in summary["classes"].items())
+    return (
+        f"{summary['rows']:,} rows, {summary['features']} features; classes {classes}; favourable is "
+        f"{summary['favourable']}.\n"
+        f"Trained on {summary['trained_on']:,} rows. "
+        f"Accuracy {summary['accuracy']:.1%} on {summary['accuracy_on']}. "
+        f"Of all rows, {summary['refused']:,} are refused.\n"
+        f"Written to {summary['out']}. ({summary['seconds']:.1f} s)"
+    )
+
+
+def save_schema(schema: Any, path: str) -> None:
+    """Write a schema file."""
+    from holdfast.cli._write import check_place
+
+    check_place(path)
+    schema.save(path)
+
+
+def by_family(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Sort ``model.widths`` and the like by their first word."""
+    from holdfast.schema import did_you_mean
+
+    out: dict[str, dict[str, Any]] = {family: {} for family in FAMILIES}
+    for key, value in settings.items():
+        family, _, rest = key.partition(".")
+        if family not in out or not rest:
+            hint = (
+                did_you_mean(family, FAMILIES)
+                if rest
+                else f"Write for example model.{key}, regime.{key} or method.{key}."
+            )
+            raise DataError(f"--set: must begin with model., regime. or method.; got {key!r}. {hint}")
+        out[family][rest] = value
+    return out
+
+
+def build(family: str, name: str, settings: Mapping[str, Any]) -> Any:
+    """Make a model, regime or method by its name."""
+    from holdfast.methods import method
+    from holdfast.models import architecture
+    from holdfast.training import regime
+
+    make = {"model": architecture, "regime": regime, "method": method}[family]
+    return configure(make(name), settings, f"{family}.")
+
+
+def split(n: int, y: Any, test_size: float, seed: int) -> tuple[Any, Any]:
+    """Positions of training and held-out rows, classes in equal shares."""
+    import numpy as np
+    from sklearn.model_selection import train_test_split
+
+    rows = np.arange(n)
+    if test_size == 0:
+        return rows, rows[:0]
+    try:
+        train, test = train_test_split(rows, test_size=test_size, random_state=seed, stratify=y)
+    except ValueError as error:
+        raise DataError(
+            f"--test-size: too few rows to hold some out; got {n} rows and {test_size:g} ({error}). "
+            "Use --test-size 0."
+        ) from error
+    return np.sort(train), np.sort(test)
+
+
+def fit_with_progress(classifier: Any, X: Any, y: Any) -> Any:
+    """Fit with a bar, hearing Ctrl-C."""
+    epochs = getattr(classifier.regime, "n_epochs", None)
+    with progress("training", epochs, "epochs") as bar:
+        on_epoch = (lambda epoch, loss: bar.to(epoch + 1)) if bar.shown else None
+        try:
+            return interruptible(lambda: classifier.fit(X, y, on_epoch=on_epoch))
+        except KeyboardInterrupt as error:
+            raise Interrupted("Interrupted. The model was not finished, so nothing was written.") from error
+        except HoldfastError:
+            raise
+        except ValueError as error:  # scikit-learn's own checks
+            raise DataError(f"fit: {str(error).strip().splitlines()[0]}") from error

@@ -1,0 +1,261 @@
+"""`holdfast recourse`: a table of any length in, everyone's recourse out."""
+
+import hashlib
+import json
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+
+from holdfast.cli._cache import use_cache
+from holdfast.cli._console import Interrupted, print_json, progress, say, to_json
+from holdfast.cli._options import (
+    configure,
+    json_option,
+    parse_settings,
+    pick_label,
+    set_option,
+)
+from holdfast.errors import DataError, HoldfastError
+
+
+@click.command("recourse")
+@click.argument("model", metavar="MODEL")
+@click.argument("table", metavar="TABLE")
+@click.option(
+    "--out", default="-", show_default=True, metavar="FILE", help="Where to write; - is standard output."
+)
+@click.option(
+    "--format", "format_", type=click.Choice(["csv", "parquet", "jsonl"]), help="By default what FILE ends in."
+)
+@click.option("--method", metavar="NAME", help="Another method than the model's own; see `holdfast methods`.")
+@set_option
+@click.option("--reference", metavar="TABLE", help="Training rows, for methods that need them.")
+@click.option("--target", metavar="LABEL", help="The wanted class; the model's favourable one by default.")
+@click.option(
+    "--deadline", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Stop searching after."
+)
+@click.option(
+    "--only-refused/--all", default=False, help="Leave out people who already have a yes.  [default: all]"
+)
+@click.option(
+    "--overrides", metavar="FILE", help='What single people may not change: {"17": {"income": "fixed"}}.'
+)
+@click.option("--bad-rows", type=click.Choice(["stop", "report"]), default="stop", show_default=True,
+              help="Rows that the schema does not allow end the run, or have the status INVALID_INPUT.")  # fmt: skip
+@click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
+@json_option
+def command(
+    model: str, table: str, out: str, format_: str | None, method: str | None, settings: tuple[str, ...],
+    reference: str | None, target: str | None, deadline: float | None, only_refused: bool, overrides: str | None,
+    bad_rows: str, resume: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Find recourse for every person in TABLE under MODEL, a file that `holdfast fit` wrote.
+
+    The output has every column of TABLE, those that the model reads as the person could make them, and
+    holdfast_status, holdfast_cost, holdfast_valid, holdfast_probability_before, holdfast_probability_after and
+    holdfast_changes (the change in words). Who has no recourse stays as they are and has a status that says why.
+
+    The table is read and written in chunks, so its length does not matter. With --out FILE, finished chunks are
+    kept in FILE.parts until all are there: an interrupted run goes on with --resume.
+
+    \b
+    holdfast recourse loans.holdfast applicants.parquet --out recourse.parquet
+    cat applicants.csv | holdfast recourse loans.holdfast - --only-refused | head
+    """
+    from holdfast.cli._io import Source
+    from holdfast.cli._rows import Work
+    from holdfast.cli._write import check_place, format_of, is_stream
+
+    began = time.monotonic()
+    check_place(out)
+    format_ = format_of(out, format_)
+    if resume and (table == "-" or is_stream(out)):
+        raise DataError(
+            "--resume: needs files; got `-`. Standard input cannot be read again: save it to a file first."
+        )
+    source = Source(table)
+    asked = parse_settings(settings)
+    limits = _read_overrides(overrides)
+    use_cache()
+    classifier = load_model(model)
+    chosen = choose_method(classifier, method, asked, reference)
+    _check_overrides(limits, classifier.schema_, source.n_rows)
+    work = Work(
+        classifier=classifier,
+        method=chosen,
+        target=pick_label(target, classifier.classes_.tolist(), "--target"),
+        overrides=limits,
+        until=None if deadline is None else began + deadline,
+        report_bad_rows=bad_rows == "report",
+        only_refused=only_refused,
+    )
+    if is_stream(out):
+        notes = _to_stream(work, source, out, format_)
+    else:
+        manifest = {
+            "model": hashlib.sha256(Path(model).read_bytes()).hexdigest(),
+            "table": source.identity(),
+            "options": {
+                "method": [type(chosen).__name__, repr(chosen)], "target": target, "deadline": deadline,
+                "only_refused": only_refused, "overrides": {str(k): v for k, v in limits.items()},
+                "reference": reference, "format": format_,
+            },
+        }  # fmt: skip
+        notes = _to_file(work, source, Path(out), format_, manifest, resume)
+    rows = sum(n["rows"] for n in notes)
+    beyond = sorted(row for row in limits if row >= rows)
+    if beyond:
+        say(f"warning: overrides name rows that are not in the table; got {beyond[:5]} of {rows}.")
+    summary = summarise(notes, time.monotonic() - began) | {"method": type(chosen).__name__, "out": out}
+    text = to_json(summary) if as_json else describe(summary)
+    if is_stream(out):
+        say(text)
+    elif as_json:
+        print_json(summary)
+    else:
+        click.echo(text)
+
+
+def load_model(path: str) -> Any:
+    """Read a model file."""
+    from holdfast.classifier import RecourseClassifier
+
+    return RecourseClassifier.load(path)
+
+
+def choose_method(classifier: Any, name: str | None, settings: dict[str, Any], reference: str | None) -> Any:
+    """Return the fitted method that was asked for, or the classifier's own."""
+    from sklearn.base import clone
+
+    from holdfast.cli._io import Source
+    from holdfast.methods import method as by_name
+
+    own = classifier.method_
+    cls = type(own) if name is None else by_name(name)
+    if cls is type(own) and not settings and reference is None:
+        return own
+    make = (lambda: clone(own)) if cls is type(own) else cls
+    chosen = configure(make, settings)
+    if cls.needs_rows and reference is None:
+        raise DataError(
+            f"{cls.__name__}: needs training rows, which the model file does not hold for it; got no --reference. "
+            "Give the table that the model learned from."
+        )
+    rows = None if reference is None else Source(reference).whole(classifier.schema_)
+    return chosen.fit(classifier, rows)
+
+
+def _read_overrides(path: str | None) -> dict[int, Any]:
+    if path is None:
+        return {}
+    try:
+        raw = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"--overrides: cannot be read; got {path!r} ({error}). Give a JSON file.") from error
+    if isinstance(raw, list):
+        raw = {i: override for i, override in enumerate(raw) if override}
+    if not isinstance(raw, dict):
+        raise DataError(f"--overrides: must map rows to limits; got {type(raw).__name__} in {path!r}.")
+    try:
+        return {int(row): override for row, override in raw.items()}
+    except ValueError as error:
+        raise DataError(f"--overrides: keys must be row numbers, from 0; got {error} in {path!r}.") from error
+
+
+def _check_overrides(overrides: dict[int, Any], schema: Any, n_rows: int | None) -> None:
+    from holdfast.schema import normalise_overrides
+
+    if overrides:
+        normalise_overrides(overrides, schema, max(overrides) + 1 if n_rows is None else n_rows)
+
+
+def _to_stream(work: Any, source: Any, out: str, format: str) -> list[dict[str, Any]]:
+    from holdfast.cli._write import Sink, open_stream
+
+    notes: list[dict[str, Any]] = []
+    try:
+        with open_stream(out) as stream, progress("recourse", source.n_rows, "rows") as bar:
+            sink = Sink(stream, format)
+            work.on_rows = bar.by
+            for chunk in source.chunks(work.schema):
+                rows, note = work.run(chunk)
+                sink.write(rows)
+                notes.append(note)
+                bar.to(chunk.first_row + note["rows"])
+            sink.finish()
+    except KeyboardInterrupt as error:
+        written = sum(n["rows"] for n in notes)
+        raise Interrupted(f"Interrupted. The answers of the first {written:,} rows were written.") from error
+    return notes
+
+
+def _to_file(
+    work: Any, source: Any, out: Path, format: str, manifest: dict[str, Any], resume: bool
+) -> list[dict[str, Any]]:
+    from holdfast.cli._parts import Parts
+
+    parts, notes = None, []
+    try:
+        with progress("recourse", source.n_rows, "rows") as bar:
+            work.on_rows = bar.by
+            for number, chunk in enumerate(source.chunks(work.schema)):
+                if parts is None:  # the table is there and has the right columns
+                    parts = Parts(out, format, manifest, resume)
+                note = parts.note(number)
+                if note is None:
+                    rows, note = work.run(chunk)
+                    parts.keep(number, rows, note)
+                notes.append(note)
+                bar.to(chunk.first_row + note["rows"])
+        if parts is not None:
+            parts.join(len(notes))
+    except KeyboardInterrupt as error:
+        raise Interrupted(f"Interrupted. {_kept(parts, notes, source.name)}") from error
+    except (HoldfastError, OSError) as error:
+        raise DataError(f"{error} {_kept(parts, notes, source.name) if notes else ''}".strip()) from error
+    finally:
+        if parts is not None:
+            parts.drop_if_empty()
+    return notes
+
+
+def _kept(parts: Any, notes: list[dict[str, Any]], table: str) -> str:
+    if not notes:
+        return "Nothing was finished yet."
+    rows = sum(n["rows"] for n in notes)
+    how = "Run the same command with --resume to go on." if table != "-" else "Standard input cannot be resumed."
+    return f"{rows:,} rows are finished and kept in {str(parts.folder)!r}. {how}"
+
+
+def summarise(notes: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
+    """Counts over all chunks."""
+    counts: Counter[str] = Counter()
+    for note in notes:
+        counts.update(note["counts"])
+    found = counts.get("FOUND", 0)
+    return {
+        "rows": sum(n["rows"] for n in notes),
+        "written": sum(n["written"] for n in notes),
+        "counts": dict(sorted(counts.items())),
+        "mean_cost": sum(n["cost"] for n in notes) / found if found else None,
+        "seconds": round(seconds, 2),
+    }
+
+
+def describe(summary: dict[str, Any]) -> str:
+    """A summary in words."""
+    words = {
+        "FOUND": "have a recourse", "ALREADY_FAVOURABLE": "already have a yes", "INFEASIBLE": "can do nothing",
+        "NOT_FOUND": "none found", "DIVERGED": "search diverged", "NOT_REACHED": "not reached before the deadline",
+        "INVALID_INPUT": "could not be read",
+    }  # fmt: skip
+    parts = [f"{count:,} {words.get(name, name)}" for name, count in summary["counts"].items()]
+    cost = "" if summary["mean_cost"] is None else f" Mean cost {summary['mean_cost']:.3g}."
+    place = "" if summary["out"] == "-" else f" Written to {summary['out']}."
+    return (
+        f"{summary['rows']:,} people by {summary['method']}: {', '.join(parts)}.{cost}{place} "
+        f"({summary['seconds']:.1f} s)"
+    )

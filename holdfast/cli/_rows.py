@@ -1,0 +1,198 @@
+"""One chunk of people: check, search, and the table that is written."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from holdfast.cli._io import Chunk
+from holdfast.cli._write import numbers_or_null
+from holdfast.errors import DataError
+from holdfast.schema import Feature, Schema, plain
+
+INVALID = "INVALID_INPUT"
+"""Status of a row that the schema does not allow, where such rows are reported instead of stopping the run."""
+PREFIX = "holdfast_"
+
+
+@dataclass
+class Work:
+    """What holds for all chunks of a run."""
+
+    classifier: Any
+    method: Any
+    target: Any = None
+    overrides: Mapping[int, Any] = field(default_factory=dict)
+    until: float | None = None
+    report_bad_rows: bool = False
+    only_refused: bool = False
+    on_rows: Callable[[int], None] | None = None
+
+    @property
+    def schema(self) -> Schema:
+        """What the columns are."""
+        return self.classifier.schema_
+
+    def run(self, chunk: Chunk) -> tuple[pa.Table, dict[str, Any]]:
+        """Find recourse for a chunk; returns the table to write, and what to note of it."""
+        n = len(chunk.frame)
+        rows, reasons = self._usable(chunk)
+        answer = _Answer.blank(n, chunk.frame, self.schema)
+        if len(rows):
+            plan = self._solve(chunk, rows)
+            answer.fill(rows, plan)
+        for row, reason in reasons.items():
+            answer.changes[row] = reason
+        names, counts = np.unique(answer.status.astype(str), return_counts=True)
+        found = answer.status == "FOUND"
+        note = {
+            "rows": n,
+            "counts": dict(zip(names.tolist(), counts.tolist(), strict=True)),
+            "cost": float(answer.cost[found].sum()),
+        }
+        table = answer.table(chunk.table, self.schema)
+        if self.only_refused:
+            table = table.filter(pa.array(answer.status != "ALREADY_FAVOURABLE"))
+        return table, note | {"written": table.num_rows}
+
+    def _solve(self, chunk: Chunk, rows: np.ndarray) -> Any:
+        frame = chunk.frame if len(rows) == len(chunk.frame) else chunk.frame.iloc[rows]
+        own = {
+            i: self.overrides[chunk.first_row + r]
+            for i, r in enumerate(rows)
+            if chunk.first_row + r in self.overrides
+        }
+        options: dict[str, Any] = {"target": self.target, "overrides": own or None, "on_rows": self.on_rows}
+        if self.until is not None:
+            options["deadline"] = max(self.until - time.monotonic(), 1e-9)
+        return self.classifier.recourse(frame[self.schema.names], method=self.method, **options)
+
+    def _usable(self, chunk: Chunk) -> tuple[np.ndarray, dict[int, str]]:
+        """Rows that the schema allows, and the reason for each of the others."""
+        n = len(chunk.frame)
+        try:
+            self.schema.check(chunk.frame, where="table")
+        except DataError as error:
+            if not self.report_bad_rows:
+                first, last = chunk.first_row, chunk.first_row + n - 1
+                raise DataError(
+                    f"{error} (Among rows {first} to {last}; `--bad-rows report` goes on without them.)"
+                ) from error
+        else:
+            return np.arange(n), {}
+        reasons: dict[int, str] = {}
+        parts = [(0, n)]
+        while parts:  # halve until the bad rows stand alone
+            start, stop = parts.pop()
+            try:
+                self.schema.check(chunk.frame.iloc[start:stop], where="table")
+            except DataError as error:
+                if stop - start == 1:
+                    reasons[start] = str(error)
+                else:
+                    middle = (start + stop) // 2
+                    parts += [(start, middle), (middle, stop)]
+        return np.array([i for i in range(n) if i not in reasons], int), reasons
+
+
+@dataclass
+class _Answer:
+    """What is written of every row, in plain arrays."""
+
+    columns: dict[str, np.ndarray]
+    status: np.ndarray
+    cost: np.ndarray
+    valid: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    changes: np.ndarray
+
+    @classmethod
+    def blank(cls, n: int, frame: pd.DataFrame, schema: Schema) -> "_Answer":
+        columns = {name: frame[name].to_numpy(dtype=object, na_value=None) for name in schema.names}
+        cost, before, after = (np.full(n, np.nan) for _ in range(3))
+        text = np.full(n, "", object)
+        return cls(columns, np.full(n, INVALID, object), cost, np.zeros(n, bool), before, after, text)
+
+    def fill(self, rows: np.ndarray, plan: Any) -> None:
+        from holdfast.search import Status
+
+        whole = len(rows) == len(self.status)
+        for name in self.columns:
+            values = plan.recourse.columns[name]
+            if whole:
+                self.columns[name] = values
+            else:
+                self.columns[name] = self.columns[name].copy()
+                self.columns[name][rows] = values
+        names = np.array([s.name for s in sorted(Status)], object)
+        self.status[rows] = names[np.asarray(plan.status)]
+        self.cost[rows] = plan.cost
+        self.valid[rows] = plan.valid
+        self.before[rows], self.after[rows] = plan.before, plan.after
+        self.changes[rows] = list(plan.changes())
+
+    def table(self, original: pa.Table, schema: Schema) -> pa.Table:
+        """All columns of the input, those of the schema as proposed, and how each was found."""
+        out: dict[str, Any] = {}
+        for name in original.column_names:
+            if name in schema:
+                out[name] = _as_type(
+                    self.columns[name], column_type(schema[name], original.schema.field(name).type)
+                )
+            elif not name.startswith(PREFIX):  # those of an earlier run would contradict this one's
+                out[name] = original.column(name)
+        out |= {
+            "holdfast_status": pa.array(self.status, pa.string()),
+            "holdfast_cost": numbers_or_null(self.cost),
+            "holdfast_valid": pa.array(self.valid, pa.bool_()),
+            "holdfast_probability_before": numbers_or_null(self.before),
+            "holdfast_probability_after": numbers_or_null(self.after),
+            "holdfast_changes": pa.array(self.changes, pa.string()),
+        }
+        return pa.table(out)
+
+
+def column_type(feature: Feature, given: pa.DataType) -> pa.DataType:
+    """Type of a feature's column in the output, the same in every chunk.
+
+    It follows from the file and the schema, never from a chunk's values: a chunk may hold only missing ones. What
+    was checked must be what is written, so numbers are not squeezed into fewer bits.
+    """
+    if pa.types.is_dictionary(given):
+        given = given.value_type
+    is_text = pa.types.is_string(given) or pa.types.is_large_string(given) or pa.types.is_string_view(given)
+    if feature.has_levels:
+        kinds = {type(v) for v in feature.levels or ()}
+        if kinds <= {bool}:
+            return pa.bool_()
+        if kinds <= {int}:
+            return pa.int64()
+        return pa.float64() if kinds <= {int, float} else pa.string()
+    if feature.kind == "integer" and (is_text or pa.types.is_integer(given)):
+        return pa.int64()
+    return pa.float64()
+
+
+def _as_type(values: np.ndarray, wanted: pa.DataType) -> pa.Array:
+    try:
+        return pa.array(values, wanted, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):
+        pass
+    # Only rows that were refused as input hold what the column cannot; they say so in `holdfast_changes`.
+    return pa.array([_cell(plain(v), wanted) for v in values], wanted)
+
+
+def _cell(value: Any, wanted: pa.DataType) -> Any:
+    if value is None or value != value:
+        return None
+    if pa.types.is_string(wanted):
+        return str(value)
+    try:
+        return pa.scalar(value, wanted).as_py()
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return None

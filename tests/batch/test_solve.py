@@ -1,0 +1,89 @@
+"""The batch runner: slots, refilling, deadlines, errors."""
+
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from holdfast.batch import map_rows, padded_size, solve
+from holdfast.encoding import feasible_sets
+from holdfast.methods import Wachter
+from holdfast.schema import as_table
+from holdfast.search import Problem, Status
+from holdfast.testing import _world as world
+
+
+@pytest.fixture(scope="module")
+def job():
+    clf = world.classifier()
+    method = Wachter(n_steps=60).fit(clf)
+    table = as_table(world.people()[0])
+    feasible = feasible_sets(clf.predictor_.encoder, table)
+    x = np.asarray(feasible.x)
+    return method.solver(), Problem(x, np.ones(len(x), np.int32), feasible, method._keys(x))
+
+
+def test_slots_do_not_change_the_answers(job):
+    solver, problems = job
+    few, many = solve(solver, problems, slots=16), solve(solver, problems, slots=300)
+    assert few.status.tolist() == many.status.tolist()
+    np.testing.assert_allclose(few.cost, many.cost, rtol=1e-3, atol=1e-4)
+
+
+def test_everyone_is_answered_once(job):
+    solver, problems = job
+    told = []
+    answer = solve(solver, problems, slots=16, on_rows=told.append)
+    assert sum(told) == len(problems.x)
+    assert (answer.status != int(Status.NOT_REACHED)).all()
+    assert (answer.n_steps <= 60).all()
+
+
+def test_a_passed_deadline_reaches_nobody_or_reports_what_was_found(job):
+    solver, problems = job
+    solve(solver, problems, slots=16)
+    answer = solve(solver, problems, slots=16, deadline=time.monotonic() + 1e-3)
+    unreached = answer.status == int(Status.NOT_REACHED)
+    assert unreached.any()
+    np.testing.assert_array_equal(answer.x[unreached], problems.x[unreached])
+
+
+def test_an_error_in_a_worker_reaches_the_caller(job):
+    import equinox as eqx
+
+    solver, problems = job
+    broken = eqx.tree_at(lambda p: p.target, problems, np.zeros((len(problems.x), 2), np.int32))
+    with pytest.raises(Exception, match=r".+"):
+        solve(solver, broken)
+
+
+@pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 5000])
+def test_map_rows_pads_and_cuts(n):
+    sizes = set()
+
+    def double(x):
+        sizes.add(len(x))
+        return 2 * x
+
+    x = np.arange(n, dtype=np.float32)[:, None]
+    np.testing.assert_array_equal(map_rows(double, x), 2 * x)
+    assert sizes == {padded_size(n)}
+
+
+def test_one_compilation_serves_every_number_of_rows(job):
+    from holdfast.batch import _solve
+
+    solver, problems = job
+    solve(solver, problems, slots=16)
+    before = _solve._round._cached._cache_size()
+    part = jax.tree.map(
+        lambda axis, leaf: leaf if axis is None else np.asarray(leaf)[:7],
+        _solve.problem_axes(problems.feasible.layout),
+        problems,
+        is_leaf=lambda leaf: leaf is None,
+    )
+    solve(solver, part, slots=16)
+    assert _solve._round._cached._cache_size() == before
+    assert jnp.asarray(before) >= 1

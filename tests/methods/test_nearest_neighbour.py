@@ -1,0 +1,70 @@
+"""The nearest accepted person, against brute force."""
+
+import numpy as np
+import pytest
+
+import holdfast as hf
+from holdfast.encoding import broken_limits, distance, norm_weights
+from holdfast.errors import DataError
+from holdfast.methods import NearestNeighbour
+from holdfast.schema import Table, as_table
+from holdfast.testing import _world as world
+
+
+def brute_force(predictor, person, table):
+    """Cheapest feasible, accepted mixture of one person and any training row, in raw columns."""
+    encoder = predictor.encoder
+    weights = norm_weights(encoder, "l1")
+    best = np.inf
+    for i in range(table.n_rows):
+        other = table.take(np.array([i]))
+        columns = {}
+        for feature in encoder.schema:
+            own, wish = person.columns[feature.name], other.columns[feature.name]
+            trial = Table(dict(person.columns) | {feature.name: wish}, 1)
+            allowed = not any("constraint" not in b and "implication" not in b for b in broken_limits(encoder, person, trial)[0])
+            columns[feature.name] = wish if allowed else own
+        mixed = Table(columns, 1)
+        if broken_limits(encoder, person, mixed)[0]:
+            continue
+        if predictor.decide(mixed)[0] == predictor.decision.favourable:
+            cost = distance(encoder.encode(mixed), encoder.encode(person), "l1", weights)
+            best = min(best, float(np.asarray(cost)[0]))
+    return best
+
+
+def test_never_costlier_than_a_whole_row_taken_over():
+    """Brute force takes what may be taken over and keeps the rest; clipping to bounds can only find more."""
+    clf = world.classifier("linear")
+    predictor = clf.predictor_
+    table = as_table(world.people()[0])
+    people = world.refused(predictor, 4)
+    plan = NearestNeighbour(n_candidates=300, n_rows=10_000).fit(clf, *world.people()).recourse(people)
+    for i in range(len(people)):
+        best = brute_force(predictor, as_table(people.iloc[[i]]), table)
+        if np.isfinite(best):
+            assert plan.found[i]
+            assert plan.cost[i] <= best + 1e-4
+
+
+def test_no_accepted_row_is_an_error():
+    clf = world.classifier("linear")
+    refused = world.refused(clf.predictor_, 5)
+    with pytest.raises(DataError, match="no training row gets the favourable decision"):
+        NearestNeighbour().fit(clf, refused)
+
+
+def test_rows_are_needed():
+    with pytest.raises(DataError, match="needs training rows"):
+        NearestNeighbour().fit(world.classifier("linear"))
+
+
+def test_serves_a_scikit_learn_forest():
+    from sklearn.ensemble import RandomForestClassifier
+
+    bank = hf.datasets.load("loanapp")
+    forest = RandomForestClassifier(n_estimators=20, random_state=0).fit(bank.X, bank.y)
+    refused = bank.X[forest.predict(bank.X) == 0].head(20)
+    plan = hf.recourse(forest, refused, bank.schema, reference=bank.X)
+    assert plan.found.mean() > 0.9
+    assert (forest.predict(plan.recourse.like_native(plan.recourse.columns)[bank.X.columns])[plan.found] == 1).all()
