@@ -124,7 +124,7 @@ def _measure(plan: RecourseFrame, models: Retrained | list[Any] | None) -> Peopl
             encoder, encoder.encode(part.factual), encoder.encode(part.recourse)
         ).items():
             costs[norm][rows] = cost
-        for row, texts in zip(rows, broken_limits(encoder, part.factual, part.recourse), strict=True):
+        for row, texts in zip(rows, broken_limits(encoder, part.factual, part.recourse, part.overrides), strict=True):
             broken[row] = bool(texts)
             for text in texts:
                 sentences[text] = sentences.get(text, 0) + 1

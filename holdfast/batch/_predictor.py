@@ -68,8 +68,10 @@ class Predictor:
         """Probabilities of every row of a table."""
         return proba_of(self.logits(table))
 
-    def digest(self) -> str:
-        """SHA-256 of schema, scaling, weights and threshold; equal for equal classifiers."""
+    def digest(self) -> str | None:
+        """SHA-256 of schema, scaling, weights and threshold; None for a foreign model, whose weights are its own."""
+        if self.foreign is not None:
+            return None
         parts = hashlib.sha256(self.encoder.schema.digest().encode())
         for array in (self.encoder.scale, self.encoder.offset, *jax.tree.leaves(eqx.filter(self.decision, eqx.is_array))):
             parts.update(np.ascontiguousarray(array).tobytes())

@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from holdfast import __version__
+from holdfast.audit import Report, audit
 from holdfast.batch import Predictor
 from holdfast.classifier import _file
 from holdfast.classifier._objects import describe, rebuild
@@ -29,7 +30,8 @@ from holdfast.errors import DataError
 from holdfast.methods import AbstractMethod, RecourseFrame, Wachter
 from holdfast.models import MLP, AbstractArchitecture, AbstractModel, Data, Decision
 from holdfast.schema import Feature, Schema, Table, as_table
-from holdfast.training import AbstractRegime, StandardTraining, TrainingData, start_keys
+from holdfast.training import AbstractRegime, StandardTraining, TrainingData, Vary, start_keys
+from holdfast.training import retrain as train_again
 
 
 class RecourseClassifier(ClassifierMixin, BaseEstimator):
@@ -194,14 +196,25 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
             chosen = method if hasattr(method, "predictor_") else method.fit(self.predictor_)
         return chosen.recourse(table, **options)
 
-    def audit(self, X: Any, **options: Any) -> Any:
-        """Find recourse for the refused rows of `X` and report on it; see `holdfast.audit`."""
-        from holdfast.audit import audit
+    def audit(
+        self, X: Any, *, retrain: int = 0, vary: Vary = "seed", against: Any = None, **options: Any
+    ) -> Report:
+        """Find recourse for every row of `X` and report on it; see `holdfast.audit`.
 
-        check_is_fitted(self)
-        table = self._read(X)
-        plan = self.recourse(table)
-        return audit(plan, **options)
+        Parameters
+        ----------
+        X : dataframe or array
+            People as they are; the report tells the refused from the rest.
+        retrain : int, default=0
+            How many retrainings to hold the recourse against.
+        vary : {"seed", "leave_one_out", "bootstrap"}, default="seed"
+            What the retrainings vary.
+        against : Retrained or classifiers, optional
+            Models to hold the recourse against, in place of `retrain`.
+        """
+        if retrain and against is None:
+            against = train_again(self, retrain, vary=vary)
+        return audit(self.recourse(X), against=against, **options)
 
     # ---- files --------------------------------------------------------------------------------------
 

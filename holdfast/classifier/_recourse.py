@@ -17,7 +17,7 @@ from holdfast.schema import Schema, as_table
 
 
 def wrap(
-    model: Any, schema: Schema | None, reference: Any, *, threshold: float = 0.5, favourable: Any = None
+    model: Any, schema: Schema | None, reference: Any, *, threshold: float | None = None, favourable: Any = None
 ) -> Predictor:
     """Put a fitted foreign classifier behind holdfast's interface.
 
@@ -29,6 +29,11 @@ def wrap(
         Guessed from `reference` when None.
     reference : dataframe
         Rows the model knows, from which bounds, levels and scaling are learned.
+    threshold : float, optional
+        Probability at which the favourable class is decided. By default as `predict` of scikit-learn does: the
+        most probable class, a tie going to the first.
+    favourable : label, optional
+        The last class when omitted.
     """
     table = as_table(reference, where="recourse")
     schema = Schema.infer(table) if schema is None else schema
@@ -40,6 +45,9 @@ def wrap(
     if favourable is not None and favourable not in labels:
         raise DataError(f"recourse: `favourable` is not a class; got {favourable!r}. Classes are {labels!r}.")
     index = len(labels) - 1 if favourable is None else labels.index(favourable)
+    if threshold is None:
+        # In float32, the smallest probability above one half: a tie is then the first class's.
+        threshold = 0.5 if index == 0 else float(np.nextafter(np.float32(0.5), np.float32(1)))
     if not 0 < threshold < 1:
         raise DataError(f"recourse: `threshold` must lie between 0 and 1; got {threshold!r}.")
     decision = Decision(foreign.model(n_classes), jnp.asarray(threshold, jnp.float32), index)
@@ -53,7 +61,7 @@ def recourse(
     method: str | AbstractMethod = "nearest_neighbour",
     *,
     reference: Any = None,
-    threshold: float = 0.5,
+    threshold: float | None = None,
     favourable: Any = None,
     **options: Any,
 ) -> RecourseFrame:
@@ -72,7 +80,7 @@ def recourse(
     reference : dataframe, optional
         Rows the model knows (its training table). `X` itself when omitted.
     threshold, favourable
-        The decision: as in `RecourseClassifier`.
+        The decision of a foreign model: see `wrap`. A RecourseClassifier carries its own.
     options
         `target`, `overrides`, `deadline`: see `AbstractMethod.recourse`.
 

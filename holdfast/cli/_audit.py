@@ -41,7 +41,7 @@ def command(
     holdfast audit loans.holdfast loans.csv --retrain 100 --target approved --json
     """
     from holdfast.cli._io import DATASET, Source
-    from holdfast.cli._recourse import choose_method, load_model
+    from holdfast.cli._model import choose_method, load_model
     from holdfast.cli._write import check_place, format_of, write_table
 
     if out == "-":
@@ -119,8 +119,8 @@ def _rows_to_learn(
     known, given = classifier.classes_.tolist(), sorted(set(labels.tolist()))
     if known != given:
         raise DataError(
-            f"--target: the table's classes are not the model's; got {given!r} for {known!r}. Name the column that "
-            "the model learned."
+            f"--target: the table's classes are not the model's; got {given!r} for {known!r}. Name the column "
+            "that the model learned."
         )
     return classifier.schema_.check(rows, where="table").native[names], labels
 

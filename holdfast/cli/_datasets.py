@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from holdfast.cli._console import print_json, results, say
-from holdfast.cli._options import json_option
+from holdfast.cli._options import format_option, json_option, out_option
 
 
 @click.group("datasets", invoke_without_command=True)
@@ -125,12 +125,8 @@ def add(ctx: click.Context, name: str, file: str, as_json: bool) -> None:
 
 @command.command("export")
 @click.argument("name", metavar="NAME")
-@click.option(
-    "--out", default="-", show_default=True, metavar="FILE", help="CSV, Parquet or JSON lines by its ending."
-)
-@click.option(
-    "--format", "format_", type=click.Choice(["csv", "parquet", "jsonl"]), help="By default what FILE ends in."
-)
+@out_option
+@format_option
 @click.option(
     "--schema", "schema_file", metavar="FILE", help="Write the schema too (YAML, or JSON by its ending)."
 )

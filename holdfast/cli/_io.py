@@ -232,8 +232,14 @@ def _require(schema: Schema, names: list[str]) -> None:
 
 
 _UNREADABLE = (
-    pa.ArrowException, pd.errors.ParserError, UnicodeDecodeError, gzip.BadGzipFile, zlib.error, EOFError, csv.Error,
-)  # fmt: skip
+    pa.ArrowException,
+    pd.errors.ParserError,
+    UnicodeDecodeError,
+    gzip.BadGzipFile,
+    zlib.error,
+    EOFError,
+    csv.Error,
+)
 
 
 @contextmanager
@@ -241,14 +247,7 @@ def _reading(name: str) -> Iterator[None]:
     """Every reader has its own way to say that a file cannot be read; here it is said one way."""
     try:
         yield
-    except (
-        pa.ArrowException,
-        pd.errors.ParserError,
-        UnicodeDecodeError,
-        gzip.BadGzipFile,
-        EOFError,
-        csv.Error,
-    ) as e:
+    except _UNREADABLE as e:
         reason = str(e).strip().splitlines()[0].rstrip(".") if str(e).strip() else type(e).__name__
         raise DataError(
             f"table: cannot be read; got {name!r} ({reason}). Give an undamaged CSV (UTF-8) or Parquet file."

@@ -1,7 +1,6 @@
 """`holdfast recourse`: a table of any length in, everyone's recourse out."""
 
 import hashlib
-import json
 import time
 from collections import Counter
 from pathlib import Path
@@ -12,8 +11,9 @@ import click
 from holdfast.cli._cache import use_cache
 from holdfast.cli._console import Interrupted, print_json, progress, say, to_json
 from holdfast.cli._options import (
-    configure,
+    format_option,
     json_option,
+    out_option,
     parse_settings,
     pick_label,
     set_option,
@@ -24,19 +24,14 @@ from holdfast.errors import DataError, HoldfastError
 @click.command("recourse")
 @click.argument("model", metavar="MODEL")
 @click.argument("table", metavar="TABLE")
-@click.option(
-    "--out", default="-", show_default=True, metavar="FILE", help="Where to write; - is standard output."
-)
-@click.option(
-    "--format", "format_", type=click.Choice(["csv", "parquet", "jsonl"]), help="By default what FILE ends in."
-)
+@out_option
+@format_option
 @click.option("--method", metavar="NAME", help="Another method than the model's own; see `holdfast methods`.")
 @set_option
 @click.option("--reference", metavar="TABLE", help="Training rows, for methods that need them.")
 @click.option("--target", metavar="LABEL", help="The wanted class; the model's favourable one by default.")
-@click.option(
-    "--deadline", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Stop searching after."
-)
+@click.option("--deadline", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+              help="For the whole table; who is not reached by then has the status NOT_REACHED.")  # fmt: skip
 @click.option(
     "--only-refused/--all", default=False, help="Leave out people who already have a yes.  [default: all]"
 )
@@ -44,13 +39,15 @@ from holdfast.errors import DataError, HoldfastError
     "--overrides", metavar="FILE", help='What single people may not change: {"17": {"income": "fixed"}}.'
 )
 @click.option("--bad-rows", type=click.Choice(["stop", "report"]), default="stop", show_default=True,
-              help="Rows that the schema does not allow end the run, or have the status INVALID_INPUT.")  # fmt: skip
+              help="Rows that the schema does not allow end the run, or get status INVALID_INPUT.")  # fmt: skip
+@click.option("--chunk-rows", type=click.IntRange(min=1), default=16_384, show_default=True,
+              help="Rows held at once; fewer need less memory.")  # fmt: skip
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
 @json_option
 def command(
     model: str, table: str, out: str, format_: str | None, method: str | None, settings: tuple[str, ...],
     reference: str | None, target: str | None, deadline: float | None, only_refused: bool, overrides: str | None,
-    bad_rows: str, resume: bool, as_json: bool,
+    bad_rows: str, chunk_rows: int, resume: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Find recourse for every person in TABLE under MODEL, a file that `holdfast fit` wrote.
 
@@ -66,6 +63,7 @@ def command(
     cat applicants.csv | holdfast recourse loans.holdfast - --only-refused | head
     """
     from holdfast.cli._io import Source
+    from holdfast.cli._model import check_overrides, choose_method, load_model, read_overrides
     from holdfast.cli._rows import Work
     from holdfast.cli._write import check_place, format_of, is_stream
 
@@ -78,11 +76,11 @@ def command(
         )
     source = Source(table)
     asked = parse_settings(settings)
-    limits = _read_overrides(overrides)
+    limits = read_overrides(overrides)
     use_cache()
     classifier = load_model(model)
     chosen = choose_method(classifier, method, asked, reference)
-    _check_overrides(limits, classifier.schema_, source.n_rows)
+    check_overrides(limits, classifier.schema_, source.n_rows)
     work = Work(
         classifier=classifier,
         method=chosen,
@@ -91,6 +89,7 @@ def command(
         until=None if deadline is None else began + deadline,
         report_bad_rows=bad_rows == "report",
         only_refused=only_refused,
+        chunk_rows=chunk_rows,
     )
     if is_stream(out):
         notes = _to_stream(work, source, out, format_)
@@ -101,7 +100,7 @@ def command(
             "options": {
                 "method": [type(chosen).__name__, repr(chosen)], "target": target, "deadline": deadline,
                 "only_refused": only_refused, "overrides": {str(k): v for k, v in limits.items()},
-                "reference": reference, "format": format_,
+                "reference": reference, "format": format_, "chunk_rows": chunk_rows,
             },
         }  # fmt: skip
         notes = _to_file(work, source, Path(out), format_, manifest, resume)
@@ -119,59 +118,6 @@ def command(
         click.echo(text)
 
 
-def load_model(path: str) -> Any:
-    """Read a model file."""
-    from holdfast.classifier import RecourseClassifier
-
-    return RecourseClassifier.load(path)
-
-
-def choose_method(classifier: Any, name: str | None, settings: dict[str, Any], reference: str | None) -> Any:
-    """Return the fitted method that was asked for, or the classifier's own."""
-    from sklearn.base import clone
-
-    from holdfast.cli._io import Source
-    from holdfast.methods import method as by_name
-
-    own = classifier.method_
-    cls = type(own) if name is None else by_name(name)
-    if cls is type(own) and not settings and reference is None:
-        return own
-    make = (lambda: clone(own)) if cls is type(own) else cls
-    chosen = configure(make, settings)
-    if cls.needs_rows and reference is None:
-        raise DataError(
-            f"{cls.__name__}: needs training rows, which the model file does not hold for it; got no --reference. "
-            "Give the table that the model learned from."
-        )
-    rows = None if reference is None else Source(reference).whole(classifier.schema_)
-    return chosen.fit(classifier, rows)
-
-
-def _read_overrides(path: str | None) -> dict[int, Any]:
-    if path is None:
-        return {}
-    try:
-        raw = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"--overrides: cannot be read; got {path!r} ({error}). Give a JSON file.") from error
-    if isinstance(raw, list):
-        raw = {i: override for i, override in enumerate(raw) if override}
-    if not isinstance(raw, dict):
-        raise DataError(f"--overrides: must map rows to limits; got {type(raw).__name__} in {path!r}.")
-    try:
-        return {int(row): override for row, override in raw.items()}
-    except ValueError as error:
-        raise DataError(f"--overrides: keys must be row numbers, from 0; got {error} in {path!r}.") from error
-
-
-def _check_overrides(overrides: dict[int, Any], schema: Any, n_rows: int | None) -> None:
-    from holdfast.schema import normalise_overrides
-
-    if overrides:
-        normalise_overrides(overrides, schema, max(overrides) + 1 if n_rows is None else n_rows)
-
-
 def _to_stream(work: Any, source: Any, out: str, format: str) -> list[dict[str, Any]]:
     from holdfast.cli._write import Sink, open_stream
 
@@ -180,7 +126,7 @@ def _to_stream(work: Any, source: Any, out: str, format: str) -> list[dict[str, 
         with open_stream(out) as stream, progress("recourse", source.n_rows, "rows") as bar:
             sink = Sink(stream, format)
             work.on_rows = bar.by
-            for chunk in source.chunks(work.schema):
+            for chunk in source.chunks(work.schema, work.chunk_rows):
                 rows, note = work.run(chunk)
                 sink.write(rows)
                 notes.append(note)
@@ -201,7 +147,7 @@ def _to_file(
     try:
         with progress("recourse", source.n_rows, "rows") as bar:
             work.on_rows = bar.by
-            for number, chunk in enumerate(source.chunks(work.schema)):
+            for number, chunk in enumerate(source.chunks(work.schema, work.chunk_rows)):
                 if parts is None:  # the table is there and has the right columns
                     parts = Parts(out, format, manifest, resume)
                 note = parts.note(number)

@@ -30,6 +30,7 @@ class Work:
     until: float | None = None
     report_bad_rows: bool = False
     only_refused: bool = False
+    chunk_rows: int = 16_384
     on_rows: Callable[[int], None] | None = None
 
     @property

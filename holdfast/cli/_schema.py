@@ -5,14 +5,13 @@ from pathlib import Path
 import click
 
 from holdfast.cli._console import say
+from holdfast.cli._options import out_option
 
 
 @click.command("schema")
 @click.argument("table", metavar="TABLE")
 @click.option("--target", metavar="COLUMN", help="The label column, to leave out.")
-@click.option(
-    "--out", default="-", show_default=True, metavar="FILE", help="Where to write; - is standard output."
-)
+@out_option
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of YAML; so does FILE ending in .json.")
 def command(table: str, target: str | None, out: str, as_json: bool) -> None:
     """Guess from TABLE what each column is and how it may change.

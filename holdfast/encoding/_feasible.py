@@ -66,7 +66,7 @@ class Feasible(eqx.Module):
             share = jax.nn.softmax(self._unit(x, group) / temperature, where=self._takeable(group))
             parts.append((share - self._part(self.offset, group)) / self._part(self.scale, group))
         relaxed = jnp.concatenate([*parts, self._indicators()])
-        return self._into_polytope(relaxed) if self.layout.n_constraints else relaxed
+        return self._into_polytope(relaxed) if self._numbers_bound else relaxed
 
     def hard(self, x: Float[Array, " d"]) -> tuple[Float[Array, " d"], Bool[Array, ""]]:
         """Exact: a point the person could really be at, and whether there is one near `x`.
@@ -80,12 +80,12 @@ class Feasible(eqx.Module):
         if not (self.layout.clauses or self.layout.n_constraints):
             return x, real
         ok = self.satisfied(x)
-        repaired = self._follow_clauses(x) if self.layout.clauses else x
-        if self.layout.n_constraints:
-            repaired = self._round_inside(repaired)
-        # Snapped again, so that a grid point has the same bits however it was reached.
-        repaired = self.snap(repaired)
-        return jnp.where(ok, x, repaired), real & (ok | self.satisfied(repaired))
+        repaired, mended = self._repair(x)
+        if self.layout.levels_bound:
+            # The categories may be what no number can make up for: take the levels that help most.
+            kept, kept_mended = self._repair(self._help_broken_rows(x, repaired))
+            repaired, mended = jnp.where(mended, repaired, kept), mended | kept_mended
+        return jnp.where(ok, x, repaired), real & (ok | mended)
 
     def snap(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
         """Numbers to their grid and interval, one level per category; limits across features aside."""
@@ -103,6 +103,15 @@ class Feasible(eqx.Module):
             broken = self._holds(clause.when, x) & ~self._holds(clause.then, x)
             ok = ok & ~(self.active[i] & broken)
         return ok
+
+    def _repair(self, x: Float[Array, " d"]) -> tuple[Float[Array, " d"], Bool[Array, ""]]:
+        if self.layout.clauses:
+            x = self._follow_clauses(x)
+        if self._numbers_bound:
+            x = self._round_inside(x)
+        # Snapped again, so that a grid point has the same bits however it was reached.
+        x = self.snap(x)
+        return x, self.satisfied(x)
 
     # ---- numbers and groups -------------------------------------------------------------------------
 
@@ -192,6 +201,10 @@ class Feasible(eqx.Module):
 
     # ---- linear constraints -------------------------------------------------------------------------
 
+    @property
+    def _numbers_bound(self) -> bool:
+        return self.layout.n_constraints > 0 and len(self.layout.numbers) > 0
+
     def _room(self, x: Float[Array, " d"]) -> tuple[Array, Array, Array, Array]:
         """Constraints on the number columns alone, categories held, and the box of those columns."""
         n = len(self.layout.numbers)
@@ -203,12 +216,28 @@ class Feasible(eqx.Module):
 
     def _into_polytope(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
         n = len(self.layout.numbers)
-        return jnp.concatenate([nearest_in_polytope(x[:n], *self._room(x)), x[n:]])
+        a, left, low, high = self._room(x)
+        # A factual outside its interval may stay: the box reaches out to it.
+        low, high = jnp.minimum(low, self.x[:n]), jnp.maximum(high, self.x[:n])
+        return jnp.concatenate([nearest_in_polytope(x[:n], a, left, low, high), x[n:]])
+
+    def _help_broken_rows(self, x: Float[Array, " d"], broken: Float[Array, " d"]) -> Float[Array, " d"]:
+        """`x` with the permitted levels that lower the rows which `broken` breaks."""
+        excess = jnp.maximum(self.a @ broken - self.b, 0.0)
+        wish = -(jnp.where(excess > ACCEPT, 1.0, 0.0) @ self.a)
+        parts = [x[: len(self.layout.numbers)]]
+        for group in self.layout.groups:
+            own_wish = self._part(wish, group) / self._part(self.scale, group)
+            # Rows that are indifferent leave the level as it is.
+            unit = self._unit(x, group) + 1e3 * own_wish
+            encoded = (unit - self._part(self.offset, group)) / self._part(self.scale, group)
+            parts.append(encoded)
+        return self.snap(jnp.concatenate([*parts, self._indicators()]))
 
     def _round_inside(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
         """Project, round, and move whole steps along the roomiest column until the rows hold."""
         n = len(self.layout.numbers)
         a, left, low, high = self._room(x)
-        near = self._snap_numbers(nearest_in_polytope(x[:n], a, left, low, high))
-        moved = into_halfspaces(near, a, left, low, high, self.step[:n])
+        near = self._snap_numbers(self._into_polytope(x)[:n])
+        moved = into_halfspaces(near, a, left, low, high, self.step[:n], self.movable[:n])
         return jnp.concatenate([moved, x[n:]])

@@ -35,6 +35,7 @@ class Layout:
     indicators: tuple[Slot, ...]
     clauses: tuple[Clause, ...]
     n_constraints: int
+    levels_bound: bool  # whether a linear constraint names a level of a category
 
     @property
     def n_columns(self) -> int:
@@ -82,7 +83,15 @@ def make_layout(schema: Schema) -> Layout:
         return tuple((slots.index(n), level_positions(schema[n], levels)) for n, levels in sets.items())
 
     clauses = tuple(Clause(part(dict(i.when)), part(dict(i.then))) for i in schema.implications)
-    return Layout(tuple(numbers), tuple(groups), tuple(indicators), clauses, len(schema.constraints))
+    terms = [schema.term(key) for c in schema.constraints for key in c.coefficients]
+    return Layout(
+        tuple(numbers),
+        tuple(groups),
+        tuple(indicators),
+        clauses,
+        n_constraints=len(schema.constraints),
+        levels_bound=any(level is not None for _, level in terms),
+    )
 
 
 def level_positions(feature: Feature, levels: tuple) -> tuple[int, ...]:

@@ -2,10 +2,10 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 SHRINK = 1e-6  # a projection aims this far inside, so that float32 rounding does not push it out again
-ROUNDS = 40
+ROUNDS = 60
 MOVES = 8
 
 
@@ -16,10 +16,13 @@ def nearest_in_polytope(
     low: Float[Array, " n"],
     high: Float[Array, " n"],
 ) -> Float[Array, " n"]:
-    """Euclidean projection onto ``{a @ x <= b, low <= x <= high}``, by Dykstra's alternating projections.
+    """Euclidean projection onto ``{a @ x <= b, low <= x <= high}``.
 
-    Differentiable. Where the set is empty the result is no member of it; callers check.
+    Exact for one row; Dykstra's alternating projections for more, which come close where `x` lies in or near
+    the box. Differentiable. Where the set is empty the result is no member of it; callers check.
     """
+    if a.shape[0] == 1:
+        return _onto_one_row(x, a[0], b[0] - SHRINK, low, high)
     squares = jnp.maximum(jnp.sum(a * a, axis=1), 1e-12)
     n_rows = a.shape[0]
 
@@ -40,6 +43,29 @@ def nearest_in_polytope(
     return point
 
 
+def _onto_one_row(x: Array, row: Array, bound: Array, low: Array, high: Array) -> Array:
+    """The point ``clip(x - t * row)`` with the least t >= 0 that keeps the row.
+
+    Its sum over the row falls in straight pieces as t grows, so the right piece gives t exactly.
+    """
+
+    def at(t: Array) -> Array:
+        return jnp.clip(x - t * row, low, high)
+
+    used = jnp.concatenate([row, row]) != 0
+    steep = jnp.where(row != 0, row, 1.0)
+    bends = jnp.where(used, jnp.concatenate([x - low, x - high]) / jnp.concatenate([steep, steep]), 0.0)
+    bends = jnp.maximum(bends, 0.0)
+    sums = jax.vmap(at)(bends) @ row
+    before = jnp.max(jnp.where(sums >= bound, bends, 0.0))
+    after = jnp.min(jnp.where(sums <= bound, bends, jnp.max(bends)))
+    top, bottom = at(before) @ row, at(after) @ row
+    falls = top > bottom
+    share = jnp.where(falls, (top - bound) / jnp.where(falls, top - bottom, 1.0), 1.0)
+    t = before + jnp.clip(share, 0.0, 1.0) * (after - before)
+    return at(jnp.where(at(jnp.zeros(())) @ row <= bound, 0.0, t))
+
+
 def into_halfspaces(
     x: Float[Array, " n"],
     a: Float[Array, "c n"],
@@ -47,25 +73,33 @@ def into_halfspaces(
     low: Float[Array, " n"],
     high: Float[Array, " n"],
     step: Float[Array, " n"],
+    movable: Bool[Array, " n"],
 ) -> Float[Array, " n"]:
-    """Move a grid point by whole steps until ``a @ x <= b``, greedily; callers check the result.
+    """Move to other grid points until ``a @ x <= b``, one column at a time; callers check the result.
 
-    Each move takes the most violated row and the column that can mend most of it.
+    Every move weighs, for each broken row and column, the nearest grid point that mends the row or comes as
+    close as the interval allows, and one grid point short of it. It takes the one that leaves the least
+    broken over all rows, and among equals the shortest.
     """
     spacing = jnp.where(step > 0, step, 1.0)
+    slope = jnp.where(jnp.abs(a) > 1e-9, a, jnp.inf)  # a column outside the row: no way to go
 
     def move(_: int, point: Array) -> Array:
-        excess = a @ point - b
-        row = a[jnp.argmax(excess)]
-        need = jnp.max(excess)
-        room = jnp.where(row > 0, point - low, high - point)
-        gain = jnp.abs(row) * jnp.maximum(room, 0.0)
-        # Among columns that can mend it all, the one that overshoots least; else the one that mends most.
-        column = jnp.argmax(jnp.where(gain >= need, 1e6 + jnp.abs(row), gain))
-        length = (need + SHRINK) / jnp.maximum(jnp.abs(row[column]), 1e-12)
-        whole = jnp.ceil(length / spacing[column] - 1e-4) * spacing[column]
-        length = jnp.minimum(jnp.where(step[column] > 0, whole, length), room[column])
-        mended = point.at[column].add(-jnp.sign(row[column]) * length)
-        return jnp.where(need > SHRINK, mended, point)
+        excess = a @ point - (b - SHRINK)
+        goal = point - jnp.maximum(excess, 0.0)[:, None] / slope
+        steps = (goal - low) / spacing
+        beyond = jnp.where(a > 0, jnp.floor(steps + 1e-4), jnp.ceil(steps - 1e-4))
+        short = jnp.where(a > 0, beyond + 1, beyond - 1)
+        grid = jnp.concatenate([jnp.where(step > 0, low + spacing * k, goal) for k in (beyond, short)])
+        to = jnp.where(movable, jnp.clip(grid, low, high), point)
+        change = to - point
+        # What each move leaves broken: rows of candidates by columns by constraints.
+        left = jnp.sum(jnp.maximum(excess + change[:, :, None] * a.T, 0.0), axis=-1)
+        score = left + 1e-4 * jnp.abs(change)
+        best = jnp.argmin(score)
+        row, column = best // x.shape[0], best % x.shape[0]
+        mended = point.at[column].set(to[row, column])
+        worthwhile = score[row, column] < jnp.sum(jnp.maximum(excess, 0.0))
+        return jnp.where(worthwhile & jnp.any(excess > SHRINK), mended, point)
 
     return jax.lax.fori_loop(0, MOVES, move, x)

@@ -143,7 +143,7 @@ class AbstractMethod(BaseEstimator):
         encoder = predictor.encoder
         columns = {name: table.columns[name] for name in encoder.schema.names}
         if until is not None and began >= until:
-            return self._unreached(table, columns, target)
+            return self._unreached(table, columns, target, overrides)
         feasible = feasible_sets(encoder, table, overrides)
         x = np.asarray(feasible.x)
         problems = Problem(x, target.astype(np.int32), feasible, self._keys(x))  # type: ignore[arg-type]
@@ -201,9 +201,12 @@ class AbstractMethod(BaseEstimator):
             norm=self.norm,
             n_steps=np.asarray(solution.n_steps),
             seconds=time.monotonic() - began,
+            overrides=overrides or {},
         )
 
-    def _unreached(self, table: Table, columns: dict[str, np.ndarray], target: np.ndarray) -> RecourseFrame:
+    def _unreached(
+        self, table: Table, columns: dict[str, np.ndarray], target: np.ndarray, overrides: Any
+    ) -> RecourseFrame:
         n = table.n_rows
         return RecourseFrame(
             factual=table,
@@ -219,6 +222,7 @@ class AbstractMethod(BaseEstimator):
             norm=self.norm,
             n_steps=np.zeros(n, int),
             seconds=0.0,
+            overrides=overrides or {},
         )
 
     def _keys(self, x: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import html
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,9 @@ class RecourseFrame:
     n_steps : array of int
         Search steps used.
     seconds : float
-        Time the whole call took.
+        Time the whole call took (of a part of it, its share).
+    overrides : dict
+        What single people, by row position, were not asked to change.
     """
 
     factual: Table
@@ -61,6 +63,7 @@ class RecourseFrame:
     norm: str
     n_steps: np.ndarray
     seconds: float
+    overrides: dict[int, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.status)
@@ -89,8 +92,11 @@ class RecourseFrame:
         rows = np.arange(len(self))[rows]
         per_row = ("status", "cost", "valid", "before", "after", "target", "n_steps")
         parts = {name: getattr(self, name)[rows] for name in per_row}
-        shared = {name: getattr(self, name) for name in ("predictor", "method", "norm", "seconds")}
-        return RecourseFrame(self.factual.take(rows), self.recourse.take(rows), **parts, **shared)
+        shared = {name: getattr(self, name) for name in ("predictor", "method", "norm")}
+        overrides = {i: self.overrides[row] for i, row in enumerate(rows.tolist()) if row in self.overrides}
+        seconds = self.seconds * len(rows) / max(len(self), 1)
+        tables = (self.factual.take(rows), self.recourse.take(rows))
+        return RecourseFrame(*tables, **parts, **shared, seconds=seconds, overrides=overrides)
 
     def changed(self) -> np.ndarray:
         """Boolean array (people, features): which features a recourse changes."""
@@ -161,8 +167,10 @@ def concat(frames: Sequence[RecourseFrame], factual: Table) -> RecourseFrame:
     parts = {name: np.concatenate([getattr(f, name) for f in frames]) for name in per_row}
     shared = {name: getattr(first, name) for name in ("predictor", "method", "norm")}
     seconds = sum(f.seconds for f in frames)
+    starts = np.cumsum([0, *(len(f) for f in frames)]).tolist()
+    overrides = {start + i: o for start, f in zip(starts, frames, strict=False) for i, o in f.overrides.items()}
     recourse = Table(columns, factual.n_rows, factual.native)
-    return RecourseFrame(factual, recourse, **parts, **shared, seconds=seconds)
+    return RecourseFrame(factual, recourse, **parts, **shared, seconds=seconds, overrides=overrides)
 
 
 def _loose(values: np.ndarray, frames: Sequence[RecourseFrame], name: str) -> np.ndarray:

@@ -1,0 +1,10 @@
+"""Run every benchmark: `python -m benchmarks`."""
+
+import sys
+
+from benchmarks import retrain, stream, wachter
+
+if __name__ == "__main__":
+    sys.argv = sys.argv[:1]
+    for module in (wachter, retrain, stream):
+        module.main()

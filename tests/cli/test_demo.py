@@ -1,0 +1,36 @@
+import json
+
+import pytest
+
+from holdfast.cli import _demo
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch):
+    monkeypatch.setattr(_demo, "EPOCHS", 5)
+
+
+def test_the_whole_story(run):
+    text = run("demo", "--retrain", 2).stdout
+    for words in ("The data", "The model", "The recourse", "Does it hold?", "What to try next", "2 retrained models"):
+        assert words in text
+    assert text.count("Applicant") == 3
+
+
+def test_json(run):
+    story = json.loads(run("demo", "--retrain", 2, "--json").stdout)
+    assert story["dataset"] == "loanapp"
+    assert sum(story["recourse"].values()) == story["refused"]
+    assert len(story["people"]) == 3
+    costs = [person["cost"] for person in story["people"]]
+    assert costs == sorted(costs)
+    assert story["audit"]["validity"] == 1.0
+
+
+def test_three_people_are_chosen_by_cost():
+    import numpy as np
+
+    cost = np.arange(11.0)[::-1]
+    assert _demo.choose(cost, np.ones(11, bool)) == [9, 5, 1]
+    assert _demo.choose(cost, np.zeros(11, bool)) == []
+    assert _demo.choose(cost[:1], np.ones(1, bool)) == [0]

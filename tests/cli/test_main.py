@@ -1,0 +1,74 @@
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from holdfast import __version__
+from holdfast.cli._main import COMMANDS
+from holdfast.cli._reference import reference
+
+
+def test_help_names_every_command(run):
+    text = run("--help").stdout
+    for name, short in COMMANDS.items():
+        assert name in text
+        assert short.split()[0] in text
+
+
+def test_help_is_fast_and_imports_nothing_heavy():
+    code = (
+        "import sys\nfrom holdfast.cli import cli\ncli.main(['--help'], standalone_mode=False)\n"
+        "heavy = {'jax', 'pandas', 'numpy', 'sklearn', 'pyarrow', 'rich'} & set(sys.modules)\nassert not heavy, heavy"
+    )
+    seconds = []
+    for _ in range(3):
+        began = time.monotonic()
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+        seconds.append(time.monotonic() - began)
+    assert min(seconds) < 0.5
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_help_of_every_command(run, name):
+    text = run(name, "--help").stdout
+    assert "Usage: holdfast" in text
+    assert "--json" in text or name in ("datasets",)
+
+
+def test_no_arguments_is_help(run):
+    assert "Commands:" in run().stdout
+
+
+def test_version(run):
+    assert __version__ in run("--version").stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["recurse"], ["unknown command", "'recurse'", "Did you mean 'recourse'?"]),
+        (["xyz"], ["unknown command", "Commands are demo"]),
+        (["fit", "t.csv", "--metod", "x", "--out", "m"], ["holdfast fit", "--metod", "--method", "--help"]),
+        (["fit"], ["holdfast fit", "TABLE"]),
+        (["--nonsense"], ["--nonsense", "holdfast --help"]),
+        (["audit", "m", "t", "--vary", "sed"], ["--vary", "'sed'", "seed"]),
+        (["recourse", "m", "t", "--deadline", "-1"], ["--deadline", "-1"]),
+    ],
+)
+def test_bad_command_lines_say_what_to_do(run, args, words):
+    result = run(*args, code=2)
+    assert result.stdout == ""
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    for word in words:
+        assert word in result.stderr
+
+
+def test_commands_are_documented():
+    page = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
+    text = page.read_text(encoding="utf-8")
+    assert text == reference(), "run `python -m holdfast.cli._reference > docs/reference/cli.md`"
+    for name in COMMANDS:
+        assert f"## holdfast {name}\n" in text

@@ -1,0 +1,66 @@
+import pytest
+
+import holdfast as hf
+from holdfast.cli._options import configure, parse_settings, pick_label
+from holdfast.errors import DataError
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("5", 5),
+        ("0.5", 0.5),
+        ("1e-3", 0.001),
+        ("l1", "l1"),
+        ("true", True),
+        ("none", None),
+        ("null", None),
+        ("128,64", (128, 64)),
+        ("128,", (128,)),
+        ("[8, 4]", (8, 4)),
+        ("'5'", 5.0),
+    ],
+)
+def test_values_are_yaml(text, value):
+    assert parse_settings([f"key={text}"]) == {"key": value}
+
+
+@pytest.mark.parametrize("pair", ["n_steps", "=5", "", "a={"])
+def test_a_setting_must_be_a_pair(pair):
+    with pytest.raises(DataError, match=r"--set: .*; got"):
+        parse_settings([pair])
+
+
+def test_configure_sets_and_reaches_into_parts():
+    method = configure(hf.Wachter, parse_settings(["n_steps=7", "norm=l2", "cost_weight=1"]))
+    assert (method.n_steps, method.norm, method.cost_weight) == (7, "l2", 1)
+    ensemble = configure(hf.Ensemble, parse_settings(["member.widths=8", "member=mlp", "n_members=2"]))
+    assert ensemble.member.widths == (8,)
+
+
+@pytest.mark.parametrize(
+    ("make", "pair", "text"),
+    [
+        (hf.Wachter, "n_step=7", "Did you mean 'n_steps'"),
+        (hf.Wachter, "n_steps=many", "must be a whole number; got 'many'"),
+        (hf.Wachter, "n_steps=0.5", "must be a whole number; got 0.5"),
+        (hf.Wachter, "norm=l3", "must be l1 or l2"),
+        (hf.Wachter, "cost_weight=high", "must be a number; got 'high'"),
+        (hf.MLP, "widths=a,b", "each a whole number"),
+        (hf.MLP, "widths.x=1", "has no parameters of its own"),
+        (hf.Linear, "widths=1", "It has no parameters"),
+        (hf.Ensemble, "member=mpl", "Did you mean 'mlp'"),
+    ],
+)
+def test_configure_refuses(make, pair, text):
+    with pytest.raises(DataError, match=text):
+        configure(make, parse_settings([pair]))
+
+
+def test_labels_are_found_by_their_text():
+    assert pick_label("1", [0, 1], "--target") == 1
+    assert pick_label("1.0", [0, 1], "--target") == 1
+    assert pick_label("yes", ["no", "yes"], "--target") == "yes"
+    assert pick_label(None, [0, 1], "--target") is None
+    with pytest.raises(DataError, match=r"--target: is not a class; got '2'. Classes are \[0, 1\]"):
+        pick_label("2", [0, 1], "--target")

@@ -1,0 +1,109 @@
+"""Every method, regime, model, metric, status, dataset and public name has its place in the reference."""
+
+import dataclasses
+import inspect
+import re
+import runpy
+
+import pytest
+
+import holdfast as hf
+from holdfast import cli
+from holdfast.methods import METHODS
+from holdfast.models import ARCHITECTURES
+from holdfast.training import REGIMES
+
+from .conftest import ROOT
+
+REFERENCE = ROOT / "docs" / "reference"
+
+
+def page(name: str) -> str:
+    return (REFERENCE / name).read_text(encoding="utf-8")
+
+
+def headings(name: str) -> set[str]:
+    return set(re.findall(r"^#+ `?([\w.]+)`?", page(name), re.M))
+
+
+def section(name: str, heading: str) -> str:
+    """Text under a heading, up to the next of the same depth."""
+    match = re.search(rf"^(#+) `?{re.escape(heading)}`?.*?$(.*?)(?=^\1 |\Z)", page(name), re.M | re.S)
+    assert match, f"docs/reference/{name} has no heading {heading!r}"
+    return match[2]
+
+
+def parameters(cls: type) -> list[str]:
+    return [p for p in inspect.signature(cls.__init__).parameters if p != "self"]
+
+
+@pytest.mark.parametrize(
+    ("file", "registry"), [("methods.md", METHODS), ("models.md", ARCHITECTURES), ("models.md", REGIMES)]
+)
+def test_registered_names_are_documented(file: str, registry: dict) -> None:
+    for name, cls in registry.items():
+        text = section(file, cls.__name__)
+        assert f"`{name}`" in text, f"{cls.__name__} in {file} does not say that its registered name is {name!r}"
+        for parameter in parameters(cls):
+            assert f"`{parameter}`" in text, f"{cls.__name__} in {file} does not name its parameter {parameter!r}"
+
+
+def test_readme_has_every_method() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [cls.__name__ for cls in METHODS.values() if f"`{cls.__name__}`" not in readme] == []
+
+
+def test_metrics_are_documented() -> None:
+    functions = {name for name in hf.metrics.__all__ if inspect.isfunction(getattr(hf.metrics, name))}
+    assert functions - headings("metrics.md") == set()
+    assert [name for name in hf.metrics.__all__ if f"`{name}" not in page("metrics.md")] == []
+
+
+def test_statuses_are_documented() -> None:
+    for status in hf.Status:
+        assert status.message in section("statuses.md", status.name)
+
+
+def test_commands_are_documented() -> None:
+    text = page("cli.md")
+    for name in cli.cli.list_commands(None):  # type: ignore[arg-type]
+        assert f"## holdfast {name}" in text
+
+
+def test_schema_fields_are_documented() -> None:
+    for cls in (hf.Feature, hf.LinearConstraint, hf.Implication):
+        text = section("schema.md", cls.__name__)
+        for field in dataclasses.fields(cls):
+            assert f"`{field.name}`" in text, f"{cls.__name__}.{field.name}"
+
+
+def test_checks_are_documented() -> None:
+    for name in hf.testing.__all__:
+        tests = [n for n in vars(getattr(hf.testing, name)) if n.startswith("test_")]
+        text = section("testing.md", name)
+        assert [t for t in tests if f"`{t}`" not in text] == []
+
+
+def test_public_names_are_documented() -> None:
+    reference = "\n".join(p.read_text(encoding="utf-8") for p in sorted(REFERENCE.glob("*.md")))
+    names = [n for n in hf.__all__ if not n.startswith("_")]
+    assert [n for n in names if not re.search(rf"`(?:hf\.|holdfast\.)?{n}\b", reference)] == []
+
+
+def test_datasets_page_is_current() -> None:
+    made = runpy.run_path(str(REFERENCE / "make_datasets.py"))["page"]()
+    assert page("datasets.md") == made, "run: python docs/reference/make_datasets.py"
+
+
+def test_dependencies_are_explained() -> None:
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (ROOT / "docs" / "explanation" / "dependencies.md").read_text(encoding="utf-8")
+    extras = [package for group in project["optional-dependencies"].values() for package in group]
+    names = [re.match(r"[\w-]+", package)[0] for package in [*project["dependencies"], *extras]]  # type: ignore[index]
+    assert [n for n in names if f"`{n}`" not in text] == []
+
+
+def test_changelog_has_this_version() -> None:
+    assert f"## [{hf.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
