@@ -29,7 +29,7 @@ def main() -> None:
     method, predictor = clf.method_, clf.predictor_
     feasible = feasible_sets(predictor.encoder, as_table(people))
     x = np.asarray(feasible.x)
-    problems = Problem(x, np.ones(n, np.int32), feasible, method._keys(x))  # type: ignore[arg-type]
+    problems = Problem(x, np.ones(n, np.int32), feasible, method._keys(x), x)  # type: ignore[arg-type]
     solver = method.solver()
 
     began = time.perf_counter()

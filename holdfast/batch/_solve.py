@@ -159,7 +159,7 @@ class _Run:
 
 def problem_axes(layout: Any) -> Problem:
     """Which axis of each part of a problem runs over people; for `jax.vmap`."""
-    return Problem(0, 0, Feasible.axes(layout), 0)  # type: ignore[arg-type]
+    return Problem(0, 0, Feasible.axes(layout), 0, 0)  # type: ignore[arg-type]
 
 
 def _pick(problems: Problem, rows: np.ndarray) -> Problem:

@@ -3,8 +3,10 @@
 import csv
 import gzip
 import io
+import re
 import sys
 import tempfile
+import weakref
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -76,6 +78,7 @@ class Source:
             return
         # A Parquet file ends with its table of contents, so it must be whole before it can be read.
         self._spool = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the source
+        weakref.finalize(self, self._spool.close)
         while block := stream.read(1 << 20):
             self._spool.write(block)
         self._parquet = _open_parquet(self._spool, "-")
@@ -201,8 +204,8 @@ def _open_text(name: str, spool: BinaryIO | None) -> Iterator[io.TextIOWrapper]:
 
 def _header(stream: io.TextIOWrapper, name: str) -> tuple[list[str], str]:
     line = stream.readline()
-    separators = {s: line.count(s) for s in (",", ";", "\t", "|")}
-    separator = max(separators, key=lambda s: separators[s]) if not separators[","] else ","
+    outside = re.sub(r'"[^"]*"', "", line)
+    separator = max(",;\t|", key=outside.count)  # the comma where there is none of them
     lines = [line]
     while line and line.count('"') % 2:  # a name that runs over several lines
         line = stream.readline()

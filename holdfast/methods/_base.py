@@ -23,11 +23,12 @@ CHECK_SHARE = 0.15  # of a deadline, kept for decoding and asking again
 
 
 class AbstractMethod(BaseEstimator):
-    """A way to find recourse. A scikit-learn object outside, a solver inside.
+    """A way to find recourse: a scikit-learn object outside, a search inside.
 
     A subclass has hyper-parameters in a keyword-only `__init__`, says in `needs` what a model must offer, may
-    learn from training rows in `learn`, and returns its solver from `solver`. The rest is here: people's
-    feasible sets, the batch, decoding, and asking the model again about what the person would get.
+    learn from training rows in `learn`, and answers many people's problems in `search`. The rest is here:
+    people's feasible sets, decoding, and asking the model again about what the person would get. Most methods
+    derive from `AbstractSolverMethod`, which needs only one person's solver.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -41,8 +42,10 @@ class AbstractMethod(BaseEstimator):
     state_: dict[str, np.ndarray]
 
     @abstractmethod
-    def solver(self) -> AbstractSolver:
-        """Return the search for one person, from hyper-parameters, `predictor_` and `state_`."""
+    def search(
+        self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solution:
+        """Answer every problem of a batch; arrays of the answer are numpy. See `holdfast.batch.solve`."""
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Learn from encoded training rows; what is returned is kept in `state_` and in model files."""
@@ -119,19 +122,17 @@ class AbstractMethod(BaseEstimator):
         targets = self._targets(target, table.n_rows)
         individual = _by_row(overrides, predictor, table.n_rows)
         until = None if deadline is None else began + deadline
-        solver = self.solver()
         frames = []
         for rows in iter_rows(table.n_rows, CHUNK):
             chunk = table.take(rows) if len(rows) < table.n_rows else table
             own = {int(i - rows[0]): o for i, o in individual.items() if rows[0] <= i <= rows[-1]} or None
-            frames.append(self._chunk(solver, chunk, targets[rows], own, until, on_rows))
+            frames.append(self._chunk(chunk, targets[rows], own, until, on_rows))
         return concat(frames, table)
 
     # ---- one chunk ----------------------------------------------------------------------------------
 
     def _chunk(
         self,
-        solver: AbstractSolver,
         table: Table,
         target: np.ndarray,
         overrides: Any,
@@ -146,9 +147,9 @@ class AbstractMethod(BaseEstimator):
             return self._unreached(table, columns, target, overrides)
         feasible = feasible_sets(encoder, table, overrides)
         x = np.asarray(feasible.x)
-        problems = Problem(x, target.astype(np.int32), feasible, self._keys(x))  # type: ignore[arg-type]
+        problems = Problem(x, target.astype(np.int32), feasible, self._keys(x), x)  # type: ignore[arg-type]
         stop = None if until is None else until - CHECK_SHARE * (until - began)
-        solution = solve(solver, problems, deadline=stop, on_rows=on_rows)
+        solution = self.search(problems, stop, on_rows)
         return self._checked(solution, table, columns, target, overrides, began)
 
     def _checked(
@@ -257,6 +258,20 @@ class AbstractMethod(BaseEstimator):
 
         names = fitting(predictor.capabilities)
         return f"Use {' or '.join(names[:2])}." if names else "Use a holdfast model instead."
+
+
+class AbstractSolverMethod(AbstractMethod):
+    """A method whose search is one person's solver, run for many by `holdfast.batch`."""
+
+    @abstractmethod
+    def solver(self) -> AbstractSolver:
+        """Return the search for one person, from hyper-parameters, `predictor_` and `state_`."""
+
+    def search(
+        self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solution:
+        """Run the solver for every person."""
+        return solve(self.solver(), problems, deadline=deadline, on_rows=on_rows)
 
 
 def _choose(mask: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -8,11 +8,11 @@ from sklearn.utils import check_random_state
 
 from holdfast.encoding import Norm, norm_weights
 from holdfast.errors import DataError
-from holdfast.methods._base import AbstractMethod
+from holdfast.methods._base import AbstractSolverMethod
 from holdfast.search import CandidateSolver
 
 
-class NearestNeighbour(AbstractMethod):
+class NearestNeighbour(AbstractSolverMethod):
     """Become like the cheapest accepted person, in what one may change.
 
     Candidates are training rows that the model decides as wanted. Each is first made reachable (fixed features

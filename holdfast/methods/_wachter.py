@@ -7,11 +7,11 @@ import numpy as np
 
 from holdfast.encoding import Norm, norm_weights
 from holdfast.errors import DataError
-from holdfast.methods._base import AbstractMethod
+from holdfast.methods._base import AbstractSolverMethod
 from holdfast.search import GradientSolver, SquaredScore
 
 
-class Wachter(AbstractMethod):
+class Wachter(AbstractSolverMethod):
     """Nearest point across the boundary, by gradient descent on squared score gap plus cost.
 
     Minimises ``min(margin(x') - aim, 0)^2 + cost_weight * distance(x, x')``, where the margin is the log-odds

@@ -64,7 +64,11 @@ class Table:
             if name in frame.columns:
                 values = _as_dtype_of(values, self.columns.get(name))
             values = values.tolist() if values.dtype == object else values
-            if not frame.implementation.is_pandas() and isinstance(values, np.ndarray) and values.dtype.kind == "f":
+            if (
+                not frame.implementation.is_pandas()
+                and isinstance(values, np.ndarray)
+                and values.dtype.kind == "f"
+            ):
                 # Outside pandas a missing number is null, and NaN is a number.
                 values = [None if v != v else v for v in values.tolist()] if np.isnan(values).any() else values
             series[name] = nw.new_series(name, values, backend=backend)
@@ -83,6 +87,8 @@ def as_table(data: Any, *, where: str = "Table") -> Table:
         return data
     if isinstance(data, Mapping):
         return _from_mapping(data, where)
+    if hasattr(data, "toarray") or hasattr(data, "collect"):  # a sparse array, a lazy frame
+        raise _not_a_table(data, where)
     _check_names(data, where)
     try:
         frame = nw.from_native(data, eager_only=True)
@@ -142,7 +148,9 @@ def _from_series(series: nw.Series, where: str) -> np.ndarray:
         return series.to_numpy()
     if dtype.is_numeric():
         # Nullable integers come as float with NaN, so that "missing" looks the same everywhere.
-        if series.is_null().any() or not (dtype.is_integer() or dtype.is_float()):
+        # Decimals and integers of 128 bits have no numpy type of their own.
+        plain_type = (dtype.is_integer() or dtype.is_float()) and dtype not in (nw.Int128, nw.UInt128)
+        if series.is_null().any() or not plain_type:
             return series.cast(nw.Float64).to_numpy().astype(np.float64)
         return _plain_array(series.to_numpy(), str(series.name), where)
     if dtype == nw.Boolean and not series.is_null().any():
@@ -153,11 +161,8 @@ def _from_series(series: nw.Series, where: str) -> np.ndarray:
 
 
 def _from_array(data: Any, where: str) -> Table:
-    if hasattr(data, "toarray") or hasattr(data, "collect") or not hasattr(data, "__len__"):
-        raise DataError(
-            f"{where}: must be a dataframe or a dense 2-d array; got {type(data).__name__}. Convert it first, "
-            "for example with `.toarray()` or `.collect()`."
-        )
+    if not hasattr(data, "__len__"):
+        raise _not_a_table(data, where)
     array = _array(data, "the array", where)
     if array.ndim != 2:
         raise DataError(
@@ -166,6 +171,13 @@ def _from_array(data: Any, where: str) -> Table:
         )
     columns = {f"x{j}": _plain_array(array[:, j], f"x{j}", where) for j in range(array.shape[1])}
     return Table(columns, len(array))
+
+
+def _not_a_table(data: Any, where: str) -> DataError:
+    return DataError(
+        f"{where}: must be a dataframe or a dense 2-d array; got {type(data).__name__}. Convert it first, "
+        "for example with `.toarray()` or `.collect()`."
+    )
 
 
 def _array(values: Any, what: str, where: str) -> np.ndarray:

@@ -65,8 +65,8 @@ class GradientSolver(AbstractSolver):
     norm: Norm = eqx.field(static=True)
 
     def start(self, problem: Problem) -> Descent:
-        """Start at the factual."""
-        return Descent(problem.x, optax.scale_by_adam().init(problem.x), self.cost_weight)
+        """Start where the problem says: at the factual, as a rule."""
+        return Descent(problem.start, optax.scale_by_adam().init(problem.x), self.cost_weight)
 
     def step(self, problem: Problem, state: State[Descent]) -> State[Descent]:
         """Ask the model about the hardened iterate, then move."""

@@ -35,12 +35,16 @@ _MESSAGES = {
 
 
 class Problem(eqx.Module):
-    """One person, the class they want, what they may change, and randomness of their own."""
+    """One person, the class they want, what they may change, randomness of their own, and where to start.
+
+    `start` is the factual, or the recourse of another method that a search is to improve.
+    """
 
     x: Float[Array, " d"]
     target: Int[Array, ""]
     feasible: Feasible
     key: PRNGKeyArray
+    start: Float[Array, " d"]
 
 
 class Solution(eqx.Module):

@@ -22,7 +22,7 @@ def job():
     table = as_table(world.people()[0])
     feasible = feasible_sets(clf.predictor_.encoder, table)
     x = np.asarray(feasible.x)
-    return method.solver(), Problem(x, np.ones(len(x), np.int32), feasible, method._keys(x))
+    return method.solver(), Problem(x, np.ones(len(x), np.int32), feasible, method._keys(x), x)
 
 
 def test_slots_do_not_change_the_answers(job):

@@ -12,7 +12,14 @@ def _short(monkeypatch):
 
 def test_the_whole_story(run):
     text = run("demo", "--retrain", 2).stdout
-    for words in ("The data", "The model", "The recourse", "Does it hold?", "What to try next", "2 retrained models"):
+    for words in (
+        "The data",
+        "The model",
+        "The recourse",
+        "Does it hold?",
+        "What to try next",
+        "2 retrained models",
+    ):
         assert words in text
     assert text.count("Applicant") == 3
 

@@ -82,7 +82,7 @@ def test_schema_command(run, tmp_path, table):
         (["dataset:loanapp", "--schema", "nowhere.yaml"], ["Schema: cannot read the file"]),
         (["TABLE"], ["--target", "must be named"]),
         (["TABLE", "--target", "aprove"], ["is not a column", "Did you mean 'approve'"]),
-        (["TABLE", "--target", "price"], ["--target", "distinct values"]),
+        (["TABLE", "--target", "who"], ["--target", "300 distinct values"]),
         (["TABLE", "--target", "loanprc"], ["classes, not measurements"]),
         (["TABLE", "--target", "approve", "--schema", "SCHEMA"], ["Schema: not valid YAML"]),
         (["TABLE", "--target", "approve"], ["'who' looks like an identifier"]),
@@ -92,8 +92,8 @@ def test_bad_input(run, tmp_path, table, args, words):
     (tmp_path / "broken.yaml").write_text("features: [a, {")
     places = {"TABLE": table, "SCHEMA": tmp_path / "broken.yaml"}
     out = tmp_path / "m.holdfast"
-    result = run("fit", *[places.get(a, a) for a in args], "--out", out, *FAST[:0], code=2)
-    assert result.stderr.splitlines()[-1].startswith("error: ") or "error: " in result.stderr
+    result = run("fit", *[places.get(a, a) for a in args], "--out", out, code=2)
+    assert "error: " in result.stderr
     for word in words:
         assert word in result.stderr
     assert not out.exists()

@@ -44,7 +44,7 @@ def test_configure_sets_and_reaches_into_parts():
         (hf.Wachter, "n_step=7", "Did you mean 'n_steps'"),
         (hf.Wachter, "n_steps=many", "must be a whole number; got 'many'"),
         (hf.Wachter, "n_steps=0.5", "must be a whole number; got 0.5"),
-        (hf.Wachter, "norm=l3", "must be l1 or l2"),
+        (hf.Wachter, "norm=l3", "must be .*l1.* or .*; got 'l3'"),
         (hf.Wachter, "cost_weight=high", "must be a number; got 'high'"),
         (hf.MLP, "widths=a,b", "each a whole number"),
         (hf.MLP, "widths.x=1", "has no parameters of its own"),

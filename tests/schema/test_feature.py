@@ -65,7 +65,11 @@ def test_bounds_that_are_no_interval(bounds, text: str) -> None:
 
 def test_numpy_scalars_are_numbers() -> None:
     feature = Feature(
-        name=np.str_("age"), kind="integer", bounds=(np.int64(3), np.float32(4)), step=np.int64(1), cost_weight=np.float64(2)
+        name=np.str_("age"),
+        kind="integer",
+        bounds=(np.int64(3), np.float32(4)),
+        step=np.int64(1),
+        cost_weight=np.float64(2),
     )
     assert feature.bounds == (3.0, 4.0)
     assert type(feature.name) is str
@@ -193,12 +197,18 @@ def test_missing_rules(kind: str, value, text: str) -> None:
 @pytest.mark.parametrize(
     "feature",
     [
-        Feature(name="x", kind="numeric", bounds=(0, 1), step=0.1, direction="increase", missing="mean", unit="k$"),
+        Feature(
+            name="x", kind="numeric", bounds=(0, 1), step=0.1, direction="increase", missing="mean", unit="k$"
+        ),
         Feature(name="n", kind="integer", step=5, cost_weight=2, label="a number", missing=3),
         Feature(name="b", kind="binary", levels=(False, True), missing=True),
         Feature(name="o", kind="ordinal", levels=(3, 1, 2), direction="decrease", missing="most_frequent"),
         Feature(
-            name="c", kind="categorical", levels=("a", 1, 2.5, "no"), missing="level", transitions={1: ("a",), "a": ()}
+            name="c",
+            kind="categorical",
+            levels=("a", 1, 2.5, "no"),
+            missing="level",
+            transitions={1: ("a",), "a": ()},
         ),
     ],
 )

@@ -1,0 +1,99 @@
+"""What a person reads."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import holdfast as hf
+from holdfast.methods import Wachter
+from holdfast.methods._frame import join, number, phrase
+from holdfast.search import Status
+from holdfast.testing import _world as world
+
+INCOME = hf.Feature(name="income", kind="numeric", bounds=(0, 100_000), unit="$", label="yearly income")
+RATIO = hf.Feature(name="ratio", kind="numeric", bounds=(0, 1), step=0.01)
+
+
+@pytest.mark.parametrize(
+    ("feature", "before", "after", "text"),
+    [
+        (INCOME, 31_000.0, 35_500.0, "raise yearly income from 31,000 $ to 35,500 $"),
+        (RATIO, 0.95, 0.9, "lower ratio from 0.95 to 0.9"),
+        (hf.Feature(name="job", kind="categorical", levels=("a", "b")), "a", "b", "change job from a to b"),
+        (hf.Feature(name="job", kind="categorical", missing="level"), None, "b", "change job from (missing) to b"),
+        (hf.Feature(name="flag", kind="binary", levels=(0.0, 1.0)), 0.0, 1.0, "change flag from 0 to 1"),
+    ],
+)
+def test_a_change_in_words(feature, before, after, text):
+    assert phrase(feature, before, after) == text
+
+
+def test_numbers_keep_the_digits_that_matter():
+    assert number(1234.5678, INCOME) == "1,235 $"
+    assert number(0.123456, RATIO) == "0.123"
+    fine = hf.Feature(name="x", kind="numeric", bounds=(0, 1e-6))
+    assert float(number(2.5e-7, fine)) == pytest.approx(2.5e-7, rel=0.01)
+
+
+def test_a_list_in_words():
+    assert join([]) == ""
+    assert join(["a"]) == "a"
+    assert join(["a", "b", "c"]) == "a, b and c"
+
+
+@pytest.fixture(scope="module")
+def plan():
+    table, _ = world.people()
+    return Wachter().fit(world.classifier()).recourse(table, overrides={0: {"income": "fixed"}})
+
+
+def test_sentences_say_what_changed_or_why_not(plan):
+    sentences = plan.changes()
+    assert len(sentences) == len(plan)
+    assert str(sentences).count("\n") == len(plan) - 1
+    for i, text in enumerate(sentences):
+        if plan.status[i] != int(Status.FOUND):
+            assert text == Status(plan.status[i]).message
+        else:
+            for feature, changed in zip(plan.schema, plan.changed()[i], strict=True):
+                assert (feature.title in text) == changed
+
+
+def test_frame_holds_the_recourse_and_how_it_was_found(plan):
+    frame = plan.to_frame()
+    assert list(frame.columns[: len(world.SCHEMA)]) == world.SCHEMA.names
+    assert set(frame["holdfast_status"]) <= {s.name for s in Status}
+    assert frame["age"].dtype == world.people()[0]["age"].dtype
+    decided = world.classifier().predict(frame)
+    assert (decided[plan.found] == 1).all()
+
+
+def test_taking_a_part_takes_everything_along(plan):
+    part = plan.take([2, 0])
+    assert len(part) == 2
+    assert part.overrides == {1: plan.overrides[0]}
+    assert part.status.tolist() == plan.status[[2, 0]].tolist()
+    assert part.changes() == [plan.changes()[2], plan.changes()[0]]
+    assert part.seconds == pytest.approx(plan.seconds * 2 / len(plan))
+
+
+def test_chunks_join_to_one_call(plan, monkeypatch):
+    from holdfast.methods import _base
+
+    monkeypatch.setattr(_base, "CHUNK", 70)
+    table, _ = world.people()
+    again = Wachter().fit(world.classifier()).recourse(table, overrides={0: {"income": "fixed"}, 150: {"debt": "fixed"}})
+    assert again.status.tolist()[:150] == plan.status.tolist()[:150]
+    assert set(again.overrides) == {0, 150}
+    assert not again.changed()[150, world.SCHEMA.names.index("debt")]
+
+
+def test_html_escapes_what_it_shows():
+    hostile = "<script>alert(1)</script>"
+    table = pd.DataFrame({"a": np.linspace(0, 1, 40), "b": [hostile, "x"] * 20})
+    y = (table["a"] > 0.5).astype(int).to_numpy()
+    clf = hf.RecourseClassifier(model=hf.Linear(), regime=hf.StandardTraining(n_epochs=200, step_size=0.05), random_state=0)
+    plan = clf.fit(table, y).recourse(table)
+    page = plan._repr_html_()
+    assert "<script>" not in page
+    assert "<table>" in page
