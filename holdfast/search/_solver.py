@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from holdfast.encoding import Norm, distance
@@ -113,14 +114,14 @@ class AbstractSolver(eqx.Module):
         return Solution(state.best, state.status, state.best_cost, state.n_steps)
 
     def _can_move(self, problem: Problem) -> Bool[Array, " d"]:
+        """Columns in which this person could be anywhere but where they are."""
         feasible = problem.feasible
-        can_move = feasible.movable & (feasible.lower < feasible.upper)
-        own = problem.x * feasible.scale + feasible.offset > 0.5
+        in_group = np.zeros(feasible.layout.n_columns, bool)
         for group in feasible.layout.groups:
-            part = slice(group.start, group.stop)
-            can_move = can_move.at[part].set(feasible.movable[part] & ~own[part])
-        outside = (problem.x < feasible.lower) | (problem.x > feasible.upper)
-        return can_move | (feasible.movable & outside)
+            in_group[group.start : group.stop] = True
+        own_level = in_group & (problem.x * feasible.scale + feasible.offset > 0.5)
+        elsewhere = (feasible.lower < feasible.upper) | (problem.x < feasible.lower) | (problem.x > feasible.upper)
+        return feasible.movable & elsewhere & ~own_level
 
 
 def iterate(solver: AbstractSolver, problem: Problem) -> Solution:

@@ -19,7 +19,10 @@ def bank():
 def model(tmp_path_factory, bank):
     """A fitted linear model in a file."""
     regime = hf.StandardTraining(n_epochs=30, step_size=0.01, class_weight="balanced")
-    clf = hf.RecourseClassifier(schema=bank.schema, model=hf.Linear(), regime=regime, random_state=0)
+    method = hf.Wachter(n_steps=120, patience=20)  # a quick search serves
+    clf = hf.RecourseClassifier(
+        schema=bank.schema, model=hf.Linear(), regime=regime, method=method, random_state=0
+    )
     path = tmp_path_factory.mktemp("model") / "loans.holdfast"
     clf.fit(bank.X, bank.y).save(path)
     return str(path)
