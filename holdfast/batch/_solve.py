@@ -12,7 +12,7 @@ import numpy as np
 
 from holdfast.encoding import Feasible
 from holdfast.models import BlackBoxModel, n_cores
-from holdfast.search import AbstractSolver, Problem, Solution, State, Status
+from holdfast.search import AbstractSolver, Problem, Solution, State, Status, is_found
 
 BLOCK_SECONDS = 0.02  # between two looks at the clock and at who has finished
 BLOCK_STEPS = 50
@@ -146,7 +146,7 @@ class _Run:
     def _write(self, rows: np.ndarray, leaving: np.ndarray, problems: Problem, state: State[Any], late: bool) -> None:
         solution = jax.tree.map(np.asarray, _finish(self.solver, problems, state))
         done = np.asarray(state.done)
-        status = np.where(done | (solution.status == int(Status.FOUND)), solution.status, int(Status.NOT_REACHED))
+        status = np.where(done | is_found(solution.status), solution.status, int(Status.NOT_REACHED))
         at = rows[leaving]
         with self.lock:
             self.answer.x[at] = solution.x[leaving]  # type: ignore[index]

@@ -21,7 +21,9 @@ def use_cache() -> None:
     import jax
 
     directory = cache_dir()
-    if directory is None:
+    if directory is None or getattr(
+        jax.config, "jax_compilation_cache_dir", None
+    ):  # off, or the user has chosen a place
         return
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -81,9 +81,9 @@ class Progress:
 
 
 @contextlib.contextmanager
-def progress(what: str, total: float | None, unit: str = "") -> Iterator[Progress]:
+def progress(what: str, total: float | None, unit: str = "", *, hidden: bool = False) -> Iterator[Progress]:
     """Show a bar while the block runs."""
-    if not sys.stderr.isatty():
+    if hidden or not sys.stderr.isatty():
         yield Progress()
         return
     from rich import progress as parts

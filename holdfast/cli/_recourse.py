@@ -1,6 +1,7 @@
 """`holdfast recourse`: a table of any length in, everyone's recourse out."""
 
 import hashlib
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -122,8 +123,9 @@ def _to_stream(work: Any, source: Any, out: str, format: str) -> list[dict[str, 
     from holdfast.cli._write import Sink, open_stream
 
     notes: list[dict[str, Any]] = []
+    hidden = out == "-" and sys.stdout.isatty()  # a bar among the rows would garble both
     try:
-        with open_stream(out) as stream, progress("recourse", source.n_rows, "rows") as bar:
+        with open_stream(out) as stream, progress("recourse", source.n_rows, "rows", hidden=hidden) as bar:
             sink = Sink(stream, format)
             work.on_rows = bar.by
             for chunk in source.chunks(work.schema, work.chunk_rows):

@@ -244,7 +244,7 @@ def _where(mask: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if a.dtype != object and b.dtype != object:
         return np.where(mask, a, b)
     out = b.astype(object)
-    out[mask] = a[mask].tolist()
+    out[mask] = [None if v != v else v for v in a[mask].tolist()]  # in an object column, missing is None
     return out
 
 

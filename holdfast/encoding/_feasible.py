@@ -24,7 +24,8 @@ class Feasible(eqx.Module):
     Attributes
     ----------
     x : the factual; any single coordinate may always stay.
-    lower, upper : permitted interval of a number column, ending on grid points where there is a grid.
+    lower, upper : permitted interval of a number column, ending on grid points where there is a grid; a level's
+        encoded 0 and 1.
     step : spacing of the grid, 0 for a continuum.
     movable : whether a number may move at all, or whether a level may be taken.
     b : right-hand sides of ``a @ x <= b``.
@@ -135,8 +136,8 @@ class Feasible(eqx.Module):
         # than an argmax.
         order = jnp.arange(group.stop - group.start)
         first = jnp.min(jnp.where(unit >= jnp.max(unit), order, group.stop))
-        taken = (order == first).astype(x.dtype)
-        return (taken - self._part(self.offset, group)) / self._part(self.scale, group)
+        # The encoder's own values for 1 and 0, to the bit.
+        return jnp.where(order == first, self._part(self.upper, group), self._part(self.lower, group))
 
     def _unit(self, x: Float[Array, " d"], group: Slot) -> Float[Array, " l"]:
         return self._part(x, group) * self._part(self.scale, group) + self._part(self.offset, group)

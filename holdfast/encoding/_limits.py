@@ -11,6 +11,7 @@ from holdfast.encoding._layout import level_positions
 from holdfast.schema import MISSING_LEVEL, Feature, Table, normalise_overrides
 
 EDGE = 1e-5  # how far a linear constraint may be missed, in encoded units of a unit row
+FINEST = 2e-6  # the least step a search counts, in encoded units
 ROUNDING = 5e-7  # and in units of what the row adds up, since a search adds it up in float32
 
 
@@ -32,6 +33,9 @@ def feasible_sets(encoder: Encoder, factual: Table, overrides: Any = None) -> Fe
         lower[:, c] = np.where(movable[:, c], (low - encoder.offset[c]) / encoder.scale[c], own[:, c])
         upper[:, c] = np.where(movable[:, c], (high - encoder.offset[c]) / encoder.scale[c], own[:, c])
         step[:, c] = 0.0 if grid is None else grid / encoder.scale[c]
+        # Steps too fine to count in float32 are a continuum to a search; `decode_recourse` puts it on the grid.
+        reach = np.maximum(np.maximum(np.abs(lower[:, c]), np.abs(upper[:, c])), 1.0)
+        step[:, c] *= step[:, c] > FINEST * reach
     for slot in layout.groups:
         feature, part = schema[slot.name], slice(slot.start, slot.stop)
         codes = level_codes(feature, factual.columns[slot.name], factual.missing(slot.name))

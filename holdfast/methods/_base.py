@@ -16,7 +16,7 @@ from holdfast.encoding import NORMS, Norm, broken_limits, decode_recourse, dista
 from holdfast.errors import CapabilityError, DataError
 from holdfast.methods._frame import RecourseFrame, concat, iter_rows
 from holdfast.schema import Table, normalise_overrides
-from holdfast.search import AbstractSolver, Problem, Solution, Status
+from holdfast.search import AbstractSolver, Problem, Solution, Status, is_found
 
 CHUNK = 16_384  # people whose arrays are held at once
 CHECK_SHARE = 0.15  # of a deadline, kept for decoding and asking again
@@ -166,7 +166,7 @@ class AbstractMethod(BaseEstimator):
         encoder = predictor.encoder
         n = table.n_rows
         status = np.array(solution.status)
-        found = status == int(Status.FOUND)
+        found = is_found(status)
         recourse = decode_recourse(encoder, np.asarray(solution.x), table, overrides)
         for name, values in recourse.columns.items():
             if not found.all():  # without a recourse, the person stays as they are, to the last digit
@@ -177,7 +177,7 @@ class AbstractMethod(BaseEstimator):
         valid = decided == target
         kept = np.array([not b for b in broken_limits(encoder, table, recourse, overrides)])
         status = np.where(found & ~(valid & kept), int(Status.NOT_FOUND), status)
-        failed = found & (status != int(Status.FOUND))
+        failed = found & ~is_found(status)
         if failed.any():
             for name in recourse.columns:
                 recourse.columns[name] = _choose(~failed, recourse.columns[name], columns[name])
@@ -186,7 +186,7 @@ class AbstractMethod(BaseEstimator):
         weights = norm_weights(encoder, self.norm)
         change = (encoder.encode(recourse), encoder.encode(table))
         cost = np.asarray(distance(change[0], change[1], self.norm, weights))  # type: ignore[arg-type]
-        has_answer = np.isin(status, (int(Status.FOUND), int(Status.ALREADY_FAVOURABLE)))
+        has_answer = is_found(status) | (status == int(Status.ALREADY_FAVOURABLE))
         rows = np.arange(n)
         return RecourseFrame(
             factual=table,

@@ -10,7 +10,7 @@ import numpy as np
 from holdfast.batch import Predictor
 from holdfast.encoding import differs
 from holdfast.schema import Feature, Schema, Table, plain
-from holdfast.search import Status
+from holdfast.search import Status, is_found
 
 
 class Sentences(list[str]):
@@ -80,7 +80,7 @@ class RecourseFrame:
     @property
     def found(self) -> np.ndarray:
         """Which people have a recourse that was checked."""
-        return self.status == int(Status.FOUND)
+        return is_found(self.status)
 
     def counts(self) -> dict[str, int]:
         """How many people ended in each status."""
@@ -122,7 +122,7 @@ class RecourseFrame:
 
     def _sentence(self, i: int, changed: np.ndarray) -> str:
         status = Status(self.status[i])
-        if status is not Status.FOUND:
+        if not is_found(status):
             return status.message
         parts = []
         for feature, differs in zip(self.schema, changed, strict=True):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from holdfast.errors import DataError
-from holdfast.search import Status
+from holdfast.search import Status, is_found
 
 
 def validity(valid: ArrayLike, found: ArrayLike) -> float:
@@ -66,7 +66,7 @@ def share_with_recourse(
     no = status != int(Status.ALREADY_FAVOURABLE) if refused is None else np.asarray(refused, bool)
     ok = np.ones(status.shape, bool) if valid is None else np.asarray(valid, bool)
     _same_length("share_with_recourse", status=status, refused=no, valid=ok)
-    has = (status == int(Status.FOUND)) & ok & no
+    has = is_found(status) & ok & no
     return Shares(_share(has, no), _share(has | ~no, np.ones(no.shape, bool)))
 
 

@@ -34,7 +34,8 @@ class Table:
         """Which values of a column are absent."""
         values = self.columns[name]
         if values.dtype == object:
-            return np.fromiter((v is None for v in values), bool, len(values))
+            # NaN too: a number column that was mixed with levels carries its own sign of absence along.
+            return np.fromiter((v is None or (type(v) is float and v != v) for v in values), bool, len(values))
         return np.isnan(values) if values.dtype.kind in "fmM" else np.zeros(len(values), bool)
 
     def take(self, rows: np.ndarray) -> "Table":

@@ -2,7 +2,7 @@
 
 from holdfast.search._candidates import CandidateSolver
 from holdfast.search._gradient import AbstractLoss, GradientSolver, SquaredScore
-from holdfast.search._problem import Problem, Solution, Status
+from holdfast.search._problem import Problem, Solution, Status, is_found
 from holdfast.search._solver import CLEARANCE, AbstractSolver, State, iterate
 
 __all__ = [
@@ -16,5 +16,6 @@ __all__ = [
     "SquaredScore",
     "State",
     "Status",
+    "is_found",
     "iterate",
 ]

@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from holdfast.encoding import Norm
 from holdfast.models import Decision
-from holdfast.search._problem import Problem, Status
+from holdfast.search._problem import Problem, is_found
 from holdfast.search._solver import AbstractSolver, State
 
 CHUNK = 256  # candidates hardened at a time, to keep memory flat in their number
@@ -63,6 +63,6 @@ class CandidateSolver(AbstractSolver):
 
         state = jax.lax.fori_loop(0, self.block, one, state)
         last = at + self.block >= self.n_candidates
-        found = state.status == int(Status.FOUND)
+        found = is_found(state.status)
         queue = Queue(order, jnp.minimum(at + self.block, self.n_candidates - self.block))
         return eqx.tree_at(lambda s: (s.own, s.done), state, (queue, found | last))

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int
 
 from holdfast.encoding import Norm
 from holdfast.models import Decision
-from holdfast.search._problem import Problem, Status
+from holdfast.search._problem import Problem, Status, is_found
 from holdfast.search._solver import AbstractSolver, State
 
 
@@ -82,7 +82,7 @@ class GradientSolver(AbstractSolver):
         state = self.offer(problem, state, x, margin, ok)
         moved, adam = self._move(problem, u, slope, adam, cost_weight)
 
-        found = state.status == int(Status.FOUND)
+        found = is_found(state.status)
         stale = state.since >= self.patience
         lowered = jnp.where(stale, cost_weight * self.decay, cost_weight)
         crossing = jnp.where((margin >= 0) & ok, cost_weight * 1.1, cost_weight / 1.1)

@@ -1,6 +1,7 @@
 """One person's question and its answer."""
 
 import enum
+from typing import Any
 
 import equinox as eqx
 from jaxtyping import Array, Float, Int, PRNGKeyArray
@@ -17,6 +18,7 @@ class Status(enum.IntEnum):
     NOT_FOUND = 3
     DIVERGED = 4
     NOT_REACHED = 5
+    OPTIMAL = 6
 
     @property
     def message(self) -> str:
@@ -31,7 +33,13 @@ _MESSAGES = {
     Status.NOT_FOUND: "The search ended without a recourse; one may still exist.",
     Status.DIVERGED: "The search left the numbers behind (NaN or infinity); try a smaller `step_size`.",
     Status.NOT_REACHED: "The deadline passed before this person's search was done.",
+    Status.OPTIMAL: "A recourse was found and checked, and none that is cheaper exists among those searched.",
 }
+
+
+def is_found(status: Any) -> Any:
+    """Whether each status comes with a recourse: FOUND, or OPTIMAL where the search is also a proof."""
+    return (status == int(Status.FOUND)) | (status == int(Status.OPTIMAL))
 
 
 class Problem(eqx.Module):
@@ -48,7 +56,7 @@ class Problem(eqx.Module):
 
 
 class Solution(eqx.Module):
-    """One answer. Unless `status` is FOUND, `x` is the factual and `cost` is infinite (0 if favourable)."""
+    """One answer. Unless a recourse was found, `x` is the factual and `cost` is infinite (0 if favourable)."""
 
     x: Float[Array, " d"]
     status: Int[Array, ""]

@@ -1,4 +1,9 @@
+import os
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from holdfast.cli._cache import cache_dir
 
@@ -18,16 +23,27 @@ def test_off(monkeypatch):
     assert cache_dir() is None
 
 
-def test_a_read_only_place_is_no_reason_to_stop(script, tmp_path, monkeypatch):
-    (tmp_path / "holdfast").write_text("a file where a folder should be")
-    code = (
-        "from holdfast.cli._cache import use_cache; use_cache(); import jax; "
-        "assert jax.config.jax_compilation_cache_dir is None"
-    )
-    import os
-    import subprocess
-    import sys
+PRINT = (
+    "from holdfast.cli._cache import use_cache; use_cache(); import jax; "
+    "print(jax.config.jax_compilation_cache_dir)"
+)
 
+
+@pytest.mark.parametrize(
+    ("chosen", "kept_in"),
+    [
+        (None, "None"),  # the folder cannot be made: that is no reason to stop
+        ("elsewhere", "elsewhere"),  # the user's own choice stands
+    ],
+)
+def test_use(tmp_path, chosen, kept_in):
+    (tmp_path / "holdfast").write_text("a file where a folder should be")
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
-    environment.pop("HOLDFAST_CACHE")
-    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+    for name in ("HOLDFAST_CACHE", "JAX_COMPILATION_CACHE_DIR"):
+        environment.pop(name, None)
+    if chosen is not None:
+        environment["JAX_COMPILATION_CACHE_DIR"] = chosen
+    done = subprocess.run(
+        [sys.executable, "-c", PRINT], check=True, env=environment, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == kept_in

@@ -34,7 +34,8 @@ def section(name: str, heading: str) -> str:
 
 
 def parameters(cls: type) -> list[str]:
-    return [p for p in inspect.signature(cls.__init__).parameters if p != "self"]
+    named = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [p.name for p in inspect.signature(cls.__init__).parameters.values() if p.kind in named and p.name != "self"]
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,10 @@ def test_the_gradient_is_that_of_finite_differences(n_rows: int) -> None:
         x = jnp.asarray(rng.uniform(0.1, 0.9, 4), jnp.float32)
         gradient = jax.grad(lambda v: weights @ project(v, *rest))(x)
         h = 1e-3
+        here = float(weights @ project(x, *rest))
         for j in range(4):
             step = jnp.zeros(4).at[j].set(h)
-            numeric = float(weights @ (project(x + step, *rest) - project(x - step, *rest))) / (2 * h)
-            assert float(gradient[j]) == pytest.approx(numeric, abs=2e-2)
+            up, down = (float(weights @ project(x + s * step, *rest)) for s in (1, -1))
+            # At a kink the gradient is that of one side.
+            sides = [(up - here) / h, (here - down) / h]
+            assert min(abs(float(gradient[j]) - side) for side in sides) < 2e-2

@@ -178,7 +178,7 @@ def proposals(encoder: Encoder, table: Table, rng: np.random.Generator) -> list[
     return [rng.uniform(-0.5, 1.5, own.shape).astype(np.float32), own + 0.1 * noise, own[::-1].copy(), 1e4 * noise]
 
 
-@settings(max_examples=25, **COMMON)
+@settings(max_examples=20, **COMMON)
 @given(worlds(), st.sampled_from(SCALINGS))
 def test_hard_is_feasible_or_flagged(world, scaling) -> None:
     schema, table, overrides, rng = world
@@ -209,14 +209,14 @@ def test_hard_is_feasible_or_flagged(world, scaling) -> None:
         decoded = decode_recourse(encoder, once_more, table, overrides)
         for feature in schema:
             before, after = recourse.columns[feature.name][ok], decoded.columns[feature.name][ok]
-            if feature.has_levels or feature.grid is not None:
-                assert [None if v != v else v for v in before.tolist()] == [
-                    None if v != v else v for v in after.tolist()
-                ]
-            else:
-                np.testing.assert_allclose(
-                    after.astype(float), before.astype(float), rtol=1e-5, atol=1e-6 * size(feature)
-                )
+            if feature.has_levels:
+                assert before.tolist() == after.tolist()
+                continue
+            # Exact, unless the grid is finer than the seven digits of float32.
+            fine = feature.grid is None or feature.grid < 4e-6 * size(feature)
+            slack = (1e-6 * size(feature) + (feature.grid or 0.0)) if fine else 0.0
+            gap = np.abs(before.astype(float) - after.astype(float))
+            assert not (gap > slack + 1e-6 * fine * np.abs(before.astype(float))).any()
     # A person whose limits all hold is left alone.
     own = np.asarray(people.x)
     at_home = np.array([not b for b in broken_limits(encoder, table, table, overrides)])
@@ -227,7 +227,7 @@ def test_hard_is_feasible_or_flagged(world, scaling) -> None:
     assert not np.asarray(hard(people, np.full_like(own, np.nan))[1]).any()
 
 
-@settings(max_examples=12, **COMMON)
+@settings(max_examples=10, **COMMON)
 @given(worlds(4), st.sampled_from(SCALINGS))
 def test_soft_stays_in_the_simplex_and_the_box(world, scaling) -> None:
     schema, table, overrides, rng = world
