@@ -12,7 +12,17 @@ _HOME = {
     "schema": ("Feature", "Implication", "LinearConstraint", "Schema"),
     "models": ("Ensemble", "Linear", "MLP"),
     "search": ("Status",),
-    "methods": ("NearestNeighbour", "RecourseFrame", "Wachter"),
+    "methods": (
+        "Flipset",
+        "ElasticNet",
+        "GrowingSpheres",
+        "LinearProgram",
+        "MinPGD",
+        "NearestNeighbour",
+        "RecourseFrame",
+        "SparseSearch",
+        "Wachter",
+    ),
     "training": ("Retrained", "StandardTraining", "retrain"),
     "audit": ("Report",),
     "classifier": ("RecourseClassifier", "recourse", "wrap"),
@@ -26,7 +36,17 @@ if TYPE_CHECKING:
     from holdfast import audit, datasets, errors, methods, metrics, models, schema, testing, training
     from holdfast.audit import Report
     from holdfast.classifier import RecourseClassifier, recourse, wrap
-    from holdfast.methods import NearestNeighbour, RecourseFrame, Wachter
+    from holdfast.methods import (
+        ElasticNet,
+        Flipset,
+        GrowingSpheres,
+        LinearProgram,
+        MinPGD,
+        NearestNeighbour,
+        RecourseFrame,
+        SparseSearch,
+        Wachter,
+    )
     from holdfast.models import MLP, Ensemble, Linear
     from holdfast.schema import Feature, Implication, LinearConstraint, Schema
     from holdfast.search import Status

@@ -59,8 +59,11 @@ def solve(
     workers = [threading.Thread(target=run.work, daemon=True) for _ in range(n_workers)]
     for worker in workers:
         worker.start()
-    for worker in workers:
-        worker.join(None if deadline is None else max(0.0, deadline - time.monotonic()))
+    try:
+        for worker in workers:
+            worker.join(None if deadline is None else max(0.0, deadline - time.monotonic()))
+    finally:
+        run.close()  # also when interrupted: nobody searches on unseen
     return run.result()
 
 
@@ -80,6 +83,7 @@ class _Run:
         self.n = len(problems.x)
         self.lock = threading.Lock()
         self.next_row = 0
+        self.closed = False
         self.error: BaseException | None = None
         self.answer = Solution(
             x=np.array(problems.x, np.float32),  # type: ignore[arg-type]
@@ -88,9 +92,14 @@ class _Run:
             n_steps=np.zeros(self.n, np.int32),  # type: ignore[arg-type]
         )
 
+    def close(self) -> None:
+        """Whoever still works takes nobody new, and stops at the next look at the clock."""
+        with self.lock:
+            self.next_row = self.n
+            self.closed = True
+
     def result(self) -> Solution:
         with self.lock:
-            self.next_row = self.n  # whoever still works takes nobody new
             if self.error is not None:
                 raise self.error
             # A worker that outlives the deadline writes into its own copy from here on.
@@ -104,7 +113,7 @@ class _Run:
                 self.error = self.error or error
 
     def late(self) -> bool:
-        return self.deadline is not None and time.monotonic() >= self.deadline
+        return self.closed or (self.deadline is not None and time.monotonic() >= self.deadline)
 
     def _take(self, count: int) -> np.ndarray:
         with self.lock:

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -193,7 +193,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         if method is None:
             chosen = self.method_
         else:
-            chosen = method if hasattr(method, "predictor_") else method.fit(self.predictor_)
+            chosen = method if hasattr(method, "predictor_") else clone(method).fit(self.predictor_)
         return chosen.recourse(table, **options)
 
     def audit(
@@ -284,8 +284,6 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         return MLP() if self.model is None else self.model
 
     def _fresh_method(self) -> AbstractMethod:
-        from sklearn.base import clone
-
         return Wachter() if self.method is None else clone(self.method)
 
     def _assemble(self, encoder: Encoder, model: AbstractModel, favourable: int | None = None) -> None:

@@ -13,6 +13,7 @@ from holdfast.errors import DataError
 from holdfast.methods import AbstractMethod, RecourseFrame
 from holdfast.methods import method as method_by_name
 from holdfast.models import BlackBox, Decision
+from holdfast.models.adapters import adapt
 from holdfast.schema import Schema, as_table
 
 
@@ -20,6 +21,11 @@ def wrap(
     model: Any, schema: Schema | None, reference: Any, *, threshold: float | None = None, favourable: Any = None
 ) -> Predictor:
     """Put a fitted foreign classifier behind holdfast's interface.
+
+    Models that an adapter understands (scikit-learn's linear models, networks and trees, also in pipelines,
+    XGBoost, LightGBM) are searched inside a compiled program, with gradients where they have them; any other
+    through `predict_proba`. ``predictor.foreign.note`` says which. What a search finds is always asked of the
+    model itself, in its own columns.
 
     Parameters
     ----------
@@ -39,8 +45,8 @@ def wrap(
     schema = Schema.infer(table) if schema is None else schema
     encoder = Encoder.fit(schema, table)
     foreign = BlackBox(model, encoder, table)
-    n_classes = foreign.log_proba(table.take(np.arange(1))).shape[1]
-    classes = np.asarray(getattr(model, "classes_", np.arange(n_classes)))
+    classes = getattr(model, "classes_", None)
+    classes = np.arange(foreign.n_classes(table)) if classes is None else np.asarray(classes)
     labels = classes.tolist()
     if favourable is not None and favourable not in labels:
         raise DataError(f"recourse: `favourable` is not a class; got {favourable!r}. Classes are {labels!r}.")
@@ -50,7 +56,8 @@ def wrap(
         threshold = 0.5 if index == 0 else float(np.nextafter(np.float32(0.5), np.float32(1)))
     if not 0 < threshold < 1:
         raise DataError(f"recourse: `threshold` must lie between 0 and 1; got {threshold!r}.")
-    decision = Decision(foreign.model(n_classes), jnp.asarray(threshold, jnp.float32), index)
+    level = jnp.asarray(threshold, jnp.float32)
+    decision = adapt(foreign, table, lambda core: Decision(core, level, index))
     return Predictor(encoder, decision, classes, foreign)
 
 

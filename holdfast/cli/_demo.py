@@ -126,8 +126,8 @@ def _tell(story: dict[str, Any], report: Any, n_models: int) -> None:
     kept = story["mean_survival"]
     if kept is not None:
         console.print(
-            f"A person's recourse is accepted by {kept:.0%} of the retrained models on average. The cheapest way to a yes "
-            "ends close to the model's boundary, and every training draws that boundary a little elsewhere.\n"
+            f"A person's recourse is accepted by {kept:.0%} of the retrained models on average. The cheapest "
+            "way to a yes ends close to the model's boundary, and every training draws it a little elsewhere.\n"
         )
     console.print(report)
     heading("What to try next")

@@ -23,7 +23,9 @@ out_option = click.option(
 format_option = click.option(
     "--format", "format_", type=click.Choice(["csv", "parquet", "jsonl"]), help="By default what FILE ends in."
 )
-seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
+seed_option = click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), metavar="INTEGER", default=0, help="Seed of everything random."
+)
 
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:

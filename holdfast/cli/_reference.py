@@ -19,7 +19,10 @@ or `dataset:NAME`. A MODEL is a file that `holdfast fit` wrote: arrays and JSON,
 
 Results go to standard output, progress and remarks to standard error. Exit codes: 0 done, 1 failed, 2 bad input,
 130 interrupted. Compiled programs are kept in `$XDG_CACHE_HOME/holdfast/xla` (`~/.cache/holdfast/xla`);
-`HOLDFAST_CACHE=off` keeps none.
+`HOLDFAST_CACHE=off` keeps none, and `JAX_COMPILATION_CACHE_DIR` names another place.
+
+A CSV file says nothing of types: columns of the schema are read as the schema says, in every chunk alike; columns
+that the model does not read are carried as the texts they are.
 """
 
 

@@ -40,7 +40,7 @@ def distance(
         return jnp.sum(weights * (change > 1e-6), axis=-1)
     if norm == "l2":
         # The gradient of a square root at zero is infinite; a search starts there.
-        squares = jnp.sum(weights * change**2, axis=-1)
+        squares = jnp.sum((weights * change) ** 2, axis=-1)
         return jnp.where(squares > 0, jnp.sqrt(jnp.where(squares > 0, squares, 1.0)), 0.0)
     if norm == "linf":
         return jnp.max(weights * change, axis=-1)

@@ -79,12 +79,14 @@ def into_halfspaces(
 
     Every move weighs, for each broken row and column, the nearest grid point that mends the row or comes as
     close as the interval allows, and one grid point short of it. It takes the one that leaves the least
-    broken over all rows, and among equals the shortest.
+    broken over all rows, and among equals the shortest; even if that is more than before, since mending one
+    row may have to break another first. The least broken point on the way is returned.
     """
     spacing = jnp.where(step > 0, step, 1.0)
     slope = jnp.where(jnp.abs(a) > 1e-9, a, jnp.inf)  # a column outside the row: no way to go
 
-    def move(_: int, point: Array) -> Array:
+    def move(_: int, carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        point, best, least = carry
         excess = a @ point - (b - SHRINK)
         goal = point - jnp.maximum(excess, 0.0)[:, None] / slope
         steps = (goal - low) / spacing
@@ -95,11 +97,13 @@ def into_halfspaces(
         change = to - point
         # What each move leaves broken: rows of candidates by columns by constraints.
         left = jnp.sum(jnp.maximum(excess + change[:, :, None] * a.T, 0.0), axis=-1)
-        score = left + 1e-4 * jnp.abs(change)
-        best = jnp.argmin(score)
-        row, column = best // x.shape[0], best % x.shape[0]
-        mended = point.at[column].set(to[row, column])
-        worthwhile = score[row, column] < jnp.sum(jnp.maximum(excess, 0.0))
-        return jnp.where(worthwhile & jnp.any(excess > SHRINK), mended, point)
+        useless = (jnp.abs(change) < 1e-7) | jnp.tile(excess <= SHRINK, 2)[:, None]
+        choice = jnp.argmin(jnp.where(useless, jnp.inf, left + 1e-4 * jnp.abs(change)))
+        row, column = choice // x.shape[0], choice % x.shape[0]
+        stuck = useless[row, column]
+        moved = jnp.where(stuck, point, point.at[column].set(to[row, column]))
+        remaining = jnp.where(stuck, least, left[row, column])
+        return moved, jnp.where(remaining < least, moved, best), jnp.minimum(remaining, least)
 
-    return jax.lax.fori_loop(0, MOVES, move, x)
+    broken = jnp.sum(jnp.maximum(a @ x - (b - SHRINK), 0.0))
+    return jax.lax.fori_loop(0, MOVES, move, (x, x, broken))[1]

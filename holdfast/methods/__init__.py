@@ -1,18 +1,30 @@
 """One recourse method a file, and the registry."""
 
 from holdfast.methods._base import AbstractMethod, AbstractSolverMethod
+from holdfast.methods._elastic_net import ElasticNet
+from holdfast.methods._flipset import Flipset
 from holdfast.methods._frame import RecourseFrame, Sentences
+from holdfast.methods._growing_spheres import GrowingSpheres
+from holdfast.methods._linear_program import LinearProgram
+from holdfast.methods._min_pgd import MinPGD
 from holdfast.methods._nearest_neighbour import NearestNeighbour
 from holdfast.methods._registry import METHODS, fitting, method, name_of, register
+from holdfast.methods._sparse_search import SparseSearch
 from holdfast.methods._wachter import Wachter
 
 __all__ = [
     "METHODS",
     "AbstractMethod",
     "AbstractSolverMethod",
+    "ElasticNet",
+    "Flipset",
+    "GrowingSpheres",
+    "LinearProgram",
+    "MinPGD",
     "NearestNeighbour",
     "RecourseFrame",
     "Sentences",
+    "SparseSearch",
     "Wachter",
     "fitting",
     "method",

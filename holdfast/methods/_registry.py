@@ -4,11 +4,26 @@ from collections.abc import Iterable
 
 from holdfast.errors import DataError
 from holdfast.methods._base import AbstractMethod
+from holdfast.methods._elastic_net import ElasticNet
+from holdfast.methods._flipset import Flipset
+from holdfast.methods._growing_spheres import GrowingSpheres
+from holdfast.methods._linear_program import LinearProgram
+from holdfast.methods._min_pgd import MinPGD
 from holdfast.methods._nearest_neighbour import NearestNeighbour
+from holdfast.methods._sparse_search import SparseSearch
 from holdfast.methods._wachter import Wachter
 from holdfast.schema import did_you_mean
 
-METHODS: dict[str, type[AbstractMethod]] = {"wachter": Wachter, "nearest_neighbour": NearestNeighbour}
+METHODS: dict[str, type[AbstractMethod]] = {
+    "wachter": Wachter,
+    "nearest_neighbour": NearestNeighbour,
+    "growing_spheres": GrowingSpheres,
+    "sparse_search": SparseSearch,
+    "linear_program": LinearProgram,
+    "elastic_net": ElasticNet,
+    "min_pgd": MinPGD,
+    "flipset": Flipset,
+}
 
 
 def register(name: str, cls: type[AbstractMethod]) -> None:

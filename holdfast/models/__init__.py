@@ -17,6 +17,7 @@ from holdfast.models._fit import (
 from holdfast.models._linear import Linear, LinearModel
 from holdfast.models._mlp import MLP, MLPModel
 from holdfast.models._registry import ARCHITECTURES, architecture
+from holdfast.models._surrogate import Neighbourhood, lime, linearise, local_model
 from holdfast.models.adapters import BlackBox, BlackBoxModel
 
 __all__ = [
@@ -36,12 +37,16 @@ __all__ = [
     "Linear",
     "LinearModel",
     "MLPModel",
+    "Neighbourhood",
     "Strategy",
     "architecture",
     "batch_decide",
     "batch_logits",
     "fit",
     "fit_many",
+    "lime",
+    "linearise",
+    "local_model",
     "n_cores",
     "stack",
     "weighted_mean",

@@ -27,6 +27,18 @@ class AbstractModel(eqx.Module):
         """Whether `logits` uses its `key`; where it does not, the loop need not make one per row."""
         return False
 
+    @property
+    def first(self) -> tuple[Float[Array, "h d"], Float[Array, " h"]] | None:
+        """Weight and bias of an affine first layer, where there is one: ``logits(x) = rest(weight @ x + bias)``.
+
+        A search that changes a few columns at a time updates the first layer instead of computing it again.
+        """
+        return None
+
+    def rest(self, hidden: Float[Array, " h"]) -> Float[Array, " k"]:
+        """Logits from what the first layer gave; only where `first` is not None."""
+        raise TypeError(f"{type(self).__name__} has no affine first layer.")
+
     @abstractmethod
     def logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
         """Logits of one encoded row. A `key` switches on what is random in training, such as dropout."""

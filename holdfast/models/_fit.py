@@ -186,6 +186,8 @@ def fit_many(
     *,
     n_epochs: int,
     batch_size: int,
+    validation: Sequence[Data | None] | None = None,
+    patience: int | None = None,
     strategy: Strategy = "auto",
     on_model: Callable[[int], None] | None = None,
 ) -> list[AbstractModel]:
@@ -193,6 +195,8 @@ def fit_many(
 
     Parameters
     ----------
+    validation, patience
+        As in `fit`, one validation set per model.
     strategy : {"auto", "sequential", "threads", "vmap"}
         ``auto`` is ``vmap`` on an accelerator and ``threads`` on a CPU: XLA's batched matrix product loses
         on small matrices there, while two runs side by side use two cores
@@ -201,18 +205,20 @@ def fit_many(
     if strategy == "auto":
         strategy = "threads" if jax.default_backend() == "cpu" else "vmap"
     batch_size = min(batch_size, len(data[0].x))
+    held = list(validation) if validation is not None else [None] * len(models)
     if strategy == "vmap":
         arrays, static = eqx.partition(list(models), eqx.is_array)
         stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays)
-        one = _FitOne(static[0], step, n_epochs, batch_size)
+        one = _FitOne(static[0], step, n_epochs, batch_size, patience)
         rows = jax.tree.map(lambda *leaves: jnp.stack(leaves), *data)
-        fitted = one(stacked, rows, jnp.stack(list(keys)))
+        watched = jax.tree.map(lambda *leaves: jnp.stack(leaves), *held)
+        fitted = one(stacked, rows, jnp.stack(list(keys)), watched)
         return [eqx.combine(jax.tree.map(lambda a, i=i: a[i], fitted), static[0]) for i in range(len(models))]
 
     done = itertools.count(1)
 
     def run(i: int) -> AbstractModel:
-        model, history = _fit(models[i], step, data[i], keys[i], None, None, n_epochs, batch_size, None)
+        model, history = _fit(models[i], step, data[i], keys[i], held[i], None, n_epochs, batch_size, patience)
         jax.block_until_ready(history)
         if on_model is not None:
             on_model(next(done))
@@ -232,15 +238,16 @@ class _FitOne(eqx.Module):
     step: AbstractStep
     n_epochs: int = eqx.field(static=True)
     batch_size: int = eqx.field(static=True)
+    patience: int | None = eqx.field(static=True)
 
     @eqx.filter_jit
-    def __call__(self, arrays: Any, rows: Data, keys: PRNGKeyArray) -> Any:
-        def run(params: Any, data: Data, key: PRNGKeyArray) -> Any:
+    def __call__(self, arrays: Any, rows: Data, keys: PRNGKeyArray, watched: Data | None) -> Any:
+        def run(params: Any, data: Data, key: PRNGKeyArray, held: Data | None) -> Any:
             model = eqx.combine(params, self.static)
-            fitted, _ = _fit(model, self.step, data, key, None, None, self.n_epochs, self.batch_size, None)
+            fitted, _ = _fit(model, self.step, data, key, held, None, self.n_epochs, self.batch_size, self.patience)
             return eqx.filter(fitted, eqx.is_array)
 
-        return jax.vmap(run)(arrays, rows, keys)
+        return jax.vmap(run)(arrays, rows, keys, watched)
 
 
 def n_cores() -> int:

@@ -20,6 +20,15 @@ class LinearModel(AbstractModel):
         """Number of logits."""
         return self.bias.shape[-1]
 
+    @property
+    def first(self) -> tuple[Float[Array, "k d"], Float[Array, " k"]]:
+        """The model itself."""
+        return self.weight, self.bias
+
+    def rest(self, hidden: Float[Array, " k"]) -> Float[Array, " k"]:
+        """Nothing is left to do."""
+        return hidden
+
     def logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
         """Logits of one encoded row."""
         return self.weight @ x + self.bias

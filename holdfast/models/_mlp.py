@@ -38,14 +38,24 @@ class MLPModel(AbstractModel):
         """Whether dropout is on in training."""
         return self.dropout > 0
 
+    @property
+    def first(self) -> tuple[Float[Array, "h d"], Float[Array, " h"]]:
+        """First layer, before its activation."""
+        return self.weights[0], self.biases[0]
+
+    def rest(self, hidden: Float[Array, " h"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
+        """Logits from the first layer's sums; with a `key`, dropout is on."""
+        for i, (weight, bias) in enumerate(zip(self.weights[1:], self.biases[1:], strict=True)):
+            hidden = ACTIVATIONS[self.activation](hidden)
+            if key is not None and self.dropout > 0:
+                keep = jax.random.bernoulli(jax.random.fold_in(key, i), 1 - self.dropout, hidden.shape)
+                hidden = jnp.where(keep, hidden / (1 - self.dropout), 0.0)
+            hidden = weight @ hidden + bias
+        return hidden
+
     def logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
         """Logits of one encoded row; with a `key`, dropout is on."""
-        for i, (weight, bias) in enumerate(zip(self.weights[:-1], self.biases[:-1], strict=True)):
-            x = ACTIVATIONS[self.activation](weight @ x + bias)
-            if key is not None and self.dropout > 0:
-                keep = jax.random.bernoulli(jax.random.fold_in(key, i), 1 - self.dropout, x.shape)
-                x = jnp.where(keep, x / (1 - self.dropout), 0.0)
-        return self.weights[-1] @ x + self.biases[-1]
+        return self.rest(self.weights[0] @ x + self.biases[0], key=key)
 
 
 class MLP(AbstractArchitecture):

@@ -61,6 +61,7 @@ class LinearConstraint:
             )
         object.__setattr__(self, "coefficients", {str(k): float(v) for k, v in coefficients.items()})
         object.__setattr__(self, "bound", float(bound))
+        object.__setattr__(self, "on", str(self.on))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain types for YAML and JSON."""

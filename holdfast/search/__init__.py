@@ -1,21 +1,52 @@
 """Problem, Solution, Status; the solvers; the only search loops."""
 
+from holdfast.search._balls import BallSolver
 from holdfast.search._candidates import CandidateSolver
-from holdfast.search._gradient import AbstractLoss, GradientSolver, SquaredScore
+from holdfast.search._elastic import ElasticSolver
+from holdfast.search._flipset import Menu, cheapest, highest, menu
+from holdfast.search._gradient import GradientSolver
+from holdfast.search._linear_program import LinearProgramSolver, minimise_linear, within
+from holdfast.search._losses import AbstractLoss, CrossEntropy, EnergyConstrained, Hinge, SquaredScore
+from holdfast.search._norm_ball import NormBall
+from holdfast.search._polish import POLISH_STEPS, Polish
 from holdfast.search._problem import Problem, Solution, Status, is_found
+from holdfast.search._shells import ShellSolver, fewest_changes
 from holdfast.search._solver import CLEARANCE, AbstractSolver, State, iterate
+from holdfast.search._space import AbstractSpace, RowSpace
+from holdfast.search._sparse import SparseSolver, value_grid
 
 __all__ = [
     "CLEARANCE",
+    "POLISH_STEPS",
     "AbstractLoss",
     "AbstractSolver",
+    "AbstractSpace",
+    "BallSolver",
     "CandidateSolver",
+    "CrossEntropy",
+    "ElasticSolver",
+    "EnergyConstrained",
     "GradientSolver",
+    "Hinge",
+    "LinearProgramSolver",
+    "Menu",
+    "NormBall",
+    "Polish",
     "Problem",
+    "RowSpace",
+    "ShellSolver",
     "Solution",
+    "SparseSolver",
     "SquaredScore",
     "State",
     "Status",
+    "cheapest",
+    "fewest_changes",
+    "highest",
     "is_found",
     "iterate",
+    "menu",
+    "minimise_linear",
+    "value_grid",
+    "within",
 ]

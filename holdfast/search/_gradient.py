@@ -1,7 +1,6 @@
 """Gradient search: descend on validity loss + weighted cost, asking the model about the hardened point."""
 
-from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -11,34 +10,19 @@ from jaxtyping import Array, Float, Int
 
 from holdfast.encoding import Norm
 from holdfast.models import Decision
+from holdfast.search._losses import AbstractLoss, Reply, ask, log_odds
 from holdfast.search._problem import Problem, Status, is_found
-from holdfast.search._solver import AbstractSolver, State
+from holdfast.search._solver import CLEARANCE, AbstractSolver, State
+
+FAR = 1e3  # what a missing unit of log-odds weighs against cost: more than any cost
 
 
 class Descent(NamedTuple):
     """Own variables of a gradient search."""
 
     u: Float[Array, " d"]
-    adam: optax.OptState
+    memory: optax.OptState
     cost_weight: Float[Array, ""]
-
-
-class AbstractLoss(eqx.Module):
-    """Validity loss of one row as a function of its margin."""
-
-    @abstractmethod
-    def __call__(self, margin: Float[Array, ""]) -> Float[Array, ""]:
-        """Loss at a margin in logits (0 is the boundary)."""
-
-
-class SquaredScore(AbstractLoss):
-    """``(margin - aim)^2`` up to the aim, 0 beyond: the squared score gap of SCFE (eq. 2)."""
-
-    aim: Float[Array, ""]
-
-    def __call__(self, margin: Float[Array, ""]) -> Float[Array, ""]:
-        """Loss at a margin."""
-        return jnp.minimum(margin - self.aim, 0.0) ** 2
 
 
 class GradientSolver(AbstractSolver):
@@ -51,7 +35,10 @@ class GradientSolver(AbstractSolver):
     `cost_weight` follows a schedule: while no valid point has been seen it is multiplied by `decay` every
     `patience` steps; afterwards it falls where the iterate is invalid and rises where it is valid, so that
     the search keeps crossing the boundary near its cheapest point. It ends after `patience` steps without a
-    cheaper valid point.
+    cheaper valid point. A solver that does not `follow` keeps its cost weight fixed throughout.
+
+    With `enough`, the search ends at the first valid point whose log-odds reach that; a point that does not is
+    kept only as long as none comes nearer to it.
     """
 
     decision: Decision
@@ -63,59 +50,77 @@ class GradientSolver(AbstractSolver):
     decay: Float[Array, ""]
     patience: Int[Array, ""]
     norm: Norm = eqx.field(static=True)
+    enough: Float[Array, ""] | None = None
+    optimiser: Literal["adam", "descent"] = eqx.field(static=True, default="adam")
+    follow: bool = eqx.field(static=True, default=True)
 
     def start(self, problem: Problem) -> Descent:
         """Start where the problem says: at the factual, as a rule."""
-        return Descent(problem.start, optax.scale_by_adam().init(problem.x), self.cost_weight)
+        return Descent(problem.start, self._rule().init(problem.x), self.cost_weight)
 
     def step(self, problem: Problem, state: State[Descent]) -> State[Descent]:
         """Ask the model about the hardened iterate, then move."""
-        u, adam, cost_weight = state.own
+        u, memory, cost_weight = state.own
         x, ok = problem.feasible.hard(u)
         x = jax.lax.stop_gradient(x)
 
-        def objective(at: Float[Array, " d"]) -> tuple[Array, Array]:
-            margin = self.decision.margin(at, problem.target)
-            return self.loss(margin), margin
+        def objective(at: Float[Array, " d"]) -> tuple[Array, Reply]:
+            reply = ask(self.decision, at, problem.target, state.n_steps)
+            return self.loss(reply), reply
 
-        slope, margin = jax.grad(objective, has_aux=True)(x)
-        state = self.offer(problem, state, x, margin, ok)
-        moved, adam = self._move(problem, u, slope, adam, cost_weight)
+        slope, reply = jax.grad(objective, has_aux=True)(x)
+        margin = reply.margin
+        reached, value = jnp.asarray(False), None
+        if self.enough is not None:
+            odds = log_odds(reply.logits, problem.target)
+            reached = ok & (margin >= CLEARANCE) & (odds >= self.enough)
+            value = self.cost(x, problem) + jnp.where(reached, 0.0, FAR * jnp.maximum(self.enough - odds, 1.0))
+        state = self.offer(problem, state, x, margin, ok, value)
+        moved, memory = self._move(problem, u, slope, memory, cost_weight)
 
         found = is_found(state.status)
         stale = state.since >= self.patience
-        lowered = jnp.where(stale, cost_weight * self.decay, cost_weight)
-        crossing = jnp.where((margin >= 0) & ok, cost_weight * 1.1, cost_weight / 1.1)
+        if self.follow:
+            lowered = jnp.where(stale, cost_weight * self.decay, cost_weight)
+            crossing = jnp.where((margin >= 0) & ok, cost_weight * 1.1, cost_weight / 1.1)
+            cost_weight = jnp.where(found, crossing, lowered)
         lost = ~jnp.all(jnp.isfinite(moved))
         state = eqx.tree_at(
             lambda s: (s.own, s.done, s.since, s.status),
             state,
             (
-                Descent(jnp.where(lost, u, moved), adam, jnp.where(found, crossing, lowered)),
-                (found & stale) | lost,
+                Descent(jnp.where(lost, u, moved), memory, cost_weight),
+                (found & stale) | lost | reached,
                 jnp.where(stale & ~found, 0, state.since),
                 jnp.where(lost & ~found, int(Status.DIVERGED), state.status),
             ),
         )
         return state
 
-    def _move(
-        self, problem: Problem, u: Float[Array, " d"], slope: Float[Array, " d"], adam: Any, cost_weight: Array
-    ) -> tuple[Float[Array, " d"], Any]:
-        """One Adam step on the loss; the cost enters by its gradient, or exactly where it is separable.
+    def _rule(self) -> optax.GradientTransformation:
+        return optax.scale_by_adam() if self.optimiser == "adam" else optax.identity()
 
-        A norm that adds up over columns is handled by its proximal map in Adam's own metric: a column whose
-        slope does not pay for its cost returns to the factual instead of trembling about it, so that few
-        features change.
+    def _move(
+        self, problem: Problem, u: Float[Array, " d"], slope: Float[Array, " d"], memory: Any, cost_weight: Array
+    ) -> tuple[Float[Array, " d"], Any]:
+        """One step on the loss; the cost enters by its gradient, or exactly where it is separable.
+
+        A norm that adds up over columns is handled by its proximal map, in Adam's own metric where Adam steps: a
+        column whose slope does not pay for its cost returns to the factual instead of trembling about it, so
+        that few features change.
         """
         sums_up = self.norm in ("l0", "l1", "mad")
         if not sums_up:
             slope = slope + cost_weight * jax.grad(lambda at: self.cost(at, problem))(u)
-        move, adam = optax.scale_by_adam().update(slope, adam)
+        move, memory = self._rule().update(slope, memory)
         moved = u - self.step_size * move
         if sums_up:
-            size = jnp.sqrt(adam.nu / (1 - 0.999**adam.count)) + 1e-8
+            size = jnp.sqrt(memory.nu / (1 - 0.999**memory.count)) + 1e-8 if self.optimiser == "adam" else 1.0
             shrink = self.step_size * cost_weight * self.cost_weights / size
-            change = moved - problem.x
-            moved = problem.x + jnp.sign(change) * jnp.maximum(jnp.abs(change) - shrink, 0.0)
-        return problem.feasible.clip(moved), adam
+            moved = problem.x + shrunk(moved - problem.x, shrink)
+        return problem.feasible.clip(moved), memory
+
+
+def shrunk(change: Float[Array, " d"], by: Float[Array, " d"]) -> Float[Array, " d"]:
+    """Each coordinate `by` so much nearer to 0, and no farther: the proximal map of a weighted l1 norm."""
+    return jnp.sign(change) * jnp.maximum(jnp.abs(change) - by, 0.0)

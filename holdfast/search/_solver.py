@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from holdfast.encoding import Norm, distance
 from holdfast.models import Decision
-from holdfast.search._problem import Problem, Solution, Status
+from holdfast.search._problem import Problem, Solution, Status, is_found
 
 Own = TypeVar("Own")
 
@@ -21,10 +21,14 @@ CLEARANCE = 1e-4
 
 
 class State(eqx.Module, Generic[Own]):
-    """Where a search stands: the cheapest hardened valid point seen, and the solver's own variables."""
+    """Where a search stands: the best hardened valid point seen, and the solver's own variables.
+
+    `best_value` is what the best point is the least of: its cost, unless the solver offers another value.
+    """
 
     best: Float[Array, " d"]
     best_cost: Float[Array, ""]
+    best_value: Float[Array, ""]
     status: Int[Array, ""]
     done: Bool[Array, ""]
     n_steps: Int[Array, ""]
@@ -35,7 +39,8 @@ class State(eqx.Module, Generic[Own]):
 class AbstractSolver(eqx.Module):
     """A search as a start and a step. It knows one person; `iterate` and `batch` run it.
 
-    A step proposes candidates; `offer` keeps the cheapest one that is feasible, valid and hardened.
+    A step proposes candidates; `offer` keeps the cheapest one that is feasible, valid and hardened (or the best by
+    a `value` of the solver's own).
     """
 
     decision: eqx.AbstractVar[Decision]
@@ -62,19 +67,27 @@ class AbstractSolver(eqx.Module):
         x: Float[Array, " d"],
         margin: Float[Array, ""],
         ok: Bool[Array, ""],
+        value: Float[Array, ""] | None = None,
     ) -> State[Any]:
-        """Keep a hardened candidate where it is allowed, valid and cheaper than the best so far."""
+        """Keep a hardened candidate where it is allowed, valid and cheaper than the best so far.
+
+        A solver that looks for something else than the cheapest point gives its own `value`, of which less is
+        better.
+        """
         cost = self.cost(x, problem)
-        better = ok & (margin >= CLEARANCE) & (cost < state.best_cost)
+        value = cost if value is None else value
+        better = ok & (margin >= CLEARANCE) & (value < state.best_value)
         # Small gains do not keep a search alive.
-        gained = better & (cost < state.best_cost * (1 - 1e-3))
+        worth_it = jnp.where(jnp.isfinite(state.best_value), 1e-3 * jnp.abs(state.best_value), 0.0)
+        gained = better & (value < state.best_value - worth_it)
         return eqx.tree_at(
-            lambda s: (s.best, s.best_cost, s.status, s.since),
+            lambda s: (s.best, s.best_cost, s.best_value, s.status, s.since),
             state,
             (
                 jnp.where(better, x, state.best),
                 jnp.where(better, cost, state.best_cost),
-                jnp.where(better, int(Status.FOUND), state.status),
+                jnp.where(better, value, state.best_value),
+                jnp.where(better & ~is_found(state.status), int(Status.FOUND), state.status),
                 jnp.where(gained, 0, state.since + 1),
             ),
         )
@@ -90,9 +103,11 @@ class AbstractSolver(eqx.Module):
             int(Status.ALREADY_FAVOURABLE),
             jnp.where(stuck, int(Status.INFEASIBLE), int(Status.NOT_FOUND)),
         )
+        nothing = jnp.where(favourable, 0.0, jnp.inf).astype(jnp.float32)
         return State(
             best=problem.x,
-            best_cost=jnp.where(favourable, 0.0, jnp.inf).astype(jnp.float32),
+            best_cost=nothing,
+            best_value=nothing,
             status=status.astype(jnp.int32),
             done=favourable | stuck,
             n_steps=jnp.asarray(0),
@@ -126,7 +141,5 @@ class AbstractSolver(eqx.Module):
 
 def iterate(solver: AbstractSolver, problem: Problem) -> Solution:
     """Run one person's search to its end: the reference that `batch` must agree with."""
-    state = jax.lax.while_loop(
-        lambda s: ~s.done, lambda s: solver.advance(problem, s), solver.begin(problem)
-    )
+    state = jax.lax.while_loop(lambda s: ~s.done, lambda s: solver.advance(problem, s), solver.begin(problem))
     return solver.finish(problem, state)

@@ -59,7 +59,7 @@ class AbstractRegime(BaseEstimator):
         self._check()
         validation = None
         if self.patience is not None:
-            data, validation = self._split(data, seed)
+            data, validation = self.split(data, seed)
         return fit(
             model,
             self.step(),
@@ -72,7 +72,8 @@ class AbstractRegime(BaseEstimator):
             on_epoch=on_epoch,
         )
 
-    def _split(self, data: Data, seed: int) -> tuple[Data, Data]:
+    def split(self, data: Data, seed: int) -> tuple[Data, Data]:
+        """Rows to learn from and rows held out for early stopping."""
         y = np.asarray(data.y)
         rows = np.arange(len(y))
         stratify = y if np.bincount(y)[np.unique(y)].min() >= 2 else None

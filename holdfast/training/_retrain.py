@@ -147,6 +147,11 @@ def retrain(
     build = functools.partial(clf.architecture().build, predictor.encoder.n_columns, len(predictor.classes))
     keys = [start_keys(s) for s in seeds]
     built = {s: build(start_keys(s)[0]) for s in set(seeds)}
+    held: list[Data | None] = [None] * len(sets)
+    if clf.regime_.patience is not None:
+        # Early stopping is part of the procedure: the same rows are held out as in the first training.
+        pairs = [clf.regime_.split(data, s) for data, s in zip(sets, seeds, strict=True)]
+        sets, held = [p[0] for p in pairs], [p[1] for p in pairs]
     models = fit_many(
         [built[s] for s in seeds],
         clf.regime_.step(),
@@ -154,6 +159,8 @@ def retrain(
         [k[1] for k in keys],
         n_epochs=clf.regime_.n_epochs,
         batch_size=clf.regime_.batch_size,
+        validation=held,
+        patience=clf.regime_.patience,
         strategy=strategy,
         on_model=on_model,
     )

@@ -2,7 +2,6 @@
 
 import sys
 import types
-from collections.abc import Iterator
 
 import pytest
 
@@ -44,6 +43,5 @@ METHOD, CHECKS = example()
 
 class TestTheExample(CHECKS):  # type: ignore[valid-type,misc]
     @pytest.fixture(autouse=True)
-    def registered(self, registries: None) -> Iterator[None]:
-        METHODS[EXAMPLE] = METHOD
-        yield
+    def registered(self, registries: None) -> None:
+        METHODS[EXAMPLE] = METHOD  # `registries` takes it back

@@ -13,7 +13,7 @@ from holdfast.methods import METHODS
 from holdfast.models import ARCHITECTURES
 from holdfast.training import REGIMES
 
-from .conftest import ROOT
+from .conftest import ROOT, blocks
 
 REFERENCE = ROOT / "docs" / "reference"
 
@@ -35,7 +35,9 @@ def section(name: str, heading: str) -> str:
 
 def parameters(cls: type) -> list[str]:
     named = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return [p.name for p in inspect.signature(cls.__init__).parameters.values() if p.kind in named and p.name != "self"]
+    return [
+        p.name for p in inspect.signature(cls.__init__).parameters.values() if p.kind in named and p.name != "self"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -49,9 +51,11 @@ def test_registered_names_are_documented(file: str, registry: dict) -> None:
             assert f"`{parameter}`" in text, f"{cls.__name__} in {file} does not name its parameter {parameter!r}"
 
 
-def test_readme_has_every_method() -> None:
+def test_methods_page_and_readme_are_current() -> None:
+    made = runpy.run_path(str(REFERENCE / "make_methods.py"))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [cls.__name__ for cls in METHODS.values() if f"`{cls.__name__}`" not in readme] == []
+    assert page("methods.md") == made["page"](), "run: python docs/reference/make_methods.py"
+    assert readme == made["readme"](readme), "run: python docs/reference/make_methods.py"
 
 
 def test_metrics_are_documented() -> None:
@@ -76,6 +80,14 @@ def test_schema_fields_are_documented() -> None:
         text = section("schema.md", cls.__name__)
         for field in dataclasses.fields(cls):
             assert f"`{field.name}`" in text, f"{cls.__name__}.{field.name}"
+
+
+def test_the_yaml_example_is_a_schema() -> None:
+    examples = [b for b in blocks(REFERENCE / "schema.md") if b.language == "yaml"]
+    assert examples
+    for block in examples:
+        schema = hf.Schema.from_yaml(block.code)
+        assert hf.Schema.from_yaml(schema.to_yaml()) == schema
 
 
 def test_checks_are_documented() -> None:

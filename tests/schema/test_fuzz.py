@@ -17,7 +17,7 @@ from holdfast.errors import HoldfastError
 from holdfast.schema import Feature, Schema, as_table, normalise_overrides
 
 QUICK = settings(
-    max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=100, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
 TEMPLATE = re.compile(r"^[\w.]+: .+; got .+", re.DOTALL)
 
@@ -137,7 +137,7 @@ def test_any_structure(raw) -> None:
     only_ours(Feature.from_dict, raw)
 
 
-@settings(QUICK, max_examples=400)
+@settings(QUICK, max_examples=250)
 @given(mutants())
 def test_nearly_valid_structures(raw) -> None:
     schema = only_ours(Schema.from_dict, raw)
@@ -230,13 +230,13 @@ def read_every_way(data) -> None:
         assert Schema.from_json(inferred.to_json()) == inferred
 
 
-@settings(QUICK, max_examples=250)
+@settings(QUICK, max_examples=150)
 @given(columns())
 def test_any_mapping_of_columns(data) -> None:
     read_every_way(data)
 
 
-@settings(QUICK, max_examples=250)
+@settings(QUICK, max_examples=150)
 @given(columns(), st.booleans())
 def test_any_pandas_frame(data, loose: bool) -> None:
     try:

@@ -93,6 +93,25 @@ def test_leave_one_out_leaves_out_distinct_rows(clf):
     assert set(seeds) == {clf.training_.seed}
 
 
+def test_early_stopping_is_part_of_what_is_repeated():
+    """With the same seed and data, a retraining gives the very same early-stopped model."""
+    table, y = world.people()
+    regime = StandardTraining(n_epochs=60, step_size=0.02, patience=3, validation_fraction=0.3)
+    clf = hf.RecourseClassifier(schema=world.SCHEMA, model=MLP(widths=(8,)), regime=regime, random_state=0).fit(table, y)
+    assert int(clf.history_.n_epochs) < 60
+    training = clf.training_
+    train, held = regime.split(training.data, training.seed)
+    keys = hf.training.start_keys(training.seed)
+    model = clf.architecture().build(train.x.shape[1], 2, keys[0])
+    from holdfast.models import fit_many
+
+    for strategy in ("sequential", "vmap"):
+        options = {"n_epochs": 60, "batch_size": regime.batch_size, "patience": 3, "strategy": strategy}
+        again = fit_many([model], regime.step(), [train], [keys[1]], validation=[held], **options)[0]
+        np.testing.assert_allclose(again.weights[0], clf.predictor_.decision.model.weights[0], rtol=1e-3, atol=1e-4)
+    assert len(hf.retrain(clf, n=2, vary="leave_one_out")) == 2
+
+
 def test_bad_requests(clf, tmp_path):
     with pytest.raises(DataError, match="`vary` is not known"):
         hf.retrain(clf, vary="sed")  # type: ignore[arg-type]

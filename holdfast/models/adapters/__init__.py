@@ -1,5 +1,8 @@
 """Models made elsewhere, behind the one interface."""
 
+from holdfast.models.adapters._adapt import adapt
 from holdfast.models.adapters._black_box import BlackBox, BlackBoxModel
+from holdfast.models.adapters._layers import LayersModel
+from holdfast.models.adapters._trees import TreesModel
 
-__all__ = ["BlackBox", "BlackBoxModel"]
+__all__ = ["BlackBox", "BlackBoxModel", "LayersModel", "TreesModel", "adapt"]

@@ -54,6 +54,15 @@ class BlackBox:
         Fitted on a table the estimator understands.
     like : Table
         A table of the kind the estimator was fitted on; its dataframe library is used to ask.
+
+    Attributes
+    ----------
+    note : str
+        How a search reads the model: which adapter, or why none.
+    splits : dict
+        Where trees split, per number feature: raw values up to one go left, above it right.
+    categories : dict
+        Of columns with a categorical dtype in pandas, in the order of their codes.
     """
 
     def __init__(self, estimator: Any, encoder: Encoder, like: Table) -> None:
@@ -77,15 +86,28 @@ class BlackBox:
         if unknown:
             raise DataError(f"recourse: the model reads columns the schema lacks; got {unknown[:5]!r}. Add them.")
         self.names_read = names
+        self.categories = _categories(self.like.native, names)
+        self.splits: dict[str, np.ndarray] = {}
+        self.note = "Asked as a black box."
+
+    def frame(self, table: Table) -> Any:
+        """Return what the estimator reads: a dataframe of its columns, or an array if it was fitted on one."""
+        columns = {name: table.columns[name] for name in self.names_read}
+        if self.names is None:
+            # Fitted on a bare array: give it one, without names to warn about.
+            return np.column_stack([columns[n] for n in self.names_read])
+        frame = self.like.like_native(columns)
+        for name in self.categories:
+            frame[name] = frame[name].astype(self.like.native[name].dtype)
+        return frame
+
+    def n_classes(self, table: Table) -> int:
+        """Number of columns of `predict_proba`."""
+        return self.log_proba(table.take(np.arange(1))).shape[1]
 
     def log_proba(self, table: Table) -> np.ndarray:
         """Log-probabilities of a table, checked for shape and sense."""
-        columns = {name: table.columns[name] for name in self.names_read}
-        frame = self.like.like_native(columns)
-        if self.names is None:
-            # Fitted on a bare array: give it one, without names to warn about.
-            frame = np.column_stack([columns[n] for n in self.names_read])
-        p = np.asarray(self.estimator.predict_proba(frame), np.float64)
+        p = np.asarray(self.estimator.predict_proba(self.frame(table)), np.float64)
         if p.ndim != 2 or len(p) != table.n_rows or not np.isfinite(p).all():
             raise DataError(
                 f"recourse: `predict_proba` of {type(self.estimator).__name__} must return finite numbers of shape "
@@ -100,3 +122,11 @@ class BlackBox:
     def _ask(self, encoded: np.ndarray) -> np.ndarray:
         columns = self.encoder.decode(encoded)
         return self.log_proba(Table(columns, len(encoded)))
+
+
+def _categories(native: Any, names: list[str]) -> dict[str, list[Any]]:
+    dtypes = getattr(native, "dtypes", None)
+    if not hasattr(dtypes, "items"):  # a polars frame lists its dtypes; only pandas has codes that models read
+        return {}
+    kinds = {str(name): dtype for name, dtype in dtypes.items()}  # type: ignore[union-attr]
+    return {n: list(kinds[n].categories) for n in names if n in kinds and hasattr(kinds[n], "categories")}

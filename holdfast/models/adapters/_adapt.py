@@ -1,0 +1,136 @@
+"""Which adapter reads a foreign model best, and whether it says what the model says."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from holdfast.models._base import AbstractModel
+from holdfast.models._decision import Decision, batch_decide, batch_logits
+from holdfast.models.adapters._black_box import BlackBox
+from holdfast.models.adapters._columns import NotUnderstood, raw_columns, transformed
+from holdfast.models.adapters._dense import LINEAR, dense
+from holdfast.models.adapters._forests import (
+    LIGHTGBM,
+    SKLEARN,
+    XGBOOST,
+    lightgbm_trees,
+    sklearn_trees,
+    xgboost_trees,
+)
+from holdfast.models.adapters._grow import grow
+from holdfast.models.adapters._layers import Front
+from holdfast.schema import Table
+
+MOST_ROWS = 4096  # of the reference, asked of both
+MIXED_ROWS = 512  # whose columns come from different people
+CLOSE = 1e-4  # difference of probabilities that is put down to float32
+
+
+def adapt(foreign: BlackBox, table: Table, decision_of: Callable[[AbstractModel], Decision]) -> Decision:
+    """Return the decision of the best model that agrees with the foreign one, or of the black box.
+
+    `foreign.note` then says how the model is read, and `foreign.splits` where its trees split.
+    """
+    black_box = decision_of(foreign.model(foreign.n_classes(table)))
+    try:
+        model, splits = understand(foreign, table)
+    except NotUnderstood as reason:
+        foreign.note = f"Asked as a black box: no adapter reads {reason}."
+        return black_box
+    except Exception as error:  # another version of a library may keep its numbers elsewhere
+        foreign.note = f"Asked as a black box: reading it failed with {type(error).__name__}: {error}."
+        return black_box
+    decision = decision_of(model)
+    difference = disagreement(decision, foreign, table)
+    if difference is not None:
+        foreign.note = f"Asked as a black box: the adapter {difference}."
+        return black_box
+    foreign.note = f"Read as {type(model).__name__}."
+    foreign.splits = splits
+    return decision
+
+
+def understand(foreign: BlackBox, table: Table) -> tuple[AbstractModel, dict[str, np.ndarray]]:
+    """Read a foreign model; raises `NotUnderstood` where it cannot be."""
+    estimator, columns = foreign.estimator, raw_columns(foreign.encoder, foreign.names_read)
+    as_model = getattr(estimator, "as_model", None)
+    if callable(as_model) and type(estimator).__module__.startswith("holdfast."):
+        return as_model(foreign.encoder, columns), {}
+    estimator, steps = _unwrapped(estimator)
+    for step in steps:
+        columns = transformed(step, columns)
+    name, library = type(estimator).__name__, type(estimator).__module__.partition(".")[0]
+    if library == "sklearn" and (name in LINEAR or name == "MLPClassifier"):
+        return dense(estimator, name, Front(columns, foreign.encoder)), {}
+    read = None
+    if library == "sklearn" and name in SKLEARN:
+        read = sklearn_trees(estimator, name, columns)
+    elif library == "xgboost" and name in XGBOOST:
+        read = xgboost_trees(estimator, columns, foreign.categories, sparse=_is_sparse(steps, foreign, table))
+    elif library == "lightgbm" and name in LIGHTGBM:
+        read = lightgbm_trees(estimator, columns, foreign.categories)
+    if read is None:
+        raise NotUnderstood(f"a {name}")
+    trees, columns, comparison, sums = read
+    return grow(trees, columns, foreign.encoder, comparison, sums)
+
+
+def disagreement(decision: Decision, foreign: BlackBox, table: Table) -> str | None:
+    """How the adapter differs from the model on the reference rows, and on rows mixed from them."""
+    rng = np.random.default_rng(0)
+    rows = np.arange(table.n_rows)
+    if len(rows) > MOST_ROWS:
+        rows = np.sort(rng.permutation(rows)[:MOST_ROWS])
+    mixed = {
+        name: values[rng.permutation(np.resize(rows, MIXED_ROWS))] for name, values in table.columns.items()
+    }
+    for part in (table.take(rows), Table(mixed, MIXED_ROWS)):
+        part = foreign.encoder.schema.check(part)
+        theirs = foreign.log_proba(part).astype(np.float32)
+        ours = np.asarray(batch_logits(decision.model, foreign.encoder.encode(part).astype(np.float32)))
+        p, q = _proba(theirs), _proba(ours)
+        gap = float(np.abs(p - q).max()) if p.shape == q.shape else np.inf
+        if not gap <= CLOSE:
+            return f"gives probabilities that differ by {gap:.2g}"
+        other = np.asarray(batch_decide(decision, theirs)) != np.asarray(batch_decide(decision, ours))
+        if "differentiable" in decision.model.capabilities:
+            # Float32 cannot tell which side of the boundary a person on it stands.
+            ordered = np.sort(p, axis=1)
+            binary = np.abs(p[:, decision.favourable] - float(decision.threshold))
+            other &= (binary if p.shape[1] == 2 else ordered[:, -1] - ordered[:, -2]) > 1e-5
+        if other.any():
+            return f"decides {int(other.sum())} of {part.n_rows} rows otherwise"
+    return None
+
+
+def _unwrapped(estimator: Any) -> tuple[Any, list[Any]]:
+    """The model at the end of searches and pipelines, and the steps before it."""
+    steps: list[Any] = []
+    while type(estimator).__module__.startswith("sklearn."):
+        if type(estimator).__name__ == "Pipeline":
+            steps += [step for _, step in estimator.steps[:-1]]
+            estimator = estimator.steps[-1][1]
+        elif hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        elif type(estimator).__name__ in ("FixedThresholdClassifier", "TunedThresholdClassifierCV"):
+            estimator = estimator.estimator_
+        else:
+            break
+    return estimator, steps
+
+
+def _is_sparse(steps: list[Any], foreign: BlackBox, table: Table) -> bool:
+    rows: Any = foreign.frame(table.take(np.arange(1)))
+    for step in steps:
+        if step not in (None, "passthrough"):
+            rows = step.transform(rows)
+    return hasattr(rows, "tocsr")
+
+
+def _proba(logits: np.ndarray) -> np.ndarray:
+    p = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
+    return p / p.sum(axis=1, keepdims=True)
+
+
+

@@ -1,0 +1,267 @@
+"""From a library's trees to `TreesModel`: comparisons moved from the library's columns to encoded features."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import jax.numpy as jnp
+import numpy as np
+
+from holdfast.encoding import Encoder
+from holdfast.encoding._encoder import to_grid
+from holdfast.models.adapters._columns import Column, NotUnderstood, Number
+from holdfast.models.adapters._trees import Slots, TreesModel
+from holdfast.schema import Feature
+
+LARGEST = np.finfo(np.float64).max
+MOST_LEVELS = 2048
+JITTER = 2e-6  # encoded units by which a grid point may miss its exact place in float32
+
+
+@dataclass(frozen=True)
+class Tree:
+    """One tree in its library's terms. `left` is -1 at a leaf; `default_left` is where NaN goes.
+
+    `sets` holds, for a node that asks for a category, the codes that go left and where unknown ones go.
+    """
+
+    column: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    default_left: np.ndarray
+    value: np.ndarray
+    group: int | None = None
+    sets: dict[int, tuple[set[int], bool]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How a library compares: in float32 or float64, ``<`` or ``<=``, and what it takes for missing."""
+
+    strict: bool
+    single: bool
+    zero_is_missing: bool = False
+
+    def left(self, values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+        """Whether values go left."""
+        if self.single:
+            with np.errstate(over="ignore"):
+                values = np.asarray(values).astype(np.float32).astype(np.float64)
+        return values < thresholds if self.strict else values <= thresholds
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a library makes of its leaves."""
+
+    head: Literal["mean", "binary", "softmax"]
+    n_classes: int
+    base: np.ndarray  # added once, per output
+    factor: float = 1.0
+
+
+def grow(
+    trees: list[Tree], columns: list[Column], encoder: Encoder, comparison: Comparison, sums: Sums
+) -> tuple[TreesModel, dict[str, np.ndarray]]:
+    """Return the model, and per number feature the raw values at which its decisions change.
+
+    A raw value up to (and with) such a value goes left, anything above goes right.
+    """
+    sizes = np.array([len(t.left) for t in trees])
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    column = np.concatenate([t.column for t in trees])
+    threshold = np.concatenate([np.asarray(t.threshold, np.float64) for t in trees])
+    default_left = np.concatenate([t.default_left for t in trees]).astype(bool)
+    leaf = np.concatenate([t.left < 0 for t in trees])
+    own = np.arange(len(leaf))
+    shift = np.repeat(starts, sizes)
+    left = np.where(leaf, own, np.concatenate([t.left for t in trees]) + shift)
+    right = np.where(leaf, own, np.concatenate([t.right for t in trees]) + shift)
+    sets = {int(s) + node: chosen for s, t in zip(starts, trees, strict=True) for node, chosen in t.sets.items()}
+
+    slots, order = _slots(encoder)
+    n_words = -(-_most_levels(encoder) // 32)
+    nodes = np.zeros((len(leaf), 4 + n_words), np.int64)
+    nodes[:, 2], nodes[:, 3] = left, right
+    limits = np.full(len(leaf), np.inf, np.float32)
+    splits: dict[str, list[np.ndarray]] = {}
+    for c in np.unique(column[~leaf]):
+        at = np.flatnonzero((column == c) & ~leaf)
+        source = columns[c]
+        nodes[at, 0] = order[source.name]
+        if isinstance(source, Number):
+            if any(int(i) in sets for i in at):
+                raise NotUnderstood(f"categories of the number {source.name!r}")
+            limit = _boundaries(source, threshold[at], comparison)
+            if comparison.zero_is_missing:
+                _check_zero(source, limit, threshold[at], default_left[at], comparison)
+            limits[at] = _encoded(limit, encoder, source.name, strict=comparison.strict)
+            absent = comparison.left(np.full(len(at), source.missing), threshold[at])
+            nodes[at, 4] = np.where(np.isnan(source.missing), default_left[at], absent)
+            splits.setdefault(source.name, []).append(limit[np.isfinite(limit)])
+        else:
+            listed = _listed(source.numbers(), at, threshold, default_left, sets, comparison)
+            for word in range(n_words):
+                bits = listed[:, 32 * word : 32 * word + 32]
+                nodes[at, 4 + word] = bits @ (1 << np.arange(bits.shape[1], dtype=np.int64))
+    nodes[:, 1] = limits.view(np.int32)
+    model = _assemble(trees, starts, nodes, slots, sums)
+    return model, {name: np.unique(np.concatenate(parts)) for name, parts in splits.items()}
+
+
+def _assemble(
+    trees: list[Tree], starts: np.ndarray, nodes: np.ndarray, slots: Slots, sums: Sums
+) -> TreesModel:
+    value = np.concatenate([np.asarray(t.value, np.float64).reshape(len(t.left), -1) for t in trees])
+    groups = None if trees[0].group is None else np.array([t.group for t in trees])
+    # What is added once goes into the first tree of each output.
+    for output, amount in enumerate(sums.base):
+        first = 0 if groups is None else int(np.flatnonzero(groups == output)[0])
+        rows = slice(starts[first], starts[first] + len(trees[first].left))
+        value[rows, 0 if groups is not None else output] += amount
+    bits = 31 - int(np.ceil(np.log2(len(trees) + 1)))
+    reach = sum(float(np.abs(value[s : s + len(t.left)]).max()) for s, t in zip(starts, trees, strict=True))
+    exponent = int(np.floor(29 + bits - np.log2(max(reach, 1e-30))))
+    fixed = np.rint(np.ldexp(value, exponent)).astype(np.int64)
+    words = nodes.astype(np.uint64).astype(np.uint32).view(np.int32)
+    return TreesModel(
+        slots=slots,
+        nodes=jnp.asarray(words),
+        roots=jnp.asarray(starts, jnp.int32),
+        high=jnp.asarray(fixed >> bits, jnp.int32),
+        low=jnp.asarray(fixed & ((1 << bits) - 1), jnp.int32),
+        group=None if groups is None else jnp.asarray(groups, jnp.int32),
+        unit=jnp.asarray(2.0**-exponent, jnp.float32),
+        factor=jnp.asarray(sums.factor, jnp.float32),
+        bits=bits,
+        depth=_depth(nodes, starts),
+        head=sums.head,
+        k=sums.n_classes,
+    )
+
+
+def _depth(nodes: np.ndarray, roots: np.ndarray) -> int:
+    depth, at = 0, roots
+    while True:
+        at = at[nodes[at, 2] != at]
+        if not len(at):
+            return depth
+        at = np.concatenate([nodes[at, 2], nodes[at, 3]])
+        depth += 1
+
+
+def _slots(encoder: Encoder) -> tuple[Slots, dict[str, int]]:
+    indicators = {slot.name: slot.start for slot in encoder.layout.indicators}
+    numbers, positions = [], []
+    for slot in encoder.layout.numbers:
+        flag = indicators.get(slot.name, slot.start)
+        feature = encoder.schema[slot.name]
+        if feature.has_levels:
+            positions.append((slot.name, (slot.start, flag, len(feature.levels or ()))))
+        else:
+            numbers.append((slot.name, (slot.start, flag)))
+    groups = [(slot.name, (slot.start, slot.stop)) for slot in encoder.layout.groups]
+    names = [name for name, _ in (*numbers, *positions, *groups)]
+    scale, offset = (jnp.asarray(a, jnp.float32) for a in (encoder.scale, encoder.offset))
+    parts = (tuple(part for _, part in kind) for kind in (numbers, positions, groups))
+    return Slots(scale, offset, *parts), {name: i for i, name in enumerate(names)}  # type: ignore[arg-type]
+
+
+def _most_levels(encoder: Encoder) -> int:
+    most = max([len(f.levels or ()) + 1 for f in encoder.schema if f.has_levels], default=1)
+    if most > MOST_LEVELS:
+        raise NotUnderstood(f"a feature with more than {MOST_LEVELS - 1} levels")
+    return most
+
+
+def _listed(
+    values: np.ndarray,
+    at: np.ndarray,
+    threshold: np.ndarray,
+    default_left: np.ndarray,
+    sets: dict[int, tuple[set[int], bool]],
+    comparison: Comparison,
+) -> np.ndarray:
+    """Which levels go left at each of the nodes `at`."""
+    out = comparison.left(values[None, :], threshold[at, None])
+    absent = np.isnan(values) | (comparison.zero_is_missing & (values == 0))
+    out = np.where(absent[None, :], default_left[at, None], out)
+    for row, node in enumerate(at):
+        if int(node) in sets:
+            chosen, otherwise = sets[int(node)]
+            known = [not np.isnan(v) and int(v) in chosen for v in values]
+            out[row] = [k != otherwise for k in known]
+            out[row, np.isnan(values)] = default_left[node]
+    return out
+
+
+# ---- numbers -----------------------------------------------------------------------------------------
+
+
+def _boundaries(column: Number, thresholds: np.ndarray, comparison: Comparison) -> np.ndarray:
+    """Largest raw value that goes left, found by halving between the smallest and largest float64."""
+    if not column.slope > 0:
+        raise NotUnderstood(f"the column {column.name!r}, which falls where its value rises")
+
+    def left(ordered: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            return comparison.left(column.value(_float(ordered)), thresholds)
+
+    low = np.full(len(thresholds), _ordered(np.array(-LARGEST)))
+    high = np.full(len(thresholds), _ordered(np.array(LARGEST)))
+    none, every = ~left(low), left(high)
+    for _ in range(64):
+        middle = (low >> 1) + (high >> 1) + (low & high & 1)
+        goes = left(middle)
+        low, high = np.where(goes, middle, low), np.where(goes, high, middle)
+    return np.where(none, -np.inf, np.where(every, np.inf, _float(low)))
+
+
+def _ordered(values: np.ndarray) -> np.ndarray:
+    """Whole numbers in the order of the floats."""
+    bits = np.asarray(values, np.float64).view(np.int64)
+    return bits ^ ((bits >> 63) & np.int64(0x7FFF_FFFF_FFFF_FFFF))
+
+
+def _float(ordered: np.ndarray) -> np.ndarray:
+    return (ordered ^ ((ordered >> 63) & np.int64(0x7FFF_FFFF_FFFF_FFFF))).view(np.float64)
+
+
+def _encoded(limit: np.ndarray, encoder: Encoder, name: str, *, strict: bool) -> np.ndarray:
+    """Largest encoded value, in float32, that stands for a raw value up to the limit.
+
+    Where two raw values share one float32, the one that the library's thresholds are made of is right: values
+    of the data themselves where it asks ``<``, points between them where it asks ``<=``.
+    """
+    at = encoder.layout.slot(name).start
+    scale, offset = encoder.scale[at], encoder.offset[at]
+    feature: Feature = encoder.schema[name]
+
+    def encode(raw: Any) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            return ((raw - offset) / scale).astype(np.float32)
+
+    finite = np.isfinite(limit)
+    raw = np.where(finite, limit, 0.0)
+    if feature.kind == "integer":
+        out = encode(np.floor(raw) + 0.5)
+    elif feature.grid is not None:
+        # A point of the grid has the same bits only up to rounding: keep clear of it, on the right side.
+        near = to_grid(raw, feature.grid)
+        slack = min(JITTER * scale, feature.grid / 4)
+        slack = slack * np.maximum(1.0, np.abs((near - offset) / scale))
+        beside = np.where(near <= raw, near + slack, near - slack)
+        out = np.where(np.abs(near - raw) <= slack, encode(beside), encode(raw))
+    elif strict:
+        out = np.nextafter(encode(np.nextafter(raw, np.inf)), np.float32(-np.inf))
+    else:
+        out = encode(raw)
+    return np.where(finite, out, limit).astype(np.float32)
+
+
+def _check_zero(
+    column: Number, limit: np.ndarray, threshold: np.ndarray, default_left: np.ndarray, comparison: Comparison
+) -> None:
+    zeros = comparison.left(np.zeros(len(threshold)), threshold)
+    if (zeros != default_left).any():
+        raise NotUnderstood(f"zeros of {column.name!r} that a sparse matrix hides; give dense columns")

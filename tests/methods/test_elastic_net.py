@@ -1,0 +1,99 @@
+"""ElasticNet: exact minima on linear models, and the parts of its objective."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import holdfast as hf
+from holdfast.batch import Predictor
+from holdfast.encoding import Encoder
+from holdfast.errors import DataError
+from holdfast.methods import ElasticNet
+from holdfast.models import Decision, LinearModel
+from holdfast.search import Status
+
+W = np.array([2.0, -1.0, 0.5, 0.1], np.float32)
+B = -0.2
+
+
+def linear(bounds=(-10, 10), weights=W, bias=B, cost_weights=(1, 1, 1, 1)):
+    """Score w.x + b over four numbers in [-3, 3], encoded as they are."""
+    table = pd.DataFrame(np.random.default_rng(0).uniform(-3, 3, (50, 4)), columns=list("abcd"))
+    features = [
+        hf.Feature(name=c, kind="numeric", bounds=bounds, cost_weight=k)
+        for c, k in zip(table, cost_weights, strict=True)
+    ]
+    fitted = Encoder.fit(hf.Schema(features), table)
+    ones = np.ones(4)
+    encoder = Encoder(fitted.schema, "minmax", fitted.layout, ones, 0 * ones, ones, {})
+    model = LinearModel(np.stack([0 * weights, weights]), np.array([0, bias], np.float32))
+    predictor = Predictor(encoder, Decision(model, np.float32(0.5), 1), np.array([0, 1]))
+    scores = table.to_numpy() @ weights + bias
+    return predictor, table[scores < 0], scores[scores < 0]
+
+
+@pytest.mark.parametrize(("norm", "dual"), [("l1", np.abs(W).max()), ("l2", np.linalg.norm(W))])
+def test_cost_is_the_distance_to_the_plane(norm, dual):
+    predictor, X, scores = linear()
+    plan = ElasticNet(norm=norm).fit(predictor).recourse(X)
+    assert plan.found.all()
+    np.testing.assert_allclose(plan.cost, -scores / dual, rtol=1e-3, atol=1e-3)
+    assert (plan.cost >= -scores / dual - 1e-4).all()
+
+
+def test_l1_changes_one_feature():
+    predictor, X, _ = linear()
+    changed = ElasticNet(norm="l1").fit(predictor).recourse(X).changed()
+    assert changed[:, 0].all()
+    assert not changed[:, 1:].any()
+
+
+def test_cost_weights_move_the_minimum():
+    """Weighted by k, the l1 distance to the plane is |f| / max(|w| / k)."""
+    k = np.array([8.0, 1.0, 1.0, 1.0])
+    predictor, X, scores = linear(cost_weights=tuple(k))
+    plan = ElasticNet(norm="l1").fit(predictor).recourse(X)
+    np.testing.assert_allclose(plan.cost, -scores / (np.abs(W) / k).max(), rtol=2e-3)
+    assert not plan.changed()[:, 0].any()
+
+
+def test_the_elastic_net_proper_spreads_large_changes():
+    """With both costs, a change is a soft threshold of the weights: past half a unit a second feature joins."""
+    predictor, X, scores = linear()
+    both = ElasticNet(norm="l1", l2_weight=1.0).fit(predictor).recourse(X)
+    far = -scores / 2 > 1.0
+    assert both.changed()[far, 1].all()
+    assert (both.cost[far] > -scores[far] / 2 + 1e-2).all()
+
+
+def test_the_box_is_the_persons_own():
+    """Bounds away from [0, 1] hold, and what one feature cannot do the next one does."""
+    predictor, X, scores = linear(bounds=(-3, 3))
+    plan = ElasticNet(norm="l1").fit(predictor).recourse(X)
+    room = 3 - X["a"].to_numpy()
+    need = -scores
+    enough = (room * 2 < need) & (room * 2 + 3 + X["b"].to_numpy() > need + 0.5)
+    assert enough.any()
+    best = room + (need - 2 * room)  # feature a to its bound, the rest by b
+    assert plan.found[enough].all()
+    np.testing.assert_allclose(plan.cost[enough], best[enough], rtol=0.02)
+
+
+def test_a_yes_out_of_reach_is_not_found():
+    predictor, X, _ = linear(bias=-1e4)
+    plan = ElasticNet(n_rounds=3, n_steps=20).fit(predictor).recourse(X.head(3))
+    assert (plan.status == int(Status.NOT_FOUND)).all()
+    assert (plan.n_steps == 60).all()
+
+
+def test_a_model_of_nan_diverges():
+    predictor, _, _ = linear(weights=np.array([np.nan, 1, 1, 1], np.float32))
+    X = pd.DataFrame(np.zeros((2, 4)), columns=list("abcd"))
+    plan = ElasticNet(n_rounds=3, n_steps=20).fit(predictor).recourse(X)
+    assert (plan.status == int(Status.DIVERGED)).all()
+
+
+def test_norms_it_cannot_minimise_are_refused():
+    predictor, X, _ = linear()
+    with pytest.raises(DataError, match="`norm` must be one of"):
+        ElasticNet(norm="linf").fit(predictor).recourse(X)

@@ -1,0 +1,145 @@
+"""SparseSearch against brute force."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import holdfast as hf
+from holdfast.batch import Predictor
+from holdfast.encoding import Encoder, broken_limits, distance, norm_weights
+from holdfast.errors import DataError
+from holdfast.methods import SparseSearch
+from holdfast.methods._sparse_search import candidate_values
+from holdfast.models import Decision, LinearModel
+from holdfast.schema import as_table
+from holdfast.search import Status
+from holdfast.testing import _world as world
+
+
+def small_world(seed=0):
+    """Few values per feature, so that every row can be tried."""
+    rng = np.random.default_rng(seed)
+    n = 200
+    table = pd.DataFrame(
+        {
+            "a": rng.integers(0, 6, n),
+            "b": rng.integers(0, 5, n),
+            "c": rng.choice(["x", "y", "z"], n),
+            "d": rng.choice(["no", "yes"], n),
+            "e": rng.integers(0, 4, n),
+        }
+    )
+    schema = hf.Schema(
+        [
+            hf.Feature(name="a", kind="integer", bounds=(0, 5), direction="increase"),
+            hf.Feature(name="b", kind="integer", bounds=(0, 4)),
+            hf.Feature(name="c", kind="categorical", levels=("x", "y", "z"), transitions={"z": ("y",)}),
+            hf.Feature(name="d", kind="binary", levels=("no", "yes"), cost_weight=0.5),
+            hf.Feature(name="e", kind="integer", bounds=(0, 3), direction="fixed"),
+        ],
+        [hf.LinearConstraint(coefficients={"a": 1, "b": 1}, bound=8)],
+    )
+    score = table["a"] - 1.2 * table["b"] + 2 * (table["c"] == "y") + (table["d"] == "yes") + 0.5 * table["e"]
+    y = (score + rng.normal(0, 0.5, n) > 3).astype(int).to_numpy()
+    clf = hf.RecourseClassifier(
+        schema=schema,
+        model=hf.MLP(widths=(8,)),
+        regime=hf.StandardTraining(n_epochs=40, step_size=0.02),
+        random_state=0,
+    )
+    return clf.fit(table, y), table
+
+
+def brute_force(predictor, person, k, norm):
+    """Cheapest accepted, permitted row that differs from the person in at most k features; inf if none."""
+    schema, encoder = predictor.encoder.schema, predictor.encoder
+    domains = {f.name: list(f.levels or range(int(f.bounds[0]), int(f.bounds[1]) + 1)) for f in schema}
+    rows = []
+    for combo in itertools.product(*domains.values()):
+        row = dict(zip(domains, combo, strict=True))
+        if sum(row[name] != person[name] for name in row) <= k:
+            rows.append(row)
+    trial = as_table(pd.DataFrame(rows))
+    factual = as_table(pd.DataFrame([dict(person)] * len(rows)))
+    fine = np.array([not b for b in broken_limits(encoder, factual, trial)])
+    fine &= predictor.decide(trial) == predictor.decision.favourable
+    cost = np.asarray(distance(encoder.encode(trial), encoder.encode(factual), norm, norm_weights(encoder, norm)))
+    return cost[fine].min() if fine.any() else np.inf
+
+
+@pytest.mark.parametrize(("norm", "k"), [("l1", 1), ("l1", 2), ("l2", 2), ("linf", 2), ("l0", 2), ("mad", 2)])
+def test_equals_brute_force(norm, k):
+    clf, table = small_world()
+    refused = table[clf.predict(table) == 0].drop_duplicates().head(25)
+    plan = SparseSearch(max_changes=k, norm=norm).fit(clf, table).recourse(refused)
+    for i, (_, person) in enumerate(refused.iterrows()):
+        best = brute_force(clf.predictor_, person, k, norm)
+        if np.isfinite(best):
+            assert plan.status[i] == int(Status.OPTIMAL)
+            assert plan.cost[i] == pytest.approx(best, abs=1e-5)
+        else:
+            assert plan.status[i] == int(Status.INFEASIBLE)
+
+
+def test_three_changes_are_found_where_two_do_not_suffice():
+    """Six switches, a yes needs three: no pair will do, and the beam finds a triple."""
+    table = pd.DataFrame(np.eye(6, dtype=int), columns=list("abcdef"))
+    features = [hf.Feature(name=c, kind="binary", levels=(0, 1)) for c in table]
+    encoder = Encoder.fit(hf.Schema(features), table)
+    model = LinearModel(np.stack([np.zeros(6), np.ones(6)]).astype(np.float32), np.array([0, -2.5], np.float32))
+    predictor = Predictor(encoder, Decision(model, np.float32(0.5), 1), np.array([0, 1]))
+    nobody = table.head(1) * 0
+    two = SparseSearch(max_changes=2).fit(predictor, table).recourse(nobody)
+    assert two.status.tolist() == [int(Status.INFEASIBLE)]
+    three = SparseSearch(max_changes=3).fit(predictor, table).recourse(nobody)
+    assert three.status.tolist() == [int(Status.FOUND)]
+    assert three.cost.tolist() == [3.0]
+    assert three.changed().sum() == 3
+
+
+def test_continuous_changes_are_moved_back_to_the_boundary():
+    """One number decides: the answer is the boundary, not the nearest listed value."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.uniform(0, 1, 300), "noise": rng.uniform(0, 1, 300)})
+    y = (table["x"] > 0.6).astype(int).to_numpy()
+    clf = hf.RecourseClassifier(
+        schema=hf.Schema([hf.Feature(name="x", kind="numeric", bounds=(0, 1)), hf.Feature(name="noise", kind="numeric", direction="fixed")]),
+        model=hf.Linear(),
+        regime=hf.StandardTraining(n_epochs=300, step_size=0.1),
+        random_state=0,
+    ).fit(table, y)
+    refused = table[clf.predict(table) == 0].head(20)
+    plan = SparseSearch(n_values=5, max_changes=1).fit(clf, table).recourse(refused)
+    encoder, model = clf.predictor_.encoder, clf.predictor_.decision.model
+    w, b = np.asarray(model.weight[1] - model.weight[0]), float(model.bias[1] - model.bias[0])
+    gap = -(encoder.encode(refused) @ w + b) / abs(w[encoder.layout.slot("x").start])
+    # Three rounds of 64 points, ever finer near the boundary.
+    np.testing.assert_allclose(plan.cost, gap, atol=2e-3)
+
+
+def test_values_come_from_the_grid_the_splits_or_the_data():
+    grid = hf.Feature(name="a", kind="integer", bounds=(0, 4))
+    np.testing.assert_array_equal(candidate_values(grid, np.array([1.0]), None, 10), [0, 1, 2, 3, 4])
+    wide = hf.Feature(name="a", kind="integer", bounds=(0, 1000))
+    np.testing.assert_array_equal(candidate_values(wide, np.array([1.0]), [10.5, 20.0], 10), [10, 11, 20, 21])
+    free = hf.Feature(name="a", kind="numeric", bounds=(0, 1))
+    values = candidate_values(free, np.linspace(0, 1, 1001), None, 11)
+    np.testing.assert_allclose(values, np.linspace(0, 1, 11), atol=1e-2)
+
+
+def test_a_forest_is_served():
+    from sklearn.ensemble import RandomForestClassifier
+
+    bank = hf.datasets.load("loanapp")
+    forest = RandomForestClassifier(n_estimators=10, random_state=0).fit(bank.X, bank.y)
+    refused = bank.X[forest.predict(bank.X) == 0].head(10)
+    plan = hf.recourse(forest, refused, bank.schema, method=SparseSearch(max_changes=2), reference=bank.X)
+    assert plan.found.mean() > 0.8
+    assert plan.valid[plan.found].all()
+
+
+def test_bad_settings():
+    with pytest.raises(DataError, match="must be positive"):
+        SparseSearch(max_changes=0).fit(world.classifier("linear"), *world.people())
