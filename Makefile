@@ -28,6 +28,9 @@ format: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/python -m holdfast.cli._reference > docs/reference/cli.md
+	$(BIN)/python docs/reference/make_datasets.py
+	$(BIN)/python docs/reference/make_methods.py
+	$(BIN)/python docs/images/make.py
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

@@ -1,5 +1,6 @@
 """What the benchmarks share: the job, the floor, the record."""
 
+import itertools
 import json
 import os
 import platform
@@ -52,7 +53,10 @@ def made_up(n: int = 1000) -> tuple[pd.DataFrame, np.ndarray, hf.Schema]:
 
 def matmul_rate(rows: int, widths: tuple[int, ...], threads: int) -> float:
     """Floating-point operations per second of plain float32 matrix products of a network's shapes."""
-    weights = [jnp.asarray(np.random.default_rng(0).normal(size=(a, b)) / a, jnp.float32) for a, b in zip(widths[:-1], widths[1:], strict=True)]
+    weights = [
+        jnp.asarray(np.random.default_rng(0).normal(size=(a, b)) / a, jnp.float32)
+        for a, b in itertools.pairwise(widths)
+    ]
     repeat = 200
 
     @jax.jit
@@ -79,7 +83,7 @@ def matmul_rate(rows: int, widths: tuple[int, ...], threads: int) -> float:
 
 def forward_operations(widths: tuple[int, ...]) -> int:
     """Multiplications and additions of one row through the layers."""
-    return sum(2 * a * b for a, b in zip(widths[:-1], widths[1:], strict=True))
+    return sum(2 * a * b for a, b in itertools.pairwise(widths))
 
 
 def best_of(run: Callable[[], Any], n: int) -> float:

@@ -30,7 +30,9 @@ def main() -> None:
         began = time.perf_counter()
         retrain(clf, n=n, strategy=strategy)
         seconds = time.perf_counter() - began
-        values[f"seconds, {strategy}" + ("" if n == options.models else f" (scaled from {n})")] = seconds * options.models / n
+        values[f"seconds, {strategy}" + ("" if n == options.models else f" (scaled from {n})")] = (
+            seconds * options.models / n
+        )
         if strategy == chosen:
             chosen_seconds = seconds
     rows = clf.training_.data.x.shape[0]

@@ -1,6 +1,6 @@
 """1,000,000 rows through `holdfast recourse`, Parquet in and out: time and resident memory.
 
-    python -m benchmarks.stream [--rows 1000000]
+python -m benchmarks.stream [--rows 1000000]
 """
 
 import argparse

@@ -42,7 +42,7 @@ def audit(plan: RecourseFrame, against: Any = None, *, confidence: float = 0.95,
 
     Notes
     -----
-    Limits given to single people (`overrides`) are not part of a plan; recourse is checked against the schema's.
+    Limits given to single people (`overrides`) are part of the plan and are checked too.
 
     Examples
     --------
@@ -124,7 +124,9 @@ def _measure(plan: RecourseFrame, models: Retrained | list[Any] | None) -> Peopl
             encoder, encoder.encode(part.factual), encoder.encode(part.recourse)
         ).items():
             costs[norm][rows] = cost
-        for row, texts in zip(rows, broken_limits(encoder, part.factual, part.recourse, part.overrides), strict=True):
+        for row, texts in zip(
+            rows, broken_limits(encoder, part.factual, part.recourse, part.overrides), strict=True
+        ):
             broken[row] = bool(texts)
             for text in texts:
                 sentences[text] = sentences.get(text, 0) + 1

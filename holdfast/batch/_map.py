@@ -1,6 +1,7 @@
 """Map a compiled function over rows: chunks of a few fixed sizes, so that nothing compiles again."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ def padded_size(n: int) -> int:
     return next((size for size in SIZES if n <= size), SIZES[-1])
 
 
-def map_rows(function: Callable[..., np.ndarray], *arrays: np.ndarray) -> np.ndarray:
+def map_rows(function: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
     """Apply a function of arrays of rows, chunk by chunk; memory stays flat in the number of rows."""
     n = len(arrays[0])
     size = padded_size(n)
@@ -21,7 +22,9 @@ def map_rows(function: Callable[..., np.ndarray], *arrays: np.ndarray) -> np.nda
     for start in range(0, max(n, 1), size):
         chunk = [a[start : start + size] for a in arrays]
         real = len(chunk[0])
-        padded = [np.concatenate([c, np.repeat(c[:1], size - real, axis=0)]) if real else _blank(c, size) for c in chunk]
+        padded = [
+            np.concatenate([c, np.repeat(c[:1], size - real, axis=0)]) if real else _blank(c, size) for c in chunk
+        ]
         parts.append(np.asarray(function(*padded))[:real])
     return np.concatenate(parts) if len(parts) > 1 else parts[0]
 

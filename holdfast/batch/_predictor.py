@@ -69,11 +69,15 @@ class Predictor:
         return proba_of(self.logits(table))
 
     def digest(self) -> str | None:
-        """SHA-256 of schema, scaling, weights and threshold; None for a foreign model, whose weights are its own."""
+        """SHA-256 of schema, scaling, weights and threshold; None for a foreign model, whose weights are unseen."""
         if self.foreign is not None:
             return None
         parts = hashlib.sha256(self.encoder.schema.digest().encode())
-        for array in (self.encoder.scale, self.encoder.offset, *jax.tree.leaves(eqx.filter(self.decision, eqx.is_array))):
+        for array in (
+            self.encoder.scale,
+            self.encoder.offset,
+            *jax.tree.leaves(eqx.filter(self.decision, eqx.is_array)),
+        ):
             parts.update(np.ascontiguousarray(array).tobytes())
         return parts.hexdigest()
 

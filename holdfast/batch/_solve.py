@@ -23,7 +23,7 @@ def slots_for(n: int) -> int:
 
     256 rows keep a small network's activations in a core's cache; an accelerator wants more.
     """
-    sizes = (16, 256) if jax.default_backend() == "cpu" else (16, 256, 8192)
+    sizes = (16, 64, 256) if jax.default_backend() == "cpu" else (16, 512, 8192)
     return next((size for size in sizes if n <= size), sizes[-1])
 
 
@@ -123,7 +123,10 @@ class _Run:
 
     def _work(self) -> None:
         rows = np.full(self.slots, -1)
-        state, fresh, steps = None, np.ones(self.slots, bool), 1
+        problems = _pick(self.problems, np.zeros(self.slots, int))
+        shape = eqx.filter_eval_shape(_begin, self.solver, problems)
+        state: Any = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shape)
+        fresh, steps = np.ones(self.slots, bool), 1
         while True:
             empty = np.flatnonzero(rows < 0)
             taken = self._take(len(empty))
@@ -131,11 +134,8 @@ class _Run:
             fresh[empty[: len(taken)]] = True
             if (rows < 0).all():
                 return
-            if len(taken) or state is None:
+            if len(taken):
                 problems = _pick(self.problems, np.maximum(rows, 0))
-            if state is None:
-                shape = eqx.filter_eval_shape(_begin, self.solver, problems)
-                state = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shape)
             began = time.monotonic()
             state = _round(self.solver, problems, state, fresh, rows < 0, jnp.asarray(steps))
             done = np.asarray(state.done)
@@ -152,7 +152,9 @@ class _Run:
             steps = int(np.clip(steps * BLOCK_SECONDS / max(seconds, 1e-4), max(1, steps // 2), 2 * steps))
             steps = min(steps, BLOCK_STEPS)
 
-    def _write(self, rows: np.ndarray, leaving: np.ndarray, problems: Problem, state: State[Any], late: bool) -> None:
+    def _write(
+        self, rows: np.ndarray, leaving: np.ndarray, problems: Problem, state: State[Any], late: bool
+    ) -> None:
         solution = jax.tree.map(np.asarray, _finish(self.solver, problems, state))
         done = np.asarray(state.done)
         status = np.where(done | is_found(solution.status), solution.status, int(Status.NOT_REACHED))
@@ -207,9 +209,7 @@ def _round(
 
     def renew(old: State[Any]) -> State[Any]:
         new = _begin(solver, problems)
-        return jax.tree.map(
-            lambda a, b: jnp.where(fresh.reshape(-1, *[1] * (a.ndim - 1)), a, b), new, old
-        )
+        return jax.tree.map(lambda a, b: jnp.where(fresh.reshape(-1, *[1] * (a.ndim - 1)), a, b), new, old)
 
     state = jax.lax.cond(jnp.any(fresh), renew, lambda old: old, state)
     state = eqx.tree_at(lambda s: s.done, state, state.done | idle)

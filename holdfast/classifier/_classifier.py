@@ -9,11 +9,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _check_sample_weight,  # noqa: PLC2701 - scikit-learn's own helper for this
+    _check_sample_weight,
     check_is_fitted,
     column_or_1d,
     validate_data,
@@ -28,7 +28,8 @@ from holdfast.classifier._rows import canonical
 from holdfast.encoding import Encoder, Scaling
 from holdfast.errors import DataError
 from holdfast.methods import AbstractMethod, RecourseFrame, Wachter
-from holdfast.models import MLP, AbstractArchitecture, AbstractModel, Data, Decision
+from holdfast.methods import method as method_by_name
+from holdfast.models import MLP, AbstractArchitecture, AbstractModel, Data, Decision, fresh
 from holdfast.schema import Feature, Schema, Table, as_table
 from holdfast.training import AbstractRegime, StandardTraining, TrainingData, Vary, start_keys
 from holdfast.training import retrain as train_again
@@ -178,23 +179,20 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         """The schema with bounds and levels filled in."""
         return self.predictor_.encoder.schema
 
-    def recourse(self, X: Any, *, method: AbstractMethod | None = None, **options: Any) -> RecourseFrame:
+    def recourse(self, X: Any, *, method: str | AbstractMethod | None = None, **options: Any) -> RecourseFrame:
         """Find recourse for every row; see `AbstractMethod.recourse` for the options.
 
         Parameters
         ----------
         X : dataframe or array
             People as they are.
-        method : AbstractMethod, optional
-            Another method than the classifier's own; one that needs training rows must have been fitted.
+        method : str or AbstractMethod, optional
+            Another method than the classifier's own; one that needs training rows must have been fitted to this
+            classifier.
         """
         check_is_fitted(self)
         table = self._read(X)
-        if method is None:
-            chosen = self.method_
-        else:
-            chosen = method if hasattr(method, "predictor_") else clone(method).fit(self.predictor_)
-        return chosen.recourse(table, **options)
+        return self._chosen(method).recourse(table, **options)
 
     def audit(
         self, X: Any, *, retrain: int = 0, vary: Vary = "seed", against: Any = None, **options: Any
@@ -249,8 +247,8 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
             raise
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise DataError(
-                f"load: the model file does not fit together; got {str(path)!r} ({type(error).__name__}: {error}). "
-                "It may come from another version: fit again."
+                f"load: the model file does not fit together; got {str(path)!r} ({type(error).__name__}: "
+                f"{error}). It may come from another version: fit again."
             ) from error
 
     @classmethod
@@ -268,7 +266,9 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         stored = [arrays[f"model/{i}"] for i in range(len(leaves))]
         if any(s.shape != leaf.shape for s, leaf in zip(stored, leaves, strict=True)):
             raise DataError("load: the weights do not fit the architecture. The file is damaged.")
-        filled = jax.tree.unflatten(structure, [jnp.asarray(s, leaf.dtype) for s, leaf in zip(stored, leaves, strict=True)])
+        filled = jax.tree.unflatten(
+            structure, [jnp.asarray(s, leaf.dtype) for s, leaf in zip(stored, leaves, strict=True)]
+        )
         self._assemble(encoder, eqx.combine(filled, empty), int(header["favourable"]))
         self.method_ = self._fresh_method()
         self.method_.predictor_ = self.predictor_
@@ -283,8 +283,22 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         """Return the configured architecture, or the default."""
         return MLP() if self.model is None else self.model
 
+    def _chosen(self, method: str | AbstractMethod | None) -> AbstractMethod:
+        if method is None:
+            return self.method_
+        if isinstance(method, str):
+            method = method_by_name(method)()
+        if not hasattr(method, "predictor_"):
+            return fresh(method).fit(self.predictor_)
+        if method.predictor_ is not self.predictor_:
+            raise DataError(
+                f"recourse: {type(method).__name__} was fitted to another classifier. Call fit(clf, X) with this "
+                "one."
+            )
+        return method
+
     def _fresh_method(self) -> AbstractMethod:
-        return Wachter() if self.method is None else clone(self.method)
+        return Wachter() if self.method is None else fresh(self.method)
 
     def _assemble(self, encoder: Encoder, model: AbstractModel, favourable: int | None = None) -> None:
         if favourable is None:
@@ -293,9 +307,10 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
                 labels = self.classes_.tolist()
                 if self.favourable not in labels:
                     raise DataError(
-                        f"RecourseClassifier: `favourable` is not a class; got {self.favourable!r}. Classes are {labels!r}."
+                        f"RecourseClassifier: `favourable` is not a class; got {self.favourable!r}. Classes are "
+                        f"{labels!r}."
                     )
-                favourable = labels.index(self.favourable)
+                favourable = int(labels.index(self.favourable))
         decision = Decision(model, jnp.asarray(self.threshold, jnp.float32), favourable)
         self.predictor_ = Predictor(encoder, decision, self.classes_)
 
@@ -328,8 +343,8 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
             array = np.asarray(X, object)
             if array.ndim != 2 or array.shape[1] != len(self.schema):
                 raise DataError(
-                    f"RecourseClassifier: an array must have the schema's {len(self.schema)} columns in order; got "
-                    f"shape {array.shape}. Give a dataframe instead."
+                    f"RecourseClassifier: an array must have the schema's {len(self.schema)} columns in order; "
+                    f"got shape {array.shape}. Give a dataframe instead."
                 )
             X = dict(zip(self.schema.names, array.T, strict=True))
         return as_table(X, where="RecourseClassifier")

@@ -40,7 +40,9 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Read a model file; anything foreign, damaged or from a newer version is refused with the reason."""
     path = Path(path)
     if not path.is_file():
-        raise DataError(f"load: no such model file; got {str(path)!r}. Make one with `holdfast fit` or clf.save().")
+        raise DataError(
+            f"load: no such model file; got {str(path)!r}. Make one with `holdfast fit` or clf.save()."
+        )
     damaged = f"load: the model file is damaged or is not one of holdfast's; got {str(path)!r}"
     try:
         with zipfile.ZipFile(path) as archive:
@@ -58,11 +60,20 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         if header.get("sha256") != _digest(parts):
             raise DataError(f"{damaged} (checksum differs). Copy it again from where it was made.")
         arrays = {
-            name.removesuffix(".npy"): np.load(io.BytesIO(blob), allow_pickle=False) for name, blob in parts.items()
+            name.removesuffix(".npy"): np.load(io.BytesIO(blob), allow_pickle=False)
+            for name, blob in parts.items()
         }
     except DataError:
         raise
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError, RuntimeError, NotImplementedError) as error:
+    except (
+        zipfile.BadZipFile,
+        KeyError,
+        ValueError,
+        EOFError,
+        OSError,
+        RuntimeError,
+        NotImplementedError,
+    ) as error:
         raise DataError(f"{damaged} ({type(error).__name__}: {error}).") from error
     except Exception as error:
         # zlib.error derives from Exception alone; a hostile archive must not surface as a bare traceback.

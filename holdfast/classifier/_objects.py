@@ -54,7 +54,9 @@ def rebuild(raw: Any) -> Any:
         if name is None:
             continue
         if name not in registry:
-            raise DataError(f"load: the file names an unknown {family}; got {name!r}. Register it, then load again.")
+            raise DataError(
+                f"load: the file names an unknown {family}; got {name!r}. Register it, then load again."
+            )
         try:
             return registry[name](**{k: rebuild(v) for k, v in raw["params"].items()})
         except TypeError as error:

@@ -4,7 +4,6 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from sklearn.base import clone
 
 from holdfast.batch import Predictor
 from holdfast.classifier._classifier import RecourseClassifier
@@ -12,7 +11,7 @@ from holdfast.encoding import Encoder
 from holdfast.errors import DataError
 from holdfast.methods import AbstractMethod, RecourseFrame
 from holdfast.methods import method as method_by_name
-from holdfast.models import BlackBox, Decision
+from holdfast.models import BlackBox, Decision, fresh
 from holdfast.models.adapters import adapt
 from holdfast.schema import Schema, as_table
 
@@ -101,7 +100,7 @@ def recourse(
     >>> hf.recourse(forest, refused[:3], bank.schema, reference=bank.X).valid.tolist()
     [True, True, True]
     """
-    chosen = method_by_name(method)() if isinstance(method, str) else clone(method)
+    chosen = method_by_name(method)() if isinstance(method, str) else fresh(method)
     if isinstance(model, RecourseClassifier):
         return chosen.fit(model, reference if reference is not None else X).recourse(X, **options)
     reference = X if reference is None else reference

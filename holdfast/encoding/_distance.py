@@ -33,6 +33,7 @@ def distance(
 ) -> Float[Array, "*batch"]:
     """Weighted l0, l1, l2 or l-infinity norm of the change; ``mad`` is l1 with other weights.
 
+    A weight multiplies its column's change before the norm is taken, so that linf <= l2 <= l1 under any weights.
     A changed category counts 2 in l1 (one column falls, one rises), 1 in l0 and ``mad``.
     """
     change = jnp.abs(x - factual)

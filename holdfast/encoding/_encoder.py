@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from holdfast.encoding._layout import Layout, make_layout
 from holdfast.errors import DataError, SchemaError
@@ -68,7 +69,10 @@ class Encoder:
                 "Use other units."
             )
         encoded = (raw - offset) / scale
-        return cls(schema, scaling, layout, scale, offset, _spread(encoded, len(layout.numbers)), filled)
+        # One level up or down is the least that a level can change.
+        levels = np.array([schema[s.name].has_levels for s in layout.numbers], bool)
+        least = np.where(levels, 1.0 / scale[: len(levels)], 0.0)
+        return cls(schema, scaling, layout, scale, offset, _spread(encoded, least), filled)
 
     @property
     def n_columns(self) -> int:
@@ -76,8 +80,14 @@ class Encoder:
         return self.layout.n_columns
 
     def encode(self, data: Any) -> np.ndarray:
-        """Float array of shape (n, d); says which column cannot be read."""
+        """Float array of shape (n, d), not to be written to; says which column cannot be read."""
         table = self.schema.check(data)
+        encoder, encoded = table.remember(
+            ("encoded", id(self)), self.schema.names, lambda: (self, self._encode(table))
+        )
+        return encoded if encoder is self else self._encode(table)
+
+    def _encode(self, table: Table) -> np.ndarray:
         out = np.zeros((table.n_rows, self.layout.n_columns))
         for slot in self.layout.numbers:
             feature = self.schema[slot.name]
@@ -95,7 +105,9 @@ class Encoder:
             out[np.arange(table.n_rows), slot.start + codes] = 1.0
         for slot in self.layout.indicators:
             out[:, slot.start] = table.missing(slot.name)
-        return (out - self.offset) / self.scale
+        out = (out - self.offset) / self.scale
+        out.flags.writeable = False
+        return out
 
     def decode(self, encoded: np.ndarray, factual: Table | None = None) -> dict[str, np.ndarray]:
         """Columns in the user's own values.
@@ -211,7 +223,8 @@ def level_codes(feature: Feature, values: np.ndarray, absent: np.ndarray) -> np.
     index = {level: i for i, level in enumerate(levels)}
     blank = index.get(MISSING_LEVEL, 0)
     if values.dtype == object:
-        return np.fromiter((index.get(v, blank) for v in values), int, len(values))
+        codes = pd.Index(list(levels), dtype=object).get_indexer(pd.Index(values, dtype=object))
+        return np.where(codes < 0, blank, codes)
     distinct, inverse = np.unique(values, return_inverse=True)
     codes = np.array([index.get(plain(v), blank) for v in distinct], int)
     return np.where(absent, blank, codes[inverse]) if len(values) else np.zeros(0, int)
@@ -294,14 +307,16 @@ def _range(values: np.ndarray, feature: Feature) -> tuple[float, float]:
     return (low, high) if low < high else (low, low + 1.0)
 
 
-def _spread(encoded: np.ndarray, n_numbers: int) -> np.ndarray:
-    """Median absolute deviation of number columns; where it is 0, the mean one; one-hot columns 2.
+def _spread(encoded: np.ndarray, least: np.ndarray) -> np.ndarray:
+    """Median absolute deviation of number columns, at least `least`; where both are 0, the mean one.
 
-    Half a unit per one-hot column makes a changed category count 1, like a change of one spread.
+    One-hot columns have 2: half a unit each makes a changed category count 1, like a change of one spread. So
+    does a changed level of a binary feature, however rare the level.
     """
     spread = np.full(encoded.shape[1], 2.0)
+    n_numbers = len(least)
     numbers = encoded[:, :n_numbers]
     from_median = np.abs(numbers - np.median(numbers, axis=0))
-    mad, mean = np.median(from_median, axis=0), from_median.mean(axis=0)
+    mad, mean = np.maximum(np.median(from_median, axis=0), least), from_median.mean(axis=0)
     spread[:n_numbers] = np.where(mad > 0, mad, np.where(mean > 0, mean, 1.0))
     return spread

@@ -1,24 +1,38 @@
 """One recourse method a file, and the registry."""
 
 from holdfast.methods._base import AbstractMethod, AbstractSolverMethod
+from holdfast.methods._cchvae import CCHVAE
+from holdfast.methods._eccco import ECCCo
 from holdfast.methods._elastic_net import ElasticNet
 from holdfast.methods._flipset import Flipset
 from holdfast.methods._frame import RecourseFrame, Sentences
+from holdfast.methods._generic import Generic
 from holdfast.methods._growing_spheres import GrowingSpheres
+from holdfast.methods._latent_search import LatentSearch
 from holdfast.methods._linear_program import LinearProgram
 from holdfast.methods._min_pgd import MinPGD
 from holdfast.methods._nearest_neighbour import NearestNeighbour
 from holdfast.methods._registry import METHODS, fitting, method, name_of, register
+from holdfast.methods._revise import REVISE
+from holdfast.methods._roar import ROAR
+from holdfast.methods._sns import SNS
 from holdfast.methods._sparse_search import SparseSearch
 from holdfast.methods._wachter import Wachter
 
 __all__ = [
+    "CCHVAE",
     "METHODS",
+    "REVISE",
+    "ROAR",
+    "SNS",
     "AbstractMethod",
     "AbstractSolverMethod",
+    "ECCCo",
     "ElasticNet",
     "Flipset",
+    "Generic",
     "GrowingSpheres",
+    "LatentSearch",
     "LinearProgram",
     "MinPGD",
     "NearestNeighbour",

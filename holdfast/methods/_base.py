@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from holdfast.batch import Predictor, proba_of, solve
-from holdfast.encoding import NORMS, Norm, broken_limits, decode_recourse, distance, feasible_sets, norm_weights
+from holdfast.batch import Predictor, distances, proba_of, solve
+from holdfast.encoding import NORMS, Norm, broken_limits, decode_recourse, feasible_sets
 from holdfast.errors import CapabilityError, DataError
 from holdfast.methods._frame import RecourseFrame, concat, iter_rows
 from holdfast.schema import Table, normalise_overrides
@@ -42,9 +42,7 @@ class AbstractMethod(BaseEstimator):
     state_: dict[str, np.ndarray]
 
     @abstractmethod
-    def search(
-        self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None
-    ) -> Solution:
+    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
         """Answer every problem of a batch; arrays of the answer are numpy. See `holdfast.batch.solve`."""
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
@@ -65,9 +63,14 @@ class AbstractMethod(BaseEstimator):
         predictor = getattr(model, "predictor_", model)
         if not isinstance(predictor, Predictor):
             raise CapabilityError(
-                f"{type(self).__name__}: `model` must be a fitted RecourseClassifier; got {type(model).__name__}. For "
-                "any other model use holdfast.recourse(model, X, schema)."
+                f"{type(self).__name__}: `model` must be a fitted RecourseClassifier; got {type(model).__name__}. "
+                "For any other model use holdfast.recourse(model, X, schema)."
             )
+        rows = None if X is None else predictor.encoder.encode(X).astype(np.float32)
+        return self.fit_encoded(predictor, rows, None if X is None or y is None else np.asarray(y))
+
+    def fit_encoded(self, predictor: Predictor, x: np.ndarray | None, y: np.ndarray | None) -> Self:
+        """`fit` on rows that are encoded already; a method that builds on another fits it by this."""
         lacking = self.needs - predictor.capabilities
         if lacking:
             name = type(predictor.foreign.estimator if predictor.foreign else predictor.decision.model).__name__
@@ -76,15 +79,20 @@ class AbstractMethod(BaseEstimator):
                 f"{self._alternatives(predictor)}"
             )
         if self.norm not in NORMS:
-            raise DataError(f"{type(self).__name__}: `norm` is not known; got {self.norm!r}. Known are {list(NORMS)!r}.")
-        rows, labels = np.zeros((0, predictor.encoder.n_columns), np.float32), None
-        if X is not None:
-            rows = predictor.encoder.encode(X).astype(np.float32)
-            labels = None if y is None else np.asarray(y)
-        elif self.needs_rows:
-            raise DataError(f"{type(self).__name__}: needs training rows; got X=None. Pass the table the model learned from.")
+            raise DataError(
+                f"{type(self).__name__}: `norm` is not known; got {self.norm!r}. Known are {list(NORMS)!r}."
+            )
+        if x is None and self.needs_rows:
+            raise DataError(
+                f"{type(self).__name__}: needs training rows; got X=None. Pass the table the model learned from."
+            )
         self.predictor_ = predictor
-        self.state_ = self.learn(rows, labels)
+        self.state_ = self.learn(np.zeros((0, predictor.encoder.n_columns), np.float32) if x is None else x, y)
+        return self
+
+    def restore(self, predictor: Predictor, state: dict[str, np.ndarray]) -> Self:
+        """Put back what `fit` learned, as from a model file."""
+        self.predictor_, self.state_ = predictor, state
         return self
 
     def recourse(
@@ -167,10 +175,8 @@ class AbstractMethod(BaseEstimator):
         n = table.n_rows
         status = np.array(solution.status)
         found = is_found(status)
-        recourse = decode_recourse(encoder, np.asarray(solution.x), table, overrides)
-        for name, values in recourse.columns.items():
-            if not found.all():  # without a recourse, the person stays as they are, to the last digit
-                recourse.columns[name] = _choose(found, values, columns[name])
+        proposed = decode_recourse(encoder, np.asarray(solution.x), table, overrides).columns
+        recourse = _only(found, proposed, columns)
         logits_before = predictor.logits(table)
         logits_after = predictor.logits(recourse)
         decided = predictor.decide_of(logits_after)
@@ -179,13 +185,10 @@ class AbstractMethod(BaseEstimator):
         status = np.where(found & ~(valid & kept), int(Status.NOT_FOUND), status)
         failed = found & ~is_found(status)
         if failed.any():
-            for name in recourse.columns:
-                recourse.columns[name] = _choose(~failed, recourse.columns[name], columns[name])
+            recourse = _only(is_found(status), proposed, columns)
             logits_after = np.where(failed[:, None], logits_before, logits_after)
             valid = valid & ~failed
-        weights = norm_weights(encoder, self.norm)
-        change = (encoder.encode(recourse), encoder.encode(table))
-        cost = np.asarray(distance(change[0], change[1], self.norm, weights))  # type: ignore[arg-type]
+        cost = distances(encoder, encoder.encode(table), encoder.encode(recourse), self.norm)
         has_answer = is_found(status) | (status == int(Status.ALREADY_FAVOURABLE))
         rows = np.arange(n)
         return RecourseFrame(
@@ -211,7 +214,7 @@ class AbstractMethod(BaseEstimator):
         n = table.n_rows
         return RecourseFrame(
             factual=table,
-            recourse=Table(columns, n, table.native),
+            recourse=Table(columns, n),
             status=np.full(n, int(Status.NOT_REACHED)),
             cost=np.full(n, np.nan),
             valid=np.zeros(n, bool),
@@ -242,7 +245,9 @@ class AbstractMethod(BaseEstimator):
             return np.full(n, predictor.decision.favourable)
         labels = np.broadcast_to(np.asarray(target), (n,)) if np.ndim(target) == 0 else np.asarray(target)
         if labels.shape != (n,):
-            raise DataError(f"recourse: `target` must be one label or one per row; got shape {labels.shape} for {n} rows.")
+            raise DataError(
+                f"recourse: `target` must be one label or one per row; got shape {labels.shape} for {n} rows."
+            )
         index = {label: i for i, label in enumerate(predictor.classes.tolist())}
         unknown = [label for label in labels.tolist() if label not in index]
         if unknown:
@@ -267,11 +272,16 @@ class AbstractSolverMethod(AbstractMethod):
     def solver(self) -> AbstractSolver:
         """Return the search for one person, from hyper-parameters, `predictor_` and `state_`."""
 
-    def search(
-        self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None
-    ) -> Solution:
+    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
         """Run the solver for every person."""
         return solve(self.solver(), problems, deadline=deadline, on_rows=on_rows)
+
+
+def _only(found: np.ndarray, proposed: dict[str, np.ndarray], own: dict[str, np.ndarray]) -> Table:
+    """The recourse where there is one; elsewhere the person as they are, to the last digit."""
+    if not found.all():
+        proposed = {name: _choose(found, values, own[name]) for name, values in proposed.items()}
+    return Table(proposed, len(found))
 
 
 def _choose(mask: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -285,5 +295,3 @@ def _choose(mask: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _by_row(overrides: Any, predictor: Predictor, n: int) -> dict[int, Any]:
 
     return normalise_overrides(overrides, predictor.encoder.schema, n)
-
-

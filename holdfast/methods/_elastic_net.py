@@ -40,7 +40,8 @@ class ElasticNet(AbstractSolverMethod):
     n_steps : int, default=100
         Steps in a round.
     step_size : float, optional
-        Of the first step of a round; it falls with the root of the steps left. 0.05 for l1 and ``mad``, 0.01 for l2.
+        Of the first step of a round; it falls with the root of the steps left. 0.05 for l1 and ``mad``, 0.01 for
+        l2.
     random_state : int, optional
         Unused: the search is deterministic.
 

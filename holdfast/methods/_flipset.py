@@ -88,9 +88,7 @@ class Flipset(AbstractMethod):
             )
         return surrogate_statistics(self, x)
 
-    def search(
-        self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None
-    ) -> Solution:
+    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
         """Answer people block by block."""
         n = len(problems.x)
         answer = Solution(
@@ -141,9 +139,11 @@ class Flipset(AbstractMethod):
                     if found is None and not exact:
                         found = highest(person, scores[i], seconds=left)
                     # What the clearance excluded is no proof: ask again for any score that would do.
-                    proven = found is None and exact
-                    proven = proven and cheapest(person, scores[i], -1e-5 - shift[i], inside=-1e-5, seconds=left) is None
+                    loosely = {"inside": -1e-5, "seconds": left}
+                    proven = found is None and cheapest(person, scores[i], -1e-5 - shift[i], **loosely) is None
                 except TimeoutError:
+                    if time.monotonic() >= until:
+                        return
                     found, proven = None, False
                 if found is not None:
                     asked.append(i)
@@ -151,7 +151,7 @@ class Flipset(AbstractMethod):
                     continue
                 del menus[i]
                 if not is_found(answer.status[rows[i]]):
-                    answer.status[rows[i]] = int(Status.INFEASIBLE if proven else Status.NOT_FOUND)
+                    answer.status[rows[i]] = int(Status.INFEASIBLE if proven and exact else Status.NOT_FOUND)
             hardened, margin, cost = local.ask(problems, rows, proposals, weights, self.norm)
             for i in asked:
                 row, valid = rows[i], margin[i] >= CLEARANCE

@@ -125,8 +125,8 @@ class RecourseFrame:
         if not is_found(status):
             return status.message
         parts = []
-        for feature, differs in zip(self.schema, changed, strict=True):
-            if differs:
+        for feature, is_changed in zip(self.schema, changed, strict=True):
+            if is_changed:
                 before = plain(self.factual.columns[feature.name][i])
                 after = plain(self.recourse.columns[feature.name][i])
                 parts.append(phrase(feature, before, after))
@@ -136,7 +136,7 @@ class RecourseFrame:
     def _repr_html_(self) -> str:
         changed = self.changed()
         shown = range(min(len(self), 20))
-        names = [f.name for f, any_change in zip(self.schema, changed[list(shown)].any(axis=0), strict=True) if any_change]
+        names = [f.name for f, column in zip(self.schema, changed[list(shown)].T, strict=True) if column.any()]
         head = "".join(f"<th>{html.escape(self.schema[n].title)}</th>" for n in names)
         rows = []
         for i in shown:

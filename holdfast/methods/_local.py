@@ -98,13 +98,17 @@ class Local(eqx.Module):
         return jax.vmap(one, in_axes=(problem_axes(problems.feasible.layout), 0))(problems, at)
 
 
+def _size(n: int) -> int:
+    """Blocks of two sizes, so that compilations are few."""
+    return 8 if n <= 8 else BLOCK
+
+
 def _pad(at: np.ndarray) -> np.ndarray:
-    """Blocks of one size, so that nothing compiles again."""
-    return np.concatenate([at, np.repeat(at[:1], BLOCK - len(at), axis=0)]).astype(np.float32)
+    return np.concatenate([at, np.repeat(at[:1], _size(len(at)) - len(at), axis=0)]).astype(np.float32)
 
 
 def _pick(problems: Problem, rows: np.ndarray) -> Problem:
-    padded = np.concatenate([rows, np.repeat(rows[:1], BLOCK - len(rows))])
+    padded = np.concatenate([rows, np.repeat(rows[:1], _size(len(rows)) - len(rows))])
     return jax.tree.map(
         lambda axis, leaf: leaf if axis is None else np.asarray(leaf)[padded],
         problem_axes(problems.feasible.layout),

@@ -53,12 +53,13 @@ class NearestNeighbour(AbstractSolverMethod):
         self.random_state = random_state
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
-        """Keep rows of every class; which of them are accepted depends on the wanted class."""
+        """Keep rows of every decision: which of them serve depends on the wanted class."""
         decided = self.predictor_.decide_of(self.predictor_.logits_of(x))
         favourable = np.flatnonzero(decided == self.predictor_.decision.favourable)
         if len(favourable) == 0:
             raise DataError(
-                "NearestNeighbour: no training row gets the favourable decision. Give rows that do, or check the model."
+                "NearestNeighbour: no training row gets the favourable decision. Give rows that do, or check the "
+                "model."
             )
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         if len(x) > self.n_rows:
@@ -66,7 +67,8 @@ class NearestNeighbour(AbstractSolverMethod):
             others = np.flatnonzero(decided != self.predictor_.decision.favourable)
             kept = np.concatenate([kept, rng.permutation(others)[: self.n_rows]])
             x = x[np.sort(kept)]
-        return {"rows": x}
+            decided = decided[np.sort(kept)]
+        return {"rows": x, "decided": decided.astype(np.int32)}
 
     def solver(self) -> CandidateSolver:
         """Search over the kept rows."""
@@ -76,6 +78,7 @@ class NearestNeighbour(AbstractSolverMethod):
         return CandidateSolver(
             decision=self.predictor_.decision,
             candidates=jnp.asarray(rows, jnp.float32),
+            decided=jnp.asarray(self.state_["decided"]),
             cost_weights=jnp.asarray(norm_weights(self.predictor_.encoder, self.norm)),
             n_steps=jnp.asarray(-(-n_candidates // block)),
             norm=self.norm,

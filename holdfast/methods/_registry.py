@@ -4,12 +4,19 @@ from collections.abc import Iterable
 
 from holdfast.errors import DataError
 from holdfast.methods._base import AbstractMethod
+from holdfast.methods._cchvae import CCHVAE
+from holdfast.methods._eccco import ECCCo
 from holdfast.methods._elastic_net import ElasticNet
 from holdfast.methods._flipset import Flipset
+from holdfast.methods._generic import Generic
 from holdfast.methods._growing_spheres import GrowingSpheres
+from holdfast.methods._latent_search import LatentSearch
 from holdfast.methods._linear_program import LinearProgram
 from holdfast.methods._min_pgd import MinPGD
 from holdfast.methods._nearest_neighbour import NearestNeighbour
+from holdfast.methods._revise import REVISE
+from holdfast.methods._roar import ROAR
+from holdfast.methods._sns import SNS
 from holdfast.methods._sparse_search import SparseSearch
 from holdfast.methods._wachter import Wachter
 from holdfast.schema import did_you_mean
@@ -23,6 +30,13 @@ METHODS: dict[str, type[AbstractMethod]] = {
     "elastic_net": ElasticNet,
     "min_pgd": MinPGD,
     "flipset": Flipset,
+    "sns": SNS,
+    "generic": Generic,
+    "eccco": ECCCo,
+    "roar": ROAR,
+    "cchvae": CCHVAE,
+    "latent_search": LatentSearch,
+    "revise": REVISE,
 }
 
 

@@ -15,9 +15,7 @@ SLOTS = 16  # people searched for at once on a CPU: with a thousand candidates e
 class AbstractSamplingMethod(AbstractSolverMethod):
     """A method whose solver asks about many candidates at a step, so that few people fill a batch."""
 
-    def search(
-        self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None
-    ) -> Solution:
+    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
         """Run the solver for every person, few at a time."""
         slots = SLOTS if jax.default_backend() == "cpu" else 256
         return solve(self.solver(), problems, slots=slots, deadline=deadline, on_rows=on_rows)

@@ -20,8 +20,8 @@ class SparseSearch(AbstractSolverMethod):
     Minimises ``distance(x, x')`` over rows that differ from the factual in at most `max_changes` features, each
     taking a value from a list: the schema's grid where it is short, else quantiles of the training rows, or, for
     tree ensembles, values just past each split. Up to two changes the search is complete: the status OPTIMAL says
-    that no cheaper row was on the lists, INFEASIBLE that none was accepted. From three changes on it is a beam, and
-    says FOUND or NOT_FOUND. Needs only predictions, so it serves every model.
+    that no cheaper row was on the lists, INFEASIBLE that none was accepted. From three changes on it is a beam,
+    and says FOUND or NOT_FOUND. Needs only predictions, so it serves every model.
 
     Parameters
     ----------

@@ -110,7 +110,8 @@ class Wachter(AbstractSolverMethod):
         aim = np.log(self.target_probability / (1 - self.target_probability)) - np.log(threshold / (1 - threshold))
         if aim <= 0:
             raise DataError(
-                f"Wachter: `target_probability` must exceed the threshold {threshold:g}; got {self.target_probability!r}."
+                f"Wachter: `target_probability` must exceed the threshold {threshold:g}; got "
+                f"{self.target_probability!r}."
             )
         return float(aim)
 

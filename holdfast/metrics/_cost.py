@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from holdfast.encoding import NORMS, Encoder, Norm, distance, norm_weights
+from holdfast.batch import distances
+from holdfast.encoding import NORMS, Encoder, Norm
 from holdfast.errors import DataError
 
 
@@ -30,10 +31,7 @@ def costs(encoder: Encoder, factual: np.ndarray, recourse: np.ndarray) -> dict[N
             f"costs: `factual` and `recourse` must have shape (people, {encoder.n_columns}); got {factual.shape} "
             f"and {recourse.shape}. Encode both with the same encoder."
         )
-    return {
-        norm: np.asarray(distance(recourse, factual, norm, norm_weights(encoder, norm)), np.float64)  # type: ignore
-        for norm in NORMS
-    }
+    return {norm: distances(encoder, factual, recourse, norm).astype(np.float64) for norm in NORMS}
 
 
 def sparsity(changed: ArrayLike) -> np.ndarray:

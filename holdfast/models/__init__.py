@@ -1,6 +1,15 @@
 """One interface, `logits(x)`; the architectures; the decision; the one fitting loop."""
 
-from holdfast.models._base import AbstractArchitecture, AbstractModel
+from holdfast.models._autoencoder import (
+    AbstractAutoencoder,
+    Autoencoder,
+    ReconstructionStep,
+    Rows,
+    build_autoencoder,
+    to_arrays,
+    with_arrays,
+)
+from holdfast.models._base import AbstractArchitecture, AbstractModel, fresh
 from holdfast.models._decision import Decision, batch_decide, batch_logits
 from holdfast.models._ensemble import Ensemble, EnsembleModel, stack
 from holdfast.models._fit import (
@@ -18,15 +27,19 @@ from holdfast.models._linear import Linear, LinearModel
 from holdfast.models._mlp import MLP, MLPModel
 from holdfast.models._registry import ARCHITECTURES, architecture
 from holdfast.models._surrogate import Neighbourhood, lime, linearise, local_model
+from holdfast.models._vae import VAE, build_vae, gaussian_kl
 from holdfast.models.adapters import BlackBox, BlackBoxModel
 
 __all__ = [
     "ARCHITECTURES",
     "MLP",
+    "VAE",
     "AbstractArchitecture",
+    "AbstractAutoencoder",
     "AbstractGradientStep",
     "AbstractModel",
     "AbstractStep",
+    "Autoencoder",
     "BlackBox",
     "BlackBoxModel",
     "Data",
@@ -38,16 +51,24 @@ __all__ = [
     "LinearModel",
     "MLPModel",
     "Neighbourhood",
+    "ReconstructionStep",
+    "Rows",
     "Strategy",
     "architecture",
     "batch_decide",
     "batch_logits",
+    "build_autoencoder",
+    "build_vae",
     "fit",
     "fit_many",
+    "fresh",
+    "gaussian_kl",
     "lime",
     "linearise",
     "local_model",
     "n_cores",
     "stack",
+    "to_arrays",
     "weighted_mean",
+    "with_arrays",
 ]

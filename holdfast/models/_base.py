@@ -1,11 +1,19 @@
 """What every model offers: logits of one row."""
 
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import equinox as eqx
 from jaxtyping import Array, Float, PRNGKeyArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
+
+Configured = TypeVar("Configured", bound=BaseEstimator)
+
+
+def fresh(configured: Configured) -> Configured:
+    """An unfitted copy: scikit-learn's `clone`, with its type."""
+    copy: Any = clone(configured)
+    return copy
 
 
 class AbstractModel(eqx.Module):

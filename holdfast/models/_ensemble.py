@@ -48,7 +48,9 @@ class EnsembleModel(AbstractModel):
 
 def stack(models: list[AbstractModel]) -> EnsembleModel:
     """Make an ensemble of models of one shape."""
-    return EnsembleModel(jax.tree.map(lambda *leaves: jnp.stack(leaves) if eqx.is_array(leaves[0]) else leaves[0], *models))
+    return EnsembleModel(
+        jax.tree.map(lambda *leaves: jnp.stack(leaves) if eqx.is_array(leaves[0]) else leaves[0], *models)
+    )
 
 
 class Ensemble(AbstractArchitecture):

@@ -244,7 +244,9 @@ class _FitOne(eqx.Module):
     def __call__(self, arrays: Any, rows: Data, keys: PRNGKeyArray, watched: Data | None) -> Any:
         def run(params: Any, data: Data, key: PRNGKeyArray, held: Data | None) -> Any:
             model = eqx.combine(params, self.static)
-            fitted, _ = _fit(model, self.step, data, key, held, None, self.n_epochs, self.batch_size, self.patience)
+            fitted, _ = _fit(
+                model, self.step, data, key, held, None, self.n_epochs, self.batch_size, self.patience
+            )
             return eqx.filter(fitted, eqx.is_array)
 
         return jax.vmap(run)(arrays, rows, keys, watched)
@@ -264,7 +266,7 @@ _LISTENERS: dict[int, Callable[[int, float], None]] = {}
 _NUMBERS = itertools.count()
 
 
-class _reporter:  # noqa: N801 - used as a function
+class _reporter:
     def __init__(self, listener: Callable[[int, float], None] | None) -> None:
         self.listener = listener
         self.number = next(_NUMBERS)

@@ -101,6 +101,8 @@ class MLP(AbstractArchitecture):
             raise DataError(f"MLP: `widths` must be positive; got {self.widths!r}.")
         init = jax.nn.initializers.glorot_uniform(in_axis=1, out_axis=0)
         keys = jax.random.split(key, len(widths) - 1)
-        weights = tuple(init(k, (o, i), jnp.float32) for k, i, o in zip(keys, widths[:-1], widths[1:], strict=True))
+        weights = tuple(
+            init(k, (o, i), jnp.float32) for k, i, o in zip(keys, widths[:-1], widths[1:], strict=True)
+        )
         biases = tuple(jnp.zeros(o) for o in widths[1:])
         return MLPModel(weights, biases, self.activation, float(self.dropout))

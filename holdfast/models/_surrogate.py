@@ -70,7 +70,7 @@ def lime(
     """Weighted ridge regression of the logits on neighbours of `x` (Ribeiro et al., 2016), in closed form.
 
     A neighbour at distance `D` weighs ``sqrt(exp(-D^2 / width^2))`` with ``width = 0.75 sqrt(d)``; the ridge is
-    1. The regression is centred, and passes through the logits at `x` itself, where the search begins.
+    1, on columns of unit variance. The regression is centred, and passes through the logits at `x` itself, where the search begins.
     """
     neighbours = jax.vmap(lambda k: around.draw(x, k))(jax.random.split(key, n_samples))
     here = model.logits(x)
@@ -83,8 +83,12 @@ def lime(
     weight = jnp.exp(-0.5 * jnp.sum(away**2, axis=1) / width**2)[:, None]
     mean = jnp.sum(weight * away, axis=0) / jnp.sum(weight)
     centred, targets = away - mean, shift - jnp.sum(weight * shift, axis=0) / jnp.sum(weight)
-    normal = centred.T @ (weight * centred) + jnp.eye(x.shape[0])
-    slope = jnp.linalg.solve(normal, centred.T @ (weight * targets)).T
+    # One unit of ridge means the same in every column: a narrow one is not shrunk more than a wide one.
+    size = jnp.sqrt(jnp.sum(weight * centred**2, axis=0) / jnp.sum(weight))
+    size = jnp.where(size > 1e-6, size, 1.0)
+    scaled = centred / size
+    normal = scaled.T @ (weight * scaled) + jnp.eye(x.shape[0])
+    slope = (jnp.linalg.solve(normal, scaled.T @ (weight * targets)) / size[:, None]).T
     return LinearModel(slope, here - slope @ x)
 
 

@@ -8,7 +8,7 @@ from holdfast.errors import SchemaError
 from holdfast.schema._checks import did_you_mean, is_level, is_list, is_number, plain, shown
 from holdfast.schema._feature import Level
 
-LevelSets = Mapping[str, tuple[Level, ...]]
+LevelSets = Mapping[str, Sequence[Level]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +146,8 @@ def _known_fields(raw: Any, known: Sequence[str], needed: Sequence[str]) -> dict
         raise SchemaError(
             f"Schema: a constraint must be a mapping; got {shown(raw)}. Write the fields {list(needed)!r}."
         )
+    # YAML 1.1 reads the key `on` as the truth value.
+    raw = {("on" if key is True else key): value for key, value in raw.items()}
     for key in raw:
         if key not in known:
             raise SchemaError(

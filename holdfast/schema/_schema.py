@@ -226,8 +226,14 @@ class Schema:
                 f"{where}: columns of the schema are absent; got {absent[:5]!r}. "
                 f"{did_you_mean(absent[0], table.names)}"
             )
-        for feature in self.features:
-            check_column(feature, table, where, unseen_levels_ok)
+
+        def check_all() -> "Schema":
+            for feature in self.features:
+                check_column(feature, table, where, unseen_levels_ok)
+            return self
+
+        if table.remember(("checked", id(self), unseen_levels_ok), self.names, check_all) is not self:
+            check_all()  # another schema had this one's place in memory
         return table
 
     def _check(self) -> None:

@@ -1,13 +1,14 @@
 """Tables at the edge: any dataframe in, plain numpy columns inside, the same kind of dataframe out."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
+import pandas as pd
 
 from holdfast.errors import DataError
 from holdfast.schema._checks import plain, shown
@@ -24,6 +25,7 @@ class Table:
     columns: dict[str, np.ndarray]
     n_rows: int
     native: Any = None
+    memo: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def names(self) -> list[str]:
@@ -35,8 +37,23 @@ class Table:
         values = self.columns[name]
         if values.dtype == object:
             # NaN too: a number column that was mixed with levels carries its own sign of absence along.
-            return np.fromiter((v is None or (type(v) is float and v != v) for v in values), bool, len(values))
+            return self.remember(("missing", name), [name], lambda: np.asarray(pd.isna(values)))
         return np.isnan(values) if values.dtype.kind in "fmM" else np.zeros(len(values), bool)
+
+    def remember(self, key: Any, names: Sequence[str], make: Callable[[], Any]) -> Any:
+        """What `make` gives, kept for as long as these columns are the same arrays.
+
+        A table is read several times on its way (checked, encoded, compared); each reading is done once.
+        """
+        arrays = [self.columns[name] for name in names]
+        kept = self.memo.get(key)
+        if (
+            kept is None
+            or len(kept[0]) != len(arrays)
+            or any(a is not b for a, b in zip(kept[0], arrays, strict=True))
+        ):
+            kept = self.memo[key] = (arrays, make())
+        return kept[1]
 
     def take(self, rows: np.ndarray) -> "Table":
         """Return some rows (indices or a mask)."""
@@ -54,8 +71,6 @@ class Table:
         Columns keep the input's type where the values allow it, so a whole-number column stays one.
         """
         if self.native is None:
-            import pandas as pd
-
             return pd.DataFrame({k: _narrow(v) for k, v in columns.items()})
         frame = nw.from_native(self.native, eager_only=True)
         backend = frame.implementation.to_native_namespace()

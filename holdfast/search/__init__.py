@@ -5,11 +5,14 @@ from holdfast.search._candidates import CandidateSolver
 from holdfast.search._elastic import ElasticSolver
 from holdfast.search._flipset import Menu, cheapest, highest, menu
 from holdfast.search._gradient import GradientSolver
+from holdfast.search._latent import LatentGradientSolver, LatentSpace
 from holdfast.search._linear_program import LinearProgramSolver, minimise_linear, within
 from holdfast.search._losses import AbstractLoss, CrossEntropy, EnergyConstrained, Hinge, SquaredScore
+from holdfast.search._neighbour import NeighbourSolver
 from holdfast.search._norm_ball import NormBall
 from holdfast.search._polish import POLISH_STEPS, Polish
 from holdfast.search._problem import Problem, Solution, Status, is_found
+from holdfast.search._robust import RobustSolver, worst_drop
 from holdfast.search._shells import ShellSolver, fewest_changes
 from holdfast.search._solver import CLEARANCE, AbstractSolver, State, iterate
 from holdfast.search._space import AbstractSpace, RowSpace
@@ -28,11 +31,15 @@ __all__ = [
     "EnergyConstrained",
     "GradientSolver",
     "Hinge",
+    "LatentGradientSolver",
+    "LatentSpace",
     "LinearProgramSolver",
     "Menu",
+    "NeighbourSolver",
     "NormBall",
     "Polish",
     "Problem",
+    "RobustSolver",
     "RowSpace",
     "ShellSolver",
     "Solution",
@@ -49,4 +56,5 @@ __all__ = [
     "minimise_linear",
     "value_grid",
     "within",
+    "worst_drop",
 ]

@@ -23,13 +23,14 @@ class Queue(NamedTuple):
 
 
 class CandidateSolver(AbstractSolver):
-    """Ask about the hardened candidates in order of cost and stop at the first valid one.
+    """Ask about the hardened candidates of the wanted decision, in order of cost; stop at the first valid one.
 
     Costs need no model, so the model is asked only about the `n_candidates` cheapest, `block` at a step.
     """
 
     decision: Decision
     candidates: Float[Array, "m d"]
+    decided: Int[Array, " m"]
     cost_weights: Float[Array, " d"]
     n_steps: Int[Array, ""]
     norm: Norm = eqx.field(static=True)
@@ -46,7 +47,8 @@ class CandidateSolver(AbstractSolver):
             x, ok = jax.vmap(problem.feasible.hard)(chunk)
             return jnp.where(ok, jax.vmap(lambda row: self.cost(row, problem))(x), jnp.inf)
 
-        all_costs = jax.lax.map(costs, chunks).reshape(-1)[:m]
+        # Only rows that are themselves decided as wanted are worth becoming like.
+        all_costs = jnp.where(self.decided == problem.target, jax.lax.map(costs, chunks).reshape(-1)[:m], jnp.inf)
         _, order = jax.lax.top_k(-all_costs, self.n_candidates)
         return Queue(order, jnp.asarray(0))
 

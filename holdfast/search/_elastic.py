@@ -71,7 +71,7 @@ class ElasticSolver(AbstractSolver):
         )
 
     def step(self, problem: Problem, state: State[Rounds]) -> State[Rounds]:
-        """Ask about the iterate, or once the rounds are over about what the last phase wants to know; then move."""
+        """Ask about the iterate, or after the rounds about what the last phase wants to know; then move."""
         own = state.own
         polishing = own.round >= self.n_rounds
         x, ok = problem.feasible.hard(jnp.where(polishing, own.polish.point(problem), own.u))
@@ -107,7 +107,7 @@ class ElasticSolver(AbstractSolver):
         step = self.step_size * jnp.sqrt(jnp.maximum(1 - own.at / self.round_steps, 0.0))
         change = own.u - step * own.weight * slope - problem.x
         change = shrunk(change, step * self.l1_weight * self.cost_weights)
-        change = change / (1 + 2 * step * self.l2_weight * self.cost_weights)
+        change = change / (1 + 2 * step * self.l2_weight * self.cost_weights**2)
         return problem.feasible.clip(problem.x + change)
 
     def _next_round(self, problem: Problem, state: State[Rounds], own: Rounds) -> Rounds:

@@ -112,6 +112,7 @@ class GradientSolver(AbstractSolver):
         sums_up = self.norm in ("l0", "l1", "mad")
         if not sums_up:
             slope = slope + cost_weight * jax.grad(lambda at: self.cost(at, problem))(u)
+        move: Any
         move, memory = self._rule().update(slope, memory)
         moved = u - self.step_size * move
         if sums_up:

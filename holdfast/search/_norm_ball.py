@@ -28,15 +28,17 @@ class NormBall(eqx.Module):
         scale = jnp.where(self.weights > 0, self.weights, 1.0)
         slope = jnp.where(self.weights > 0, slope, 0.0)
         if self.norm == "l2":
-            direction = slope / scale
+            direction = slope / scale**2
         elif self.norm == "linf":
             direction = jnp.sign(slope) / scale
         else:
             worth = jnp.abs(slope) / scale
             direction = jnp.where(jnp.arange(slope.shape[0]) == jnp.argmax(worth), jnp.sign(slope), 0.0)
-        return direction / jnp.maximum(
-            distance(direction, jnp.zeros_like(direction), self.norm, self.weights), TINY
-        )
+        return direction / jnp.maximum(self.size(direction), TINY)
+
+    def size(self, change: Float[Array, " d"]) -> Float[Array, ""]:
+        """Norm of a change."""
+        return distance(change, jnp.zeros_like(change), self.norm, self.weights)
 
     def into(self, change: Float[Array, " d"], radius: Float[Array, ""]) -> Float[Array, " d"]:
         """Nearest change in the ball of this radius (l2, linf)."""
@@ -44,8 +46,7 @@ class NormBall(eqx.Module):
         if self.norm == "linf":
             most = radius / jnp.where(self.weights > 0, self.weights, 1.0)
             return jnp.clip(change, -most, most)
-        size = distance(change, jnp.zeros_like(change), self.norm, self.weights)
-        return change * jnp.minimum(1.0, radius / jnp.maximum(size, TINY))
+        return change * jnp.minimum(1.0, radius / jnp.maximum(self.size(change), TINY))
 
     def draw(self, key: PRNGKeyArray, radius: Float[Array, ""]) -> Float[Array, " d"]:
         """A change drawn uniformly from the ball of this radius (l2, linf)."""
@@ -58,7 +59,7 @@ class NormBall(eqx.Module):
         normal = jnp.where(inside, jax.random.normal(way, shape), 0.0)
         unit = normal / jnp.maximum(jnp.linalg.norm(normal), TINY)
         share = jax.random.uniform(far) ** (1 / jnp.maximum(jnp.sum(inside), 1))
-        return unit * share * radius / jnp.sqrt(scale)
+        return unit * share * radius / scale
 
 
 def movable_ball(problem: Problem, weights: Float[Array, " d"], norm: Norm) -> NormBall:

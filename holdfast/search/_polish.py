@@ -11,8 +11,8 @@ from holdfast.search._problem import Problem
 from holdfast.search._solver import CLEARANCE
 
 FEET = 4
-BISECTIONS = 14  # the boundary to 2^-14 of the segment's length
-POLISH_STEPS = 1 + FEET + BISECTIONS
+BISECTIONS = 12  # the boundary to 2^-12 of a segment's length
+POLISH_STEPS = 1 + FEET + 2 * BISECTIONS
 
 
 class Polish(NamedTuple):
@@ -20,8 +20,9 @@ class Polish(NamedTuple):
 
     It asks about the best point; then, `FEET` times, about the point nearest to the factual on the boundary as
     it looks, linearised, from the point asked before (on a linear model the first of these is the nearest there
-    is); then it bisects the segment between the factual and the best point. The objective of these steps is the
-    margin, whatever the solver's own was.
+    is); then it bisects the segment between the factual and the best point, and at last the part of it in the
+    continuous columns alone, since categories and grids jump. The objective of these steps is the margin,
+    whatever the solver's own was.
     """
 
     at: Float[Array, " d"]
@@ -42,8 +43,11 @@ class Polish(NamedTuple):
 
     def point(self, problem: Problem) -> Float[Array, " d"]:
         """The relaxed point to ask about."""
+        feasible = problem.feasible
+        is_number = jnp.arange(problem.x.shape[0]) < len(feasible.layout.numbers)
+        held = (self.n_asked > FEET + BISECTIONS) & ~(is_number & (feasible.step == 0))
         middle = problem.x + (self.low + self.high) / 2 * (self.end - problem.x)
-        return jnp.where(self.n_asked > FEET, middle, self.at)
+        return jnp.where(self.n_asked > FEET, jnp.where(held, self.end, middle), self.at)
 
     def told(
         self,
@@ -60,8 +64,10 @@ class Polish(NamedTuple):
         # Twice the clearance, so that rounding of a float32 score does not undo it.
         gap = uphill @ (x - problem.x) - margin + 2 * CLEARANCE
         foot = problem.feasible.clip(problem.x + way * gap / jnp.maximum(uphill @ way, TINY))
-        middle = (self.low + self.high) / 2
         walking = Polish(jnp.where(jnp.isfinite(foot), foot, self.at), best, self.low, self.high, self.n_asked + 1)
-        low, high = jnp.where(valid, self.low, middle), jnp.where(valid, middle, self.high)
-        halved = Polish(self.at, self.end, low, high, self.n_asked + 1)
+        middle = (self.low + self.high) / 2
+        again = self.n_asked == FEET + BISECTIONS
+        low = jnp.where(again, 0.0, jnp.where(valid, self.low, middle))
+        high = jnp.where(again, 1.0, jnp.where(valid, middle, self.high))
+        halved = Polish(self.at, jnp.where(again, best, self.end), low, high, self.n_asked + 1)
         return jax.tree.map(lambda a, b: jnp.where(self.n_asked > FEET, a, b), halved, walking)

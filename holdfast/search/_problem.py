@@ -29,7 +29,7 @@ class Status(enum.IntEnum):
 _MESSAGES = {
     Status.FOUND: "A recourse was found, checked against every limit and asked of the model again.",
     Status.ALREADY_FAVOURABLE: "The decision is already the wanted one; nothing needs to change.",
-    Status.INFEASIBLE: "Nothing this person may change leads to the wanted decision.",
+    Status.INFEASIBLE: "Nothing this person may change, of all that was searched, leads to the wanted decision.",
     Status.NOT_FOUND: "The search ended without a recourse; one may still exist.",
     Status.DIVERGED: "The search left the numbers behind (NaN or infinity); try a smaller `step_size`.",
     Status.NOT_REACHED: "The deadline passed before this person's search was done.",

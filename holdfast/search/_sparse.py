@@ -53,10 +53,10 @@ class Walk(NamedTuple):
 class SparseSolver(AbstractSolver):
     """The cheapest recourse that changes at most `max_changes` features, among given values.
 
-    Costs add up over features, so edits are sorted by cost and a pair is asked only if it could beat the best found.
-    Up to two changes the enumeration is complete: what it finds is the cheapest among the values searched, and
-    finding nothing proves that there is nothing. From three on it extends the `width` most promising sets. At the
-    end each changed number is moved back towards the factual as far as the decision allows.
+    Costs add up over features, so edits are sorted by cost and a pair is asked only if it could beat the best
+    found. Up to two changes the enumeration is complete: what it finds is the cheapest among the values searched,
+    and finding nothing proves that there is nothing. From three on it extends the `width` most promising sets. At
+    the end each changed number is moved back towards the factual as far as the decision allows.
     """
 
     decision: Decision
@@ -257,10 +257,12 @@ class SparseSolver(AbstractSolver):
             (walk.depth > 1) & (at < self.width) & jnp.isfinite(walk.beam_merit[jnp.minimum(at, self.width - 1)]),
         )
         same = more | base_left
-        # Deeper: pairs always (they may be cheaper than one change), sets of three or more only while nothing is found.
+        # Deeper: pairs always (they may be cheaper than one change), larger sets only while nothing is found.
         deeper_open = (walk.depth + 1 < self.max_changes) & ((walk.depth == 0) | ~found)
         first_pair = self._total(edits.cost[0], edits.cost[1])
-        deeper_open = deeper_open & jnp.where(walk.depth == 0, first_pair < bound, jnp.isfinite(walk.next_merit[0]))
+        deeper_open = deeper_open & jnp.where(
+            walk.depth == 0, first_pair < bound, jnp.isfinite(walk.next_merit[0])
+        )
         deeper = ~same & deeper_open & (walk.polish == 0)
         over = ~same & ~deeper_open
         start_chunk = jnp.where(walk.depth == 1, (at + 1) // self.block, 0)
@@ -288,4 +290,6 @@ class SparseSolver(AbstractSolver):
 def value_grid(columns: list[np.ndarray]) -> np.ndarray:
     """Candidate values of the number columns as one array, short lists filled up with their last value."""
     longest = max([len(c) for c in columns] + [1])
-    return np.stack([np.pad(c, (0, longest - len(c)), mode="edge") for c in columns]) if columns else np.zeros((0, 1))
+    return (
+        np.stack([np.pad(c, (0, longest - len(c)), mode="edge") for c in columns]) if columns else np.zeros((0, 1))
+    )

@@ -6,12 +6,12 @@ from typing import Any
 
 import jax
 import numpy as np
-from sklearn.base import clone
 
 from holdfast.batch import solve
 from holdfast.encoding import broken_limits, feasible_sets
 from holdfast.errors import CapabilityError
 from holdfast.methods import AbstractMethod, AbstractSolverMethod, RecourseFrame, method, name_of
+from holdfast.models import fresh
 from holdfast.schema import as_table
 from holdfast.search import Problem, Status, iterate
 from holdfast.testing import _world as world
@@ -35,7 +35,7 @@ class MethodChecks:
     def plan(self, method: AbstractMethod, X: Any = None, clf: Any = None, **options: Any) -> RecourseFrame:
         """Recourse for the first refused people of the small world."""
         clf = world.classifier() if clf is None else clf
-        fitted = clone(method).fit(clf, *world.people())
+        fitted = fresh(method).fit(clf, *world.people())
         predictor = getattr(clf, "predictor_", clf)
         return fitted.recourse(world.refused(predictor, N) if X is None else X, **options)
 
@@ -124,7 +124,7 @@ class MethodChecks:
 
     def test_batch_equals_one_by_one(self, method: AbstractMethod) -> None:
         """The batch runner gives what the one-person loop gives."""
-        fitted = _seeded(clone(method)).fit(world.classifier(), *world.people())
+        fitted = _seeded(fresh(method)).fit(world.classifier(), *world.people())
         if not isinstance(fitted, AbstractSolverMethod):
             return  # not one person's solver: nothing to compare
         predictor = fitted.predictor_
@@ -138,7 +138,9 @@ class MethodChecks:
         run = jax.jit(iterate)
         for i in range(len(x)):
             own = feasible_sets(predictor.encoder, table.take(np.array([i])))
-            own = jax.tree.map(lambda a, axis: a if axis is None else a[0], own, own.axes(own.layout), is_leaf=_none)
+            own = jax.tree.map(
+                lambda a, axis: a if axis is None else a[0], own, own.axes(own.layout), is_leaf=_none
+            )
             key = jax.random.wrap_key_data(keys[i])
             alone = run(solver, Problem(x[i], target[i], own, key, x[i]))  # type: ignore[arg-type]
             assert int(alone.status) == int(together.status[i])
@@ -169,7 +171,7 @@ class MethodChecks:
         """A black box is served, or refused with the names of methods that do."""
         if method.needs:
             try:
-                clone(method).fit(world.black_box(), *world.people())
+                fresh(method).fit(world.black_box(), *world.people())
             except CapabilityError as error:
                 assert "Use " in str(error)
             else:
@@ -185,7 +187,7 @@ class MethodChecks:
         parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
         assert all(p.kind is p.KEYWORD_ONLY for p in parameters)
         before = method.get_params()
-        copy = clone(method)
+        copy = fresh(method)
         assert {k: repr(v) for k, v in copy.get_params().items()} == {k: repr(v) for k, v in before.items()}
         copy.fit(world.classifier(), *world.people())
         assert {k: repr(v) for k, v in copy.get_params().items()} == {k: repr(v) for k, v in before.items()}
@@ -200,7 +202,7 @@ def _method_by_name(name: str) -> type[AbstractMethod]:
 
 
 def _seeded(method: AbstractMethod) -> AbstractMethod:
-    return clone(method).set_params(random_state=0)
+    return fresh(method).set_params(random_state=0)
 
 
 def _assert_same(a: RecourseFrame, b: RecourseFrame) -> None:

@@ -6,10 +6,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from sklearn.base import clone
 
 from holdfast.classifier import RecourseClassifier
-from holdfast.models import AbstractArchitecture, batch_logits
+from holdfast.models import AbstractArchitecture, batch_logits, fresh
 from holdfast.testing import _world as world
 from holdfast.training import StandardTraining
 
@@ -45,7 +44,9 @@ class ModelChecks:
         if "differentiable" not in model.capabilities:
             return
         with jax.enable_x64(True):
-            double = jax.tree.map(lambda a: jnp.asarray(np.asarray(a), jnp.float64) if eqx.is_inexact_array(a) else a, model)
+            double = jax.tree.map(
+                lambda a: jnp.asarray(np.asarray(a), jnp.float64) if eqx.is_inexact_array(a) else a, model
+            )
             x = jnp.asarray(np.linspace(0.1, 0.9, D))
             slope = jax.grad(lambda at: double.logits(at)[1])(x)
             for i in range(D):
@@ -66,7 +67,7 @@ class ModelChecks:
         """Fitting lowers the loss and beats the majority."""
         table, y = world.people()
         regime = StandardTraining(n_epochs=30, step_size=0.01)
-        clf = RecourseClassifier(schema=world.SCHEMA, model=clone(architecture), regime=regime, random_state=0)
+        clf = RecourseClassifier(schema=world.SCHEMA, model=fresh(architecture), regime=regime, random_state=0)
         clf.fit(table, y)
         assert clf.history_.loss[-1] < clf.history_.loss[0]
         assert clf.score(table, y) > max(y.mean(), 1 - y.mean()) + 0.1
@@ -75,7 +76,7 @@ class ModelChecks:
         """Saved and loaded, it answers the same to the last bit."""
         table, y = world.people()
         regime = StandardTraining(n_epochs=1)
-        clf = RecourseClassifier(schema=world.SCHEMA, model=clone(architecture), regime=regime, random_state=0)
+        clf = RecourseClassifier(schema=world.SCHEMA, model=fresh(architecture), regime=regime, random_state=0)
         clf.fit(table, y).save(tmp_path / "model.holdfast")
         again = RecourseClassifier.load(tmp_path / "model.holdfast")
         assert (again.predict_proba(table) == clf.predict_proba(table)).all()

@@ -5,10 +5,9 @@ import inspect
 import jax
 import jax.numpy as jnp
 import numpy as np
-from sklearn.base import clone
 
 from holdfast.classifier import RecourseClassifier
-from holdfast.models import MLP, Data, fit
+from holdfast.models import MLP, Data, fit, fresh
 from holdfast.testing import _world as world
 from holdfast.training import AbstractRegime, retrain
 
@@ -19,7 +18,9 @@ class RegimeChecks:
     def fitted(self, regime: AbstractRegime, seed: int = 0) -> RecourseClassifier:
         """A small classifier trained by the regime."""
         table, y = world.people()
-        clf = RecourseClassifier(schema=world.SCHEMA, model=MLP(widths=(16,)), regime=clone(regime), random_state=seed)
+        clf = RecourseClassifier(
+            schema=world.SCHEMA, model=MLP(widths=(16,)), regime=fresh(regime), random_state=seed
+        )
         return clf.fit(table, y)
 
     def test_learns(self, regime: AbstractRegime) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 from holdfast.batch import Predictor
 from holdfast.classifier import RecourseClassifier, wrap
 from holdfast.models import MLP, Linear
-from holdfast.schema import Feature, Implication, LinearConstraint, Schema
+from holdfast.schema import Feature, Implication, LinearConstraint, Schema, as_table
 from holdfast.training import StandardTraining
 
 SCHEMA = Schema(
@@ -116,7 +116,5 @@ class _Foreign:
 def refused(predictor: Predictor, n: int) -> pd.DataFrame:
     """The first `n` people a classifier refuses."""
     table, _ = people()
-    from holdfast.schema import as_table
-
     decided = predictor.decide(as_table(table))
-    return table[decided != predictor.decision.favourable].head(n).reset_index(drop=True)
+    return table.loc[decided != predictor.decision.favourable].head(n).reset_index(drop=True)

@@ -42,7 +42,8 @@ class AbstractRegime(BaseEstimator):
             per_class[seen] = compute_class_weight("balanced", classes=seen, y=y)
         else:
             raise DataError(
-                f"{type(self).__name__}: `class_weight` must be None, 'balanced' or a mapping; got {self.class_weight!r}."
+                f"{type(self).__name__}: `class_weight` must be None, 'balanced' or a mapping; got "
+                f"{self.class_weight!r}."
             )
         return weight * per_class[y]
 
@@ -94,5 +95,6 @@ class AbstractRegime(BaseEstimator):
                 raise DataError(f"{type(self).__name__}: `{name}` must be a positive whole number; got {value!r}.")
         if self.patience is not None and not 0 < self.validation_fraction < 1:
             raise DataError(
-                f"{type(self).__name__}: `validation_fraction` must lie between 0 and 1; got {self.validation_fraction!r}."
+                f"{type(self).__name__}: `validation_fraction` must lie between 0 and 1; got "
+                f"{self.validation_fraction!r}."
             )

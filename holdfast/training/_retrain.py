@@ -221,5 +221,3 @@ def _shifted(clf: Any, predictor: Predictor, tables: Sequence[tuple[Any, Any]] |
             )
         )
     return out
-
-

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import holdfast as hf
@@ -101,11 +102,12 @@ def test_other_models_need_predict_proba():
     table, y = world.people()
     with pytest.raises(CapabilityError, match="needs `predict_proba`"):
         hf.recourse(object(), table, world.SCHEMA)
-    with pytest.raises(CapabilityError, match="needs a differentiable model; got GaussianNB. Use NearestNeighbour"):
-        from sklearn.naive_bayes import GaussianNB
-
-        numbers = table[["income", "debt", "accounts"]]
-        hf.recourse(GaussianNB().fit(numbers, y), numbers, method="wachter")
+    numbers = table[["income", "debt", "accounts"]]
+    model = GaussianNB().fit(numbers, y)
+    with pytest.raises(
+        CapabilityError, match=r"needs a differentiable model; got GaussianNB. Use NearestNeighbour"
+    ):
+        hf.recourse(model, numbers, method="wachter")
 
 
 def test_a_foreign_pipeline_is_asked_in_its_own_columns():
@@ -130,7 +132,9 @@ def test_deadline_holds_even_while_compiling(quick):
     import time
 
     table, y = world.people()
-    clf = hf.RecourseClassifier(schema=world.SCHEMA, model=hf.MLP(widths=(7, 5, 3)), regime=quick["regime"], random_state=0)
+    clf = hf.RecourseClassifier(
+        schema=world.SCHEMA, model=hf.MLP(widths=(7, 5, 3)), regime=quick["regime"], random_state=0
+    )
     clf.fit(table, y)
     clf.predict(table)
     began = time.monotonic()

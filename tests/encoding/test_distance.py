@@ -27,7 +27,7 @@ def test_norms_are_those_of_numpy() -> None:
     expected = {
         "l0": (weights * (gap > 0)).sum(-1),
         "l1": (weights * gap).sum(-1),
-        "l2": np.sqrt((weights * gap**2).sum(-1)),
+        "l2": np.sqrt(((weights * gap) ** 2).sum(-1)),
         "linf": (weights * gap).max(-1),
         "mad": (weights * gap).sum(-1),
     }

@@ -1,16 +1,19 @@
 """ElasticNet: exact minima on linear models, and the parts of its objective."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
 
 import holdfast as hf
 from holdfast.batch import Predictor
-from holdfast.encoding import Encoder
+from holdfast.encoding import Encoder, feasible_sets
 from holdfast.errors import DataError
 from holdfast.methods import ElasticNet
 from holdfast.models import Decision, LinearModel
-from holdfast.search import Status
+from holdfast.schema import as_table
+from holdfast.search import Problem, Status
 
 W = np.array([2.0, -1.0, 0.5, 0.1], np.float32)
 B = -0.2
@@ -57,26 +60,36 @@ def test_cost_weights_move_the_minimum():
     assert not plan.changed()[:, 0].any()
 
 
-def test_the_elastic_net_proper_spreads_large_changes():
-    """With both costs, a change is a soft threshold of the weights: past half a unit a second feature joins."""
-    predictor, X, scores = linear()
-    both = ElasticNet(norm="l1", l2_weight=1.0).fit(predictor).recourse(X)
-    far = -scores / 2 > 1.0
-    assert both.changed()[far, 1].all()
-    assert (both.cost[far] > -scores[far] / 2 + 1e-2).all()
+@pytest.mark.parametrize(("l1_weight", "l2_weight"), [(1.0, 1.0), (0.3, 2.0), (0.0, 1.0)])
+def test_steps_settle_at_the_soft_threshold(l1_weight, l2_weight):
+    """At a fixed slope g, c g d + l1 |d| + l2 d^2 is least at d = -sign(g) max(c |g| - l1, 0) / (2 l2)."""
+    predictor, X, _ = linear()
+    fitted = ElasticNet(l1_weight=l1_weight, l2_weight=l2_weight, step_size=0.2).fit(predictor)
+    solver = fitted.solver()
+    x = X.to_numpy()[0].astype(np.float32)
+    sets = feasible_sets(predictor.encoder, as_table(X.head(1)))
+    axes = sets.axes(sets.layout)
+    feasible = jax.tree.map(lambda a, k: a if k is None else a[0], sets, axes, is_leaf=lambda v: v is None)
+    problem = Problem(x, 1, feasible, jax.random.key(0), x)
+    own = solver.start(problem)._replace(weight=jnp.asarray(1.3))
+    move = jax.jit(lambda u: solver._move(problem, own._replace(u=u), jnp.asarray(-W)))
+    u = x
+    for _ in range(200):
+        u = move(u)
+    expected = np.sign(W) * np.maximum(1.3 * np.abs(W) - l1_weight, 0) / (2 * l2_weight)
+    np.testing.assert_allclose(u - x, expected, atol=1e-4)
 
 
 def test_the_box_is_the_persons_own():
     """Bounds away from [0, 1] hold, and what one feature cannot do the next one does."""
-    predictor, X, scores = linear(bounds=(-3, 3))
+    predictor, X, scores = linear(bounds=(-3, 3), bias=-4.0)
     plan = ElasticNet(norm="l1").fit(predictor).recourse(X)
     room = 3 - X["a"].to_numpy()
-    need = -scores
-    enough = (room * 2 < need) & (room * 2 + 3 + X["b"].to_numpy() > need + 0.5)
+    need = -scores - 2 * room  # what is left once feature a is at its bound, for b to make up
+    enough = (need > 0.1) & (need + 0.1 < 3 + X["b"].to_numpy())
     assert enough.any()
-    best = room + (need - 2 * room)  # feature a to its bound, the rest by b
     assert plan.found[enough].all()
-    np.testing.assert_allclose(plan.cost[enough], best[enough], rtol=0.02)
+    np.testing.assert_allclose(plan.cost[enough], (room + need)[enough], rtol=0.02)
 
 
 def test_a_yes_out_of_reach_is_not_found():

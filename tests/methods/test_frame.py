@@ -82,7 +82,11 @@ def test_chunks_join_to_one_call(plan, monkeypatch):
 
     monkeypatch.setattr(_base, "CHUNK", 70)
     table, _ = world.people()
-    again = Wachter().fit(world.classifier()).recourse(table, overrides={0: {"income": "fixed"}, 150: {"debt": "fixed"}})
+    again = (
+        Wachter()
+        .fit(world.classifier())
+        .recourse(table, overrides={0: {"income": "fixed"}, 150: {"debt": "fixed"}})
+    )
     assert again.status.tolist()[:150] == plan.status.tolist()[:150]
     assert set(again.overrides) == {0, 150}
     assert not again.changed()[150, world.SCHEMA.names.index("debt")]
@@ -92,7 +96,9 @@ def test_html_escapes_what_it_shows():
     hostile = "<script>alert(1)</script>"
     table = pd.DataFrame({"a": np.linspace(0, 1, 40), "b": [hostile, "x"] * 20})
     y = (table["a"] > 0.5).astype(int).to_numpy()
-    clf = hf.RecourseClassifier(model=hf.Linear(), regime=hf.StandardTraining(n_epochs=200, step_size=0.05), random_state=0)
+    clf = hf.RecourseClassifier(
+        model=hf.Linear(), regime=hf.StandardTraining(n_epochs=200, step_size=0.05), random_state=0
+    )
     plan = clf.fit(table, y).recourse(table)
     page = plan._repr_html_()
     assert "<script>" not in page

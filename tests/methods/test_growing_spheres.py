@@ -26,7 +26,11 @@ def linear_predictor(weights=W, bias=-0.2):
     encoder = Encoder(encoder.schema, "minmax", encoder.layout, ones, 0 * ones, ones, {})
     model = LinearModel(np.stack([np.zeros_like(weights), weights]), np.array([0, bias], np.float32))
     scores = table.to_numpy() @ weights + bias
-    return Predictor(encoder, Decision(model, np.float32(0.5), 1), np.array([0, 1])), table[scores < 0], scores[scores < 0]
+    return (
+        Predictor(encoder, Decision(model, np.float32(0.5), 1), np.array([0, 1])),
+        table[scores < 0],
+        scores[scores < 0],
+    )
 
 
 @pytest.mark.parametrize("n_numbers", [2, 3])

@@ -21,14 +21,19 @@ def world(bias=-0.2, constraints=(), **features):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.uniform(-1, 1, (40, 4)), columns=list("abcd"))
     schema = hf.Schema(
-        [hf.Feature(name=c, kind="numeric", bounds=(-5, 5), **features.get(c, {})) for c in table], list(constraints)
+        [hf.Feature(name=c, kind="numeric", bounds=(-5, 5), **features.get(c, {})) for c in table],
+        list(constraints),
     )
     encoder = Encoder.fit(schema, table)
     one = np.ones(4)
     encoder = Encoder(encoder.schema, "minmax", encoder.layout, one, 0 * one, one, {})
     model = LinearModel(np.stack([0 * W, W]), np.array([0, bias], np.float32))
     scores = table.to_numpy() @ W + bias
-    return Predictor(encoder, Decision(model, np.float32(0.5), 1), np.array([0, 1])), table[scores < 0], scores[scores < 0]
+    return (
+        Predictor(encoder, Decision(model, np.float32(0.5), 1), np.array([0, 1])),
+        table[scores < 0],
+        scores[scores < 0],
+    )
 
 
 def cheapest(gap, slope, room):
@@ -84,7 +89,9 @@ def test_each_category_takes_its_best_level():
     )
     encoder = Encoder.fit(schema, table)
     names = encoder.layout.column_names(encoder.schema)
-    weight = np.array([{"job=none": -1.0, "job=part": 1.0, "job=full": 2.0}.get(n, 0.0) for n in names], np.float32)
+    weight = np.array(
+        [{"job=none": -1.0, "job=part": 1.0, "job=full": 2.0}.get(n, 0.0) for n in names], np.float32
+    )
     model = LinearModel(np.stack([0 * weight, weight]), np.zeros(2, np.float32))
     predictor = Predictor(encoder, Decision(model, np.float32(0.5), 1), np.array([0, 1]))
     plan = LinearProgram().fit(predictor).recourse(table.head(1))

@@ -16,13 +16,16 @@ def brute_force(predictor, person, table):
     encoder = predictor.encoder
     weights = norm_weights(encoder, "l1")
     best = np.inf
-    for i in range(table.n_rows):
+    accepted = predictor.decide(table) == predictor.decision.favourable
+    for i in np.flatnonzero(accepted):
         other = table.take(np.array([i]))
         columns = {}
         for feature in encoder.schema:
             own, wish = person.columns[feature.name], other.columns[feature.name]
             trial = Table(dict(person.columns) | {feature.name: wish}, 1)
-            allowed = not any("constraint" not in b and "implication" not in b for b in broken_limits(encoder, person, trial)[0])
+            allowed = not any(
+                "constraint" not in b and "implication" not in b for b in broken_limits(encoder, person, trial)[0]
+            )
             columns[feature.name] = wish if allowed else own
         mixed = Table(columns, 1)
         if broken_limits(encoder, person, mixed)[0]:
@@ -67,4 +70,14 @@ def test_serves_a_scikit_learn_forest():
     refused = bank.X[forest.predict(bank.X) == 0].head(20)
     plan = hf.recourse(forest, refused, bank.schema, reference=bank.X)
     assert plan.found.mean() > 0.9
-    assert (forest.predict(plan.recourse.like_native(plan.recourse.columns)[bank.X.columns])[plan.found] == 1).all()
+    assert (
+        forest.predict(plan.recourse.like_native(plan.recourse.columns)[bank.X.columns])[plan.found] == 1
+    ).all()
+
+
+def test_refused_neighbours_do_not_crowd_out_the_accepted():
+    """Where few are accepted, the nearest rows are refused ones; they must not use up the candidates."""
+    clf = world.classifier("linear", threshold=0.9)
+    people = world.refused(clf.predictor_, 20)
+    plan = NearestNeighbour(n_candidates=16).fit(clf, *world.people()).recourse(people)
+    assert plan.found.mean() > 0.8

@@ -105,7 +105,12 @@ def test_continuous_changes_are_moved_back_to_the_boundary():
     table = pd.DataFrame({"x": rng.uniform(0, 1, 300), "noise": rng.uniform(0, 1, 300)})
     y = (table["x"] > 0.6).astype(int).to_numpy()
     clf = hf.RecourseClassifier(
-        schema=hf.Schema([hf.Feature(name="x", kind="numeric", bounds=(0, 1)), hf.Feature(name="noise", kind="numeric", direction="fixed")]),
+        schema=hf.Schema(
+            [
+                hf.Feature(name="x", kind="numeric", bounds=(0, 1)),
+                hf.Feature(name="noise", kind="numeric", direction="fixed"),
+            ]
+        ),
         model=hf.Linear(),
         regime=hf.StandardTraining(n_epochs=300, step_size=0.1),
         random_state=0,

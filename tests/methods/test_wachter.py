@@ -116,5 +116,7 @@ def test_mad_norm_prefers_the_spread_out_feature():
     X = table[table.sum(axis=1) < 0].head(10)
     plan = Wachter(norm="mad", cost_weight=1.0).fit(predictor).recourse(X)
     assert plan.found.all()
-    moved = np.abs(plan.recourse.columns["wide"] - X["wide"]) > np.abs(plan.recourse.columns["narrow"] - X["narrow"])
+    moved = np.abs(plan.recourse.columns["wide"] - X["wide"]) > np.abs(
+        plan.recourse.columns["narrow"] - X["narrow"]
+    )
     assert moved.all()

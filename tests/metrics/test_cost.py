@@ -45,7 +45,7 @@ def test_weights_and_sums(encoder: Encoder) -> None:
     expected = {
         "l0": 1 + 2 + 1,
         "l1": 0.3 + 2 * 0.4 + 2,
-        "l2": np.sqrt(0.3**2 + 2 * 0.4**2 + 2),
+        "l2": np.sqrt(0.3**2 + (2 * 0.4) ** 2 + 2),
         "linf": 1.0,
         "mad": 0.3 / 0.25 + 2 * 0.4 / 0.2 + 1,
     }

@@ -15,13 +15,18 @@ def decision(threshold, favourable=1, k=2):
 
 @settings(max_examples=50, deadline=None, derandomize=True)
 @given(
-    a=st.floats(-20, 20, width=32), b=st.floats(-20, 20, width=32), threshold=st.floats(0.05, 0.95), fav=st.integers(0, 1)
+    a=st.floats(-20, 20, width=32),
+    b=st.floats(-20, 20, width=32),
+    threshold=st.floats(0.05, 0.95),
+    fav=st.integers(0, 1),
 )
 def test_margin_and_decision_agree(a, b, threshold, fav):
     d = decision(threshold, fav)
     logits = jnp.asarray([a, b])
     decided = int(d.decide_of(logits))
-    assert float(d.margin_of(logits, jnp.asarray(fav))) == pytest.approx(-float(d.margin_of(logits, jnp.asarray(1 - fav))))
+    assert float(d.margin_of(logits, jnp.asarray(fav))) == pytest.approx(
+        -float(d.margin_of(logits, jnp.asarray(1 - fav)))
+    )
     assert (decided == fav) == (float(d.margin_of(logits, jnp.asarray(fav))) >= 0)
 
 

@@ -46,7 +46,9 @@ def test_weight_two_is_a_repeated_row():
     weight[5] = 2
     twice = Data(jnp.vstack([data.x, data.x[5:6]]), jnp.append(data.y, data.y[5]), jnp.ones(41))
     start = MLP(widths=(8,)).build(3, 2, jax.random.key(0))
-    a, _ = fit(start, step(), data._replace(weight=jnp.asarray(weight)), jax.random.key(1), n_epochs=20, batch_size=99)
+    a, _ = fit(
+        start, step(), data._replace(weight=jnp.asarray(weight)), jax.random.key(1), n_epochs=20, batch_size=99
+    )
     b, _ = fit(start, step(), twice, jax.random.key(1), n_epochs=20, batch_size=99)
     np.testing.assert_allclose(a.weights[0], b.weights[0], rtol=1e-3, atol=1e-4)
 
@@ -108,7 +110,11 @@ def test_many_fits_equal_single_fits(strategy):
     many = fit_many(models, step(), sets, keys, n_epochs=5, batch_size=16, strategy=strategy)
     for i in range(4):
         alone, _ = fit(models[i], step(), sets[i], keys[i], n_epochs=5, batch_size=16)
-        for a, b in zip(jax.tree.leaves(eqx.filter(many[i], eqx.is_array)), jax.tree.leaves(eqx.filter(alone, eqx.is_array)), strict=True):
+        for a, b in zip(
+            jax.tree.leaves(eqx.filter(many[i], eqx.is_array)),
+            jax.tree.leaves(eqx.filter(alone, eqx.is_array)),
+            strict=True,
+        ):
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
 
 

@@ -18,7 +18,10 @@ def problem():
     fitted = GrowingSpheres().fit(world.classifier())
     feasible = feasible_sets(fitted.predictor_.encoder, as_table(world.refused(fitted.predictor_, 1)))
     one = jax.tree.map(
-        lambda leaf, axis: leaf if axis is None else leaf[0], feasible, feasible.axes(feasible.layout), is_leaf=lambda v: v is None
+        lambda leaf, axis: leaf if axis is None else leaf[0],
+        feasible,
+        feasible.axes(feasible.layout),
+        is_leaf=lambda v: v is None,
     )
     return Problem(one.x, jnp.asarray(1), one, jax.random.key(0), one.x)
 
@@ -33,7 +36,9 @@ def lengths(problem, rows):
     n = len(layout.numbers)
     squares = np.sum(np.asarray(rows[:, :n] - problem.x[:n]) ** 2, axis=1)
     for group in layout.groups:
-        squares += 2.0 * np.any(np.asarray(rows[:, group.start : group.stop] != problem.x[group.start : group.stop]), axis=1)
+        squares += 2.0 * np.any(
+            np.asarray(rows[:, group.start : group.stop] != problem.x[group.start : group.stop]), axis=1
+        )
     return np.sqrt(squares)
 
 
@@ -63,7 +68,9 @@ def test_only_what_may_move_is_drawn(problem):
     still = ~np.asarray(problem.feasible.movable)
     numbers = np.arange(len(still)) < len(problem.feasible.layout.numbers)
     fixed = still & numbers
-    np.testing.assert_array_equal(np.asarray(rows)[:, fixed], np.broadcast_to(problem.x[fixed], (len(rows), fixed.sum())))
+    np.testing.assert_array_equal(
+        np.asarray(rows)[:, fixed], np.broadcast_to(problem.x[fixed], (len(rows), fixed.sum()))
+    )
     assert np.isfinite(np.asarray(hardened)).all()
 
 
@@ -74,7 +81,9 @@ def test_a_number_at_its_limit_is_drawn_inwards(problem):
 
 def test_beyond_the_reach_is_beyond_the_box(problem):
     feasible = problem.feasible
-    corner = jnp.where(jnp.abs(feasible.upper - problem.x) > jnp.abs(feasible.lower - problem.x), feasible.upper, feasible.lower)
+    corner = jnp.where(
+        jnp.abs(feasible.upper - problem.x) > jnp.abs(feasible.lower - problem.x), feasible.upper, feasible.lower
+    )
     numbers = slice(0, len(feasible.layout.numbers))
     far = float(jnp.linalg.norm(jnp.where(feasible.movable, corner - problem.x, 0.0)[numbers]))
     assert float(eqx.filter_jit(RowSpace().reach)(problem)) >= far

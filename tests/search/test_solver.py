@@ -18,7 +18,10 @@ def one_problem(fitted, person):
     table = as_table(person)
     feasible = feasible_sets(predictor.encoder, table)
     one = jax.tree.map(
-        lambda leaf, axis: leaf if axis is None else leaf[0], feasible, feasible.axes(feasible.layout), is_leaf=lambda v: v is None
+        lambda leaf, axis: leaf if axis is None else leaf[0],
+        feasible,
+        feasible.axes(feasible.layout),
+        is_leaf=lambda v: v is None,
     )
     return Problem(one.x, jnp.asarray(1), one, jax.random.key(0), one.x)
 

@@ -16,7 +16,9 @@ from holdfast.training import StandardTraining
 def clf():
     table, y = world.people()
     regime = StandardTraining(n_epochs=5, step_size=0.01)
-    return hf.RecourseClassifier(schema=world.SCHEMA, model=MLP(widths=(8,)), regime=regime, random_state=0).fit(table, y)
+    return hf.RecourseClassifier(schema=world.SCHEMA, model=MLP(widths=(8,)), regime=regime, random_state=0).fit(
+        table, y
+    )
 
 
 def test_same_seed_again_gives_the_same_model(clf):
@@ -30,7 +32,10 @@ def test_same_seed_again_gives_the_same_model(clf):
         training.data,
         hf.training.start_keys(training.seed)[1],
     )
-    assert all((a == b).all() for a, b in zip(jax.tree.leaves(same), jax.tree.leaves(clf.predictor_.decision.model), strict=True))
+    assert all(
+        (a == b).all()
+        for a, b in zip(jax.tree.leaves(same), jax.tree.leaves(clf.predictor_.decision.model), strict=True)
+    )
 
 
 def test_leaving_a_row_out_by_weight_equals_a_spoiled_row_left_out(clf):
@@ -97,7 +102,9 @@ def test_early_stopping_is_part_of_what_is_repeated():
     """With the same seed and data, a retraining gives the very same early-stopped model."""
     table, y = world.people()
     regime = StandardTraining(n_epochs=60, step_size=0.02, patience=3, validation_fraction=0.3)
-    clf = hf.RecourseClassifier(schema=world.SCHEMA, model=MLP(widths=(8,)), regime=regime, random_state=0).fit(table, y)
+    clf = hf.RecourseClassifier(schema=world.SCHEMA, model=MLP(widths=(8,)), regime=regime, random_state=0).fit(
+        table, y
+    )
     assert int(clf.history_.n_epochs) < 60
     training = clf.training_
     train, held = regime.split(training.data, training.seed)
@@ -108,7 +115,9 @@ def test_early_stopping_is_part_of_what_is_repeated():
     for strategy in ("sequential", "vmap"):
         options = {"n_epochs": 60, "batch_size": regime.batch_size, "patience": 3, "strategy": strategy}
         again = fit_many([model], regime.step(), [train], [keys[1]], validation=[held], **options)[0]
-        np.testing.assert_allclose(again.weights[0], clf.predictor_.decision.model.weights[0], rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(
+            again.weights[0], clf.predictor_.decision.model.weights[0], rtol=1e-3, atol=1e-4
+        )
     assert len(hf.retrain(clf, n=2, vary="leave_one_out")) == 2
 
 

@@ -3,6 +3,16 @@
 from holdfast.models.adapters._adapt import adapt
 from holdfast.models.adapters._black_box import BlackBox, BlackBoxModel
 from holdfast.models.adapters._layers import LayersModel
+from holdfast.models.adapters._torch import TorchClassifier, TorchModel, from_torch
 from holdfast.models.adapters._trees import TreesModel
 
-__all__ = ["BlackBox", "BlackBoxModel", "LayersModel", "TreesModel", "adapt"]
+__all__ = [
+    "BlackBox",
+    "BlackBoxModel",
+    "LayersModel",
+    "TorchClassifier",
+    "TorchModel",
+    "TreesModel",
+    "adapt",
+    "from_torch",
+]

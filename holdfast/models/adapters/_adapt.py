@@ -22,8 +22,8 @@ from holdfast.models.adapters._grow import grow
 from holdfast.models.adapters._layers import Front
 from holdfast.schema import Table
 
-MOST_ROWS = 4096  # of the reference, asked of both
-MIXED_ROWS = 512  # whose columns come from different people
+N_ROWS = 4096  # asked of both, at most: the reference, and
+MIXED_ROWS = 512  # rows whose columns come from different people
 CLOSE = 1e-4  # difference of probabilities that is put down to float32
 
 
@@ -72,36 +72,34 @@ def understand(foreign: BlackBox, table: Table) -> tuple[AbstractModel, dict[str
         read = lightgbm_trees(estimator, columns, foreign.categories)
     if read is None:
         raise NotUnderstood(f"a {name}")
-    trees, columns, comparison, sums = read
-    return grow(trees, columns, foreign.encoder, comparison, sums)
+    return grow(*read, foreign.encoder, table)
 
 
 def disagreement(decision: Decision, foreign: BlackBox, table: Table) -> str | None:
     """How the adapter differs from the model on the reference rows, and on rows mixed from them."""
     rng = np.random.default_rng(0)
     rows = np.arange(table.n_rows)
-    if len(rows) > MOST_ROWS:
-        rows = np.sort(rng.permutation(rows)[:MOST_ROWS])
-    mixed = {
-        name: values[rng.permutation(np.resize(rows, MIXED_ROWS))] for name, values in table.columns.items()
-    }
-    for part in (table.take(rows), Table(mixed, MIXED_ROWS)):
-        part = foreign.encoder.schema.check(part)
-        theirs = foreign.log_proba(part).astype(np.float32)
-        ours = np.asarray(batch_logits(decision.model, foreign.encoder.encode(part).astype(np.float32)))
-        p, q = _proba(theirs), _proba(ours)
-        gap = float(np.abs(p - q).max()) if p.shape == q.shape else np.inf
-        if not gap <= CLOSE:
-            return f"gives probabilities that differ by {gap:.2g}"
-        other = np.asarray(batch_decide(decision, theirs)) != np.asarray(batch_decide(decision, ours))
-        if "differentiable" in decision.model.capabilities:
-            # Float32 cannot tell which side of the boundary a person on it stands.
-            ordered = np.sort(p, axis=1)
-            binary = np.abs(p[:, decision.favourable] - float(decision.threshold))
-            other &= (binary if p.shape[1] == 2 else ordered[:, -1] - ordered[:, -2]) > 1e-5
-        if other.any():
-            return f"decides {int(other.sum())} of {part.n_rows} rows otherwise"
-    return None
+    if len(rows) > N_ROWS - MIXED_ROWS:
+        rows = np.sort(rng.permutation(rows)[: N_ROWS - MIXED_ROWS])
+    own = {name: np.resize(rows, MIXED_ROWS)[rng.permutation(MIXED_ROWS)] for name in table.columns}
+    columns = {name: values[np.concatenate([rows, own[name]])] for name, values in table.columns.items()}
+    both = foreign.encoder.schema.check(Table(columns, len(rows) + MIXED_ROWS))
+    theirs = foreign.log_proba(both).astype(np.float32)
+    # Padded to a size that predictions use too, so that one compilation serves both.
+    encoded = foreign.encoder.encode(both).astype(np.float32)
+    padded = encoded[np.resize(np.arange(len(encoded)), N_ROWS)]
+    ours = np.asarray(batch_logits(decision.model, padded))[: len(encoded)]
+    p, q = _proba(theirs), _proba(ours)
+    gap = float(np.abs(p - q).max()) if p.shape == q.shape else np.inf
+    if not gap <= CLOSE:
+        return f"gives probabilities that differ by {gap:.2g}"
+    other = np.asarray(batch_decide(decision, theirs)) != np.asarray(batch_decide(decision, ours))
+    if "differentiable" in decision.model.capabilities:
+        # Float32 cannot tell on which side of the boundary a person right on it stands.
+        ordered = np.sort(p, axis=1)
+        binary = np.abs(p[:, decision.favourable] - float(decision.threshold))
+        other &= (binary if p.shape[1] == 2 else ordered[:, -1] - ordered[:, -2]) > 1e-5
+    return f"decides {int(other.sum())} of {both.n_rows} rows otherwise" if other.any() else None
 
 
 def _unwrapped(estimator: Any) -> tuple[Any, list[Any]]:
@@ -131,6 +129,3 @@ def _is_sparse(steps: list[Any], foreign: BlackBox, table: Table) -> bool:
 def _proba(logits: np.ndarray) -> np.ndarray:
     p = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
     return p / p.sum(axis=1, keepdims=True)
-
-
-

@@ -110,8 +110,8 @@ class BlackBox:
         p = np.asarray(self.estimator.predict_proba(self.frame(table)), np.float64)
         if p.ndim != 2 or len(p) != table.n_rows or not np.isfinite(p).all():
             raise DataError(
-                f"recourse: `predict_proba` of {type(self.estimator).__name__} must return finite numbers of shape "
-                f"({table.n_rows}, classes); got shape {p.shape}."
+                f"recourse: `predict_proba` of {type(self.estimator).__name__} must return finite numbers of "
+                f"shape ({table.n_rows}, classes); got shape {p.shape}."
             )
         return np.log(np.clip(p, TINY, 1.0))
 

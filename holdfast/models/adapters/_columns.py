@@ -49,7 +49,8 @@ class Number:
     @property
     def slope(self) -> float:
         """Derivative of `value`."""
-        return float(np.prod([{"mul": a, "div": 1 / a}.get(op, 1.0) for op, a in self.ops]))
+        steps = [a if op == "mul" else 1 / a for op, a in self.ops if op in ("mul", "div")]
+        return float(np.prod(steps))
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Levels:
         try:
             return np.array([np.nan if v is None else float(v) for v in self.values], np.float64)
         except (TypeError, ValueError):
-            raise NotUnderstood(f"{self.name!r} has levels that are not numbers and are not encoded") from None
+            raise NotUnderstood(f"levels of {self.name!r} that are not numbers") from None
 
 
 Column = Number | Levels
@@ -240,7 +241,9 @@ def _codes(column: Column, categories: np.ndarray, *, refuses: bool, what: str) 
     codes = _positions(column, list(categories))
     unknown = [v for v, code in zip(column.values, codes, strict=True) if np.isnan(code) and not _is_missing(v)]
     if refuses and unknown:
-        raise NotUnderstood(f"{what} refuses level {unknown[0]!r} of {column.name!r}, which the schema permits")
+        raise NotUnderstood(
+            f"an {what} that refuses level {unknown[0]!r} of {column.name!r}, which the schema permits"
+        )
     return codes
 
 

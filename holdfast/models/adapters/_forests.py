@@ -44,9 +44,7 @@ def _sklearn_tree(tree: Any, group: int | None) -> Tree:
         value = value / np.where(total > 0, total, 1.0)
     default = getattr(tree, "missing_go_to_left", None)
     default = np.zeros(tree.node_count, bool) if default is None else np.asarray(default, bool)
-    return Tree(
-        tree.feature, tree.threshold, tree.children_left, tree.children_right, default, value, group
-    )
+    return Tree(tree.feature, tree.threshold, tree.children_left, tree.children_right, default, value, group)
 
 
 def _gradient_boosting(estimator: Any) -> list[Tree]:

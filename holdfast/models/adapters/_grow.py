@@ -1,7 +1,7 @@
 """From a library's trees to `TreesModel`: comparisons moved from the library's columns to encoded features."""
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +10,7 @@ from holdfast.encoding import Encoder
 from holdfast.encoding._encoder import to_grid
 from holdfast.models.adapters._columns import Column, NotUnderstood, Number
 from holdfast.models.adapters._trees import Slots, TreesModel
-from holdfast.schema import Feature
+from holdfast.schema import Feature, Table
 
 LARGEST = np.finfo(np.float64).max
 MOST_LEVELS = 2048
@@ -61,11 +61,12 @@ class Sums:
 
 
 def grow(
-    trees: list[Tree], columns: list[Column], encoder: Encoder, comparison: Comparison, sums: Sums
+    trees: list[Tree], columns: list[Column], comparison: Comparison, sums: Sums, encoder: Encoder, table: Table
 ) -> tuple[TreesModel, dict[str, np.ndarray]]:
     """Return the model, and per number feature the raw values at which its decisions change.
 
-    A raw value up to (and with) such a value goes left, anything above goes right.
+    A raw value up to (and with) such a value goes left, anything above goes right. `table` holds values that
+    the model is likely to be asked about.
     """
     sizes = np.array([len(t.left) for t in trees])
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -93,9 +94,10 @@ def grow(
             if any(int(i) in sets for i in at):
                 raise NotUnderstood(f"categories of the number {source.name!r}")
             limit = _boundaries(source, threshold[at], comparison)
+            seen = _seen(table, source.name)
             if comparison.zero_is_missing:
-                _check_zero(source, limit, threshold[at], default_left[at], comparison)
-            limits[at] = _encoded(limit, encoder, source.name, strict=comparison.strict)
+                _check_zero(source, threshold[at], default_left[at], comparison, seen)
+            limits[at] = _encoded(limit, encoder, source.name, seen)
             absent = comparison.left(np.full(len(at), source.missing), threshold[at])
             nodes[at, 4] = np.where(np.isnan(source.missing), default_left[at], absent)
             splits.setdefault(source.name, []).append(limit[np.isfinite(limit)])
@@ -109,9 +111,7 @@ def grow(
     return model, {name: np.unique(np.concatenate(parts)) for name, parts in splits.items()}
 
 
-def _assemble(
-    trees: list[Tree], starts: np.ndarray, nodes: np.ndarray, slots: Slots, sums: Sums
-) -> TreesModel:
+def _assemble(trees: list[Tree], starts: np.ndarray, nodes: np.ndarray, slots: Slots, sums: Sums) -> TreesModel:
     value = np.concatenate([np.asarray(t.value, np.float64).reshape(len(t.left), -1) for t in trees])
     groups = None if trees[0].group is None else np.array([t.group for t in trees])
     # What is added once goes into the first tree of each output.
@@ -227,41 +227,51 @@ def _float(ordered: np.ndarray) -> np.ndarray:
     return (ordered ^ ((ordered >> 63) & np.int64(0x7FFF_FFFF_FFFF_FFFF))).view(np.float64)
 
 
-def _encoded(limit: np.ndarray, encoder: Encoder, name: str, *, strict: bool) -> np.ndarray:
+def _encoded(limit: np.ndarray, encoder: Encoder, name: str, seen: np.ndarray) -> np.ndarray:
     """Largest encoded value, in float32, that stands for a raw value up to the limit.
 
-    Where two raw values share one float32, the one that the library's thresholds are made of is right: values
-    of the data themselves where it asks ``<``, points between them where it asks ``<=``.
+    Several raw values share one float32. Thresholds may lie right beside values of the data, so in the float32
+    of the limit itself the values `seen` there decide, and failing those the one it decodes to.
     """
     at = encoder.layout.slot(name).start
     scale, offset = encoder.scale[at], encoder.offset[at]
     feature: Feature = encoder.schema[name]
 
-    def encode(raw: Any) -> np.ndarray:
+    def encode(raw: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):
             return ((raw - offset) / scale).astype(np.float32)
 
     finite = np.isfinite(limit)
     raw = np.where(finite, limit, 0.0)
     if feature.kind == "integer":
-        out = encode(np.floor(raw) + 0.5)
-    elif feature.grid is not None:
-        # A point of the grid has the same bits only up to rounding: keep clear of it, on the right side.
+        return np.where(finite, encode(np.floor(raw) + 0.5), limit).astype(np.float32)
+    cell = encode(raw)
+    codes = encode(seen)
+    first, last = np.searchsorted(codes, cell, "left"), np.searchsorted(codes, cell, "right")
+    middle = np.clip(np.searchsorted(seen, raw, "right"), first, last)
+    decoded = cell.astype(np.float64) * scale + offset <= raw
+    whole = np.where(first == last, decoded, middle - first > last - middle)
+    out = np.where(whole, cell, np.nextafter(cell, np.float32(-np.inf)))
+    if feature.grid is not None:
+        # A search reaches a point of the grid up to rounding only: keep clear of it, on the right side.
         near = to_grid(raw, feature.grid)
-        slack = min(JITTER * scale, feature.grid / 4)
-        slack = slack * np.maximum(1.0, np.abs((near - offset) / scale))
+        slack = min(JITTER * scale, feature.grid / 4) * np.maximum(1.0, np.abs((near - offset) / scale))
         beside = np.where(near <= raw, near + slack, near - slack)
-        out = np.where(np.abs(near - raw) <= slack, encode(beside), encode(raw))
-    elif strict:
-        out = np.nextafter(encode(np.nextafter(raw, np.inf)), np.float32(-np.inf))
-    else:
-        out = encode(raw)
+        out = np.where(np.abs(near - raw) <= slack, encode(beside), out)
     return np.where(finite, out, limit).astype(np.float32)
 
 
+def _seen(table: Table, name: str) -> np.ndarray:
+    values = np.unique(table.columns[name].astype(np.float64))
+    return values[np.isfinite(values)]
+
+
 def _check_zero(
-    column: Number, limit: np.ndarray, threshold: np.ndarray, default_left: np.ndarray, comparison: Comparison
+    column: Number, threshold: np.ndarray, default_left: np.ndarray, comparison: Comparison, seen: np.ndarray
 ) -> None:
-    zeros = comparison.left(np.zeros(len(threshold)), threshold)
-    if (zeros != default_left).any():
-        raise NotUnderstood(f"zeros of {column.name!r} that a sparse matrix hides; give dense columns")
+    """Refuse a number that may be exactly 0 where a sparse matrix leaves zeros out and the tree minds."""
+    zero = _boundaries(column, np.zeros(1), Comparison(strict=False, single=False))
+    if column.value(zero)[0] != 0 or not (np.isin(zero[0], seen) or zero[0] == np.rint(zero[0])):
+        return
+    if (comparison.left(np.zeros(len(threshold)), threshold) != default_left).any():
+        raise NotUnderstood(f"zeros of {column.name!r}, which the sparse matrix before XGBoost leaves out")

@@ -31,12 +31,12 @@ class Steps(eqx.Module):
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " o"]:
         """Values at one encoded row."""
         last = self.table.shape[1] - 1
-        at = jnp.clip(x[self.column] * self.scale + self.offset, 0, last)
-        near = jax.lax.stop_gradient(jnp.round(at)).astype(jnp.int32)
+        at = x[self.column] * self.scale + self.offset
+        near = jax.lax.stop_gradient(jnp.clip(jnp.round(at), 0, last)).astype(jnp.int32)
         below, above = jnp.maximum(near - 1, 0), jnp.minimum(near + 1, last)
         slope = (self.table[:, above] - self.table[:, below]) / (above - below)
         on_level = self.table[:, near] + slope * (at - jax.lax.stop_gradient(at))
-        left = jnp.minimum(jax.lax.stop_gradient(jnp.floor(at)).astype(jnp.int32), last - 1)
+        left = jax.lax.stop_gradient(jnp.clip(jnp.floor(at), 0, last - 1)).astype(jnp.int32)
         between = self.table[:, left] + (at - left) * (self.table[:, left + 1] - self.table[:, left])
         return jnp.where(jnp.abs(at - near) < ON_LEVEL, on_level, between)
 
@@ -122,7 +122,7 @@ class Front:
             else:
                 self._ordinal(row, column)
         if not (np.isfinite(self.matrix).all() and np.isfinite(self.bias).all()):
-            raise NotUnderstood("missing values reach a model that cannot read them")
+            raise NotUnderstood("missing values that reach a model without a way to read them")
 
     def fold(self, weight: np.ndarray, bias: np.ndarray) -> Affine:
         """Return the preprocessing followed by ``weight @ z + bias``, as one layer."""
@@ -152,7 +152,7 @@ class Front:
             self._line(row, column.name, slope, values[0], missing)
             return
         if not np.isfinite(values).all():
-            raise NotUnderstood("missing values reach a model that cannot read them")
+            raise NotUnderstood("missing values that reach a model without a way to read them")
         table = self.tables.setdefault(column.name, np.zeros((len(self.bias), len(values))))
         table[row] = values
         self._when_missing(row, column.name, missing, lambda raw: float(values[int(raw)]))

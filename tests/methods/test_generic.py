@@ -1,0 +1,119 @@
+"""Generic and ECCCo: one step by hand, the stopping rule, the energy."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pytest
+
+import holdfast as hf
+from holdfast.batch import Predictor
+from holdfast.encoding import Encoder
+from holdfast.errors import DataError
+from holdfast.methods import ECCCo, Generic
+from holdfast.models import Decision, LinearModel
+from holdfast.search import CrossEntropy, EnergyConstrained, Hinge, Status
+from holdfast.search._losses import Reply, log_odds
+
+W = np.array([0.8, -0.4, 0.2], np.float32)
+
+
+def linear(n_classes=2, threshold=0.5):
+    table = pd.DataFrame(np.random.default_rng(0).uniform(-2, 2, (40, 3)), columns=list("abc"))
+    schema = hf.Schema([hf.Feature(name=c, kind="numeric", bounds=(-30, 30)) for c in table])
+    fitted = Encoder.fit(schema, table)
+    ones = np.ones(3)
+    encoder = Encoder(fitted.schema, "minmax", fitted.layout, ones, 0 * ones, ones, {})
+    weight = np.stack([0 * W, W]) if n_classes == 2 else np.stack([0 * W, W, W[::-1]])
+    model = LinearModel(weight, np.zeros(n_classes, np.float32))
+    predictor = Predictor(encoder, Decision(model, np.float32(threshold), 1), np.arange(n_classes))
+    refused = table[predictor.decide_of(predictor.logits_of(table.to_numpy())) != 1]
+    return predictor, refused
+
+
+def rows(plan):
+    return np.column_stack([plan.recourse.columns[c] for c in plan.recourse.columns])
+
+
+def descend(x, n_steps, step_size, cost_weight, energy_weight=0.0, stop=0.5):
+    """The search in plain numpy, for one person and two classes: (end, steps until p reached `stop`)."""
+    factual, b = x.copy(), max(round(n_steps / 25), 1)
+    for t in range(1, n_steps + 1):
+        z = W @ x
+        p = 1 / (1 + np.exp(-z))
+        if p >= stop:
+            return x, t
+        slope = -(1 - p) * W
+        slope = slope + energy_weight * b / 10 * (b + t) ** -0.9 * (-1 + 0.002 * z) * W
+        change = x - step_size * slope - factual
+        x = factual + np.sign(change) * np.maximum(np.abs(change) - step_size * cost_weight, 0)
+    return None, n_steps
+
+
+@pytest.mark.parametrize("stop", [0.5, 0.75])
+@pytest.mark.parametrize("energy_weight", [0.0, 5.0])
+def test_the_path_is_that_of_the_objective(stop, energy_weight):
+    predictor, X = linear()
+    options = {"n_steps": 200, "step_size": 0.1, "cost_weight": 0.01, "target_probability": stop + 1e-3}
+    if energy_weight:
+        plan = ECCCo(energy_weight=energy_weight, **options).fit(predictor).recourse(X)
+    else:
+        plan = Generic(**options).fit(predictor).recourse(X)
+    assert plan.found.all()
+    for i, x in enumerate(X.to_numpy()):
+        end, n_steps = descend(x, 200, 0.1, 0.01, energy_weight, stop + 1e-3)
+        assert plan.n_steps[i] == n_steps
+        np.testing.assert_allclose(rows(plan)[i], end, atol=1e-3)
+
+
+def test_the_search_stops_where_the_probability_is_reached():
+    predictor, X = linear()
+    near = Generic(n_steps=300).fit(predictor).recourse(X)
+    far = Generic(n_steps=300, target_probability=0.9).fit(predictor).recourse(X)
+    assert near.found.all()
+    assert far.found.all()
+    assert (near.after < 0.6).all()
+    assert (far.after >= 0.9).all()
+    assert (far.n_steps > near.n_steps).all()
+
+
+def test_where_the_probability_is_out_of_reach_the_nearest_valid_point_is_kept():
+    predictor, X = linear()
+    plan = Generic(n_steps=60, target_probability=0.99999).fit(predictor).recourse(X)
+    stopped = Generic(n_steps=60).fit(predictor).recourse(X)
+    assert (plan.found == stopped.found).all()
+    assert (plan.after[plan.found] > stopped.after[plan.found]).all()
+    assert (plan.n_steps == 60).all()
+
+
+def test_too_few_steps_find_nothing():
+    predictor, X = linear()
+    plan = Generic(n_steps=1).fit(predictor).recourse(X)
+    assert (plan.status == int(Status.NOT_FOUND)).all()
+
+
+def test_a_probability_outside_0_and_1_is_refused():
+    predictor, X = linear()
+    for method in (Generic, ECCCo):
+        with pytest.raises(DataError, match=rf"{method.__name__}: `target_probability`"):
+            method(target_probability=1.0).fit(predictor).recourse(X)
+
+
+def test_the_losses_and_their_slopes():
+    """Against float64 formulas, three classes; slopes by finite differences."""
+    z = np.array([0.3, -1.2, 0.9])
+    p = np.exp(z) / np.exp(z).sum()
+
+    def of(loss, values):
+        logits = jnp.asarray(values, jnp.float32)
+        margin = logits[1] - jnp.maximum(logits[0], logits[2])
+        return loss(Reply(logits, margin, jnp.asarray(1), jnp.asarray(4)))
+
+    energy = EnergyConstrained(*(jnp.asarray(v, jnp.float32) for v in (5.0, 0.2, 2.0, 0.001)))
+    pull = 5 * 0.2 * (2 + 5) ** -0.9 * (1.2 + 0.001 * 1.2**2)
+    assert float(log_odds(jnp.asarray(z), jnp.asarray(1))) == pytest.approx(np.log(p[1] / (1 - p[1])), rel=1e-5)
+    assert float(of(CrossEntropy(), z)) == pytest.approx(-np.log(p[1]), rel=1e-5)
+    assert float(of(energy, z)) == pytest.approx(-np.log(p[1]) + pull, rel=1e-5)
+    assert float(of(Hinge(jnp.asarray(0.5)), z)) == pytest.approx(0.5 + 2.1, rel=1e-5)
+    slope = np.asarray(jax.grad(lambda v: of(CrossEntropy(), v))(jnp.asarray(z, jnp.float32)))
+    np.testing.assert_allclose(slope, p - np.eye(3)[1], atol=1e-5)

@@ -1,0 +1,107 @@
+"""What no adapter reads, or reads wrongly, is asked as a black box, and the note says why."""
+
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import FixedThresholdClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, StandardScaler
+
+import holdfast as hf
+from holdfast.errors import MissingDependencyError
+from holdfast.models import BlackBoxModel, LinearModel
+from holdfast.models.adapters import from_torch
+
+RNG = np.random.default_rng(0)
+TABLE = pd.DataFrame(
+    {"a": RNG.normal(size=200), "b": RNG.normal(size=200), "town": RNG.choice(["x", "y", "z"], 200)}
+)
+Y = (TABLE["a"] + TABLE["b"] + (TABLE["town"] == "x") > 0).astype(int).to_numpy()
+NUMBERS = TABLE[["a", "b"]]
+
+
+def note(model: Any, table: pd.DataFrame, schema: hf.Schema | None = None) -> str:
+    predictor = hf.wrap(model, schema, table)
+    assert isinstance(predictor.decision.model, BlackBoxModel)
+    assert predictor.foreign is not None
+    return predictor.foreign.note
+
+
+@pytest.mark.parametrize(
+    ("step", "named"),
+    [
+        (PCA(2), "PCA"),
+        (FunctionTransformer(np.tanh), "FunctionTransformer"),
+        (MinMaxScaler(clip=True), "clips"),
+    ],
+)
+def test_steps_that_are_not_known(step: Any, named: str) -> None:
+    model = make_pipeline(step, LogisticRegression()).fit(NUMBERS, Y)
+    assert named in note(model, NUMBERS)
+
+
+def test_models_that_are_not_known() -> None:
+    model = CalibratedClassifierCV(LogisticRegression()).fit(NUMBERS, Y)
+    assert "CalibratedClassifierCV" in note(model, NUMBERS)
+
+
+def test_a_level_that_the_model_would_refuse() -> None:
+    front = make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough")
+    model = make_pipeline(front, LogisticRegression()).fit(TABLE, Y)
+    inferred = hf.Schema.infer(TABLE)
+    levels = hf.Feature(name="town", kind="categorical", levels=("x", "y", "z", "elsewhere"))
+    schema = hf.Schema([levels if f.name == "town" else f for f in inferred])
+    assert "'elsewhere'" in note(model, TABLE, schema)
+
+
+class Doubting(LogisticRegression):
+    """Says otherwise than its weights do."""
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        return 0.9 * super().predict_proba(X) + 0.05
+
+
+Doubting.__module__ = "sklearn.linear_model"
+Doubting.__name__ = "LogisticRegression"
+
+
+def test_an_adapter_that_is_wrong_is_not_used() -> None:
+    model = Doubting().fit(NUMBERS, Y)
+    assert "differ by 0.0" in note(model, NUMBERS)
+
+
+def test_thresholds_are_holdfast_s_own_business() -> None:
+    model = FixedThresholdClassifier(LogisticRegression(), threshold=0.8).fit(NUMBERS, Y)
+    predictor = hf.wrap(model, None, NUMBERS, threshold=0.8)
+    assert isinstance(predictor.decision.model, LinearModel)
+    assert float(predictor.decision.threshold) == pytest.approx(0.8)
+
+
+def test_selected_columns_and_weights() -> None:
+    front = make_column_transformer((StandardScaler(), ["b"]), ("drop", ["town"]), ("passthrough", ["a"]))
+    model = make_pipeline(front, LogisticRegression()).fit(TABLE, Y)
+    found = hf.wrap(model, None, TABLE).decision.model
+    assert isinstance(found, LinearModel)
+    town = np.asarray(found.weight)[:, 2:]
+    assert (town == 0).all()
+
+
+def test_the_model_itself_is_asked_in_the_end() -> None:
+    model = LogisticRegression().fit(NUMBERS, Y)
+    predictor = hf.wrap(model, None, NUMBERS)
+    assert predictor.foreign is not None
+    assert predictor.foreign.estimator is model
+    assert predictor.foreign.note == "Read as LinearModel."
+
+
+def test_torch_is_asked_for_only_when_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingDependencyError, match=r"holdfast\[torch\]"):
+        from_torch(object())

@@ -1,0 +1,213 @@
+"""Trees: every row ends in the library's own leaf, so decisions are the library's to the last row."""
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import holdfast as hf
+from holdfast.errors import CapabilityError
+from holdfast.methods import METHODS
+from holdfast.models.adapters import TreesModel
+from holdfast.schema import as_table
+from holdfast.testing._world import SCHEMA, people
+
+from .conftest import CATEGORIES, decisions, encode_all, labels, mixed, ordinal, ours
+
+DATA = Path(__file__).parents[4] / "shared" / "data"
+NEEDS = "pip install 'holdfast[xgboost,lightgbm]' to run it"
+
+SKLEARN = {
+    "tree": DecisionTreeClassifier(random_state=0),
+    "forest": RandomForestClassifier(20, random_state=0),
+    "extra": ExtraTreesClassifier(10, max_depth=8, random_state=0),
+    "boosting": GradientBoostingClassifier(n_estimators=15, random_state=0),
+    "exponential": GradientBoostingClassifier(n_estimators=15, loss="exponential", random_state=0),
+    "histogram": HistGradientBoostingClassifier(max_iter=15, random_state=0),
+}
+
+
+def xgboost(**options: Any) -> Any:
+    options = {"n_estimators": 25, "max_depth": 4, "n_jobs": 1} | options
+    return pytest.importorskip("xgboost", reason=f"xgboost is not installed; {NEEDS}").XGBClassifier(**options)
+
+
+def lightgbm(**options: Any) -> Any:
+    options = {"n_estimators": 25, "verbose": -1, "n_jobs": 1} | options
+    return pytest.importorskip("lightgbm", reason=f"lightgbm is not installed; {NEEDS}").LGBMClassifier(**options)
+
+
+def check(model: Any, schema: hf.Schema, table: pd.DataFrame, tol: float = 1e-6) -> TreesModel:
+    """Same decisions and probabilities on the table and on people mixed from it."""
+    predictor = hf.wrap(model, schema, table)
+    assert predictor.foreign is not None
+    assert isinstance(predictor.decision.model, TreesModel), predictor.foreign.note
+    for rows in (table, mixed(table, 700, seed=3)):
+        expected = model.predict_proba(rows)
+        np.testing.assert_allclose(ours(predictor, rows), expected, atol=tol)
+        decided = decisions(predictor, rows)
+        assert (decided == predictor.classes[predictor.decide(as_table(rows))]).all()
+        # Between equal votes the library goes by the last bit of a float64.
+        clear = np.diff(np.sort(expected, axis=1)[:, -2:], axis=1)[:, 0] > 1e-7
+        assert (decided == predictor.classes[np.argmax(expected, axis=1)])[clear].all()
+    return predictor.decision.model
+
+
+# ---- every library, on every kind of column ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("name", SKLEARN)
+def test_scikit_learn(name: str, k: int) -> None:
+    if name == "exponential" and k == 3:
+        pytest.skip("exponential loss knows two classes")
+    table, _ = people()
+    front = encode_all() if name in ("forest", "boosting", "exponential") else ordinal()
+    check(make_pipeline(front, SKLEARN[name]).fit(table, labels(k)), SCHEMA, table)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_xgboost(k: int) -> None:
+    table, _ = people()
+    check(make_pipeline(ordinal(), xgboost()).fit(table, labels(k)), SCHEMA, table)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_lightgbm(k: int) -> None:
+    table, _ = people()
+    front = ordinal().set_output(transform="pandas")
+    check(make_pipeline(front, lightgbm()).fit(table, labels(k)), SCHEMA, table)
+
+
+@pytest.mark.parametrize("make", [xgboost, lightgbm])
+def test_categories_of_their_own(make: Any) -> None:
+    """Columns of pandas' categorical dtype, split by sets of categories, missing ones among them."""
+    table, _ = people()
+    table = table.astype(dict.fromkeys(CATEGORIES, "category"))
+    options = {"enable_categorical": True, "max_cat_to_onehot": 1} if make is xgboost else {"cat_smooth": 1.0}
+    model = make(**options).fit(table, labels(2))
+    check(model, SCHEMA, table)
+
+
+def test_xgboost_behind_a_sparse_matrix_takes_zeros_for_missing() -> None:
+    table, _ = people()
+    table = table.drop(columns=["age", "accounts"])
+    schema = hf.Schema([f for f in SCHEMA if f.name in table.columns])
+    front = make_column_transformer(
+        (OneHotEncoder(), CATEGORIES), (StandardScaler(), ["income", "debt", "tenure"]), sparse_threshold=1.0
+    )
+    model = make_pipeline(front, xgboost()).fit(table, labels(2))
+    assert hasattr(model[:-1].transform(table.head(2)), "tocsr")
+    check(model, schema, table)
+
+
+def test_early_stopping_leaves_later_trees_out() -> None:
+    bank = hf.datasets.load("loanapp")
+    X = bank.X[bank.schema.names]
+    model = xgboost(n_estimators=60, early_stopping_rounds=3, learning_rate=0.9)
+    model.fit(X[:1000], bank.y[:1000], eval_set=[(X[1000:], bank.y[1000:])], verbose=False)
+    assert model.best_iteration < 55
+    found = check(model, bank.schema, X)
+    assert found.roots.shape == (model.best_iteration + 1,)
+
+
+# ---- real data ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [lambda: RandomForestClassifier(30, random_state=0), xgboost, lightgbm])
+@pytest.mark.parametrize("name", ["loanapp", "german_credit", "adult"])
+def test_real_data(name: str, make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name != "loanapp":
+        if not DATA.is_dir():
+            pytest.skip("needs the data files in ../shared/data beside the repository")
+        monkeypatch.setenv("HOLDFAST_DATA", str(DATA))
+    bank = hf.datasets.load(name)
+    X, y = bank.X[bank.schema.names].head(4000), bank.y[:4000]
+    texts = [c for c in X if X[c].dtype.kind not in "iufb"]
+    codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    front = make_column_transformer((codes, texts), remainder="passthrough")
+    model = make() if not texts else make_pipeline(front.set_output(transform="pandas"), make())
+    model.fit(X, y)
+    found = check(model, bank.schema, X, tol=2e-6)
+    if isinstance(model, RandomForestClassifier):
+        encoded = hf.wrap(model, bank.schema, X).encoder.encode(X).astype(np.float32)
+        leaves = np.asarray(jax.jit(jax.vmap(found.leaves))(encoded)) - np.asarray(found.roots)
+        assert (leaves == model.apply(X)).all()
+
+
+# ---- where it splits ---------------------------------------------------------------------------------
+
+
+def test_splits_are_where_the_library_changes_its_mind() -> None:
+    # Numbers on no grid, so that any raw value may be asked.
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=300) * 1e4 + 5e4, "b": rng.random(300).round(2)})
+    y = ((X["a"] > 5e4) ^ (X["b"] > 0.5)).astype(int)
+    schema = hf.Schema([hf.Feature(name="a", kind="numeric"), hf.Feature(name="b", kind="numeric", step=0.01)])
+    for model in (DecisionTreeClassifier(max_depth=4, random_state=0), xgboost(n_estimators=3), lightgbm()):
+        model.fit(X, y)
+        splits = hf.wrap(model, schema, X).foreign.splits  # type: ignore[union-attr]
+        changes = []
+        for at in splits["a"]:
+            row = X.head(20).assign(a=at)
+            beyond = row.assign(a=np.nextafter(at, np.inf))
+            changes.append((model.predict_proba(row) != model.predict_proba(beyond)).any())
+        assert np.mean(changes) > 0.8  # the rest are splits that those twenty people do not reach
+
+
+def test_values_beside_a_threshold() -> None:
+    """XGBoost splits at values of the data; a tie must go the library's way, and so must its neighbours."""
+    rng = np.random.default_rng(1)
+    values = np.round(rng.random(400), 3)
+    X = pd.DataFrame({"a": values, "b": rng.random(400)})
+    schema = hf.Schema([hf.Feature(name="a", kind="numeric"), hf.Feature(name="b", kind="numeric")])
+    y = (np.sin(20 * values) + X["b"] > 0.7).astype(int)
+    model = xgboost(max_depth=6).fit(X, y)
+    found = check(model, schema, X)
+    assert len(np.unique(np.asarray(found.nodes)[:, 1])) > 20
+
+
+def test_sums_do_not_round() -> None:
+    # Fifty pure trees for and fifty against is a tie, which goes to the first class, however it is added up.
+    X = pd.DataFrame({"a": np.arange(40.0)})
+    schema = hf.Schema([hf.Feature(name="a", kind="numeric")])
+    model = RandomForestClassifier(100, max_depth=1, random_state=0).fit(X, np.arange(40) % 2)
+    check(model, schema, X, tol=1e-7)
+
+
+# ---- methods -----------------------------------------------------------------------------------------
+
+
+def test_a_method_that_needs_a_gradient_names_two_that_do_not() -> None:
+    table, _ = people()
+    model = make_pipeline(ordinal(), RandomForestClassifier(5, random_state=0)).fit(table, labels(2))
+    with pytest.raises(
+        CapabilityError, match=r"Wachter: needs a differentiable model; got Pipeline\. Use"
+    ) as error:
+        hf.recourse(model, table.head(3), SCHEMA, "wachter", reference=table)
+    named = [cls for cls in METHODS.values() if cls.__name__ in str(error.value).partition("Use")[2]]
+    assert len(named) == 2
+    assert all(cls.needs <= {"trees"} for cls in named)
+
+
+def test_recourse_on_a_forest_is_accepted_by_the_forest() -> None:
+    table, _ = people()
+    model = make_pipeline(encode_all(), RandomForestClassifier(20, random_state=0)).fit(table, labels(2))
+    refused = table[model.predict(table) == 0].head(12)
+    plan = hf.recourse(model, refused, hf.Schema(list(SCHEMA)), "nearest_neighbour", reference=table)
+    assert plan.found.mean() > 0.8
+    advised = pd.DataFrame({name: plan.recourse.columns[name] for name in table.columns}).astype(table.dtypes)
+    assert (model.predict(advised[plan.found]) == 1).all()
