@@ -52,7 +52,20 @@ LOANAPP = Schema(
         # Total obligations contain the housing expense; 9 of 1,971 applications were written otherwise.
         LinearConstraint(
             coefficients={"hrat": 1, "obrat": -1}, bound=0, name="housing expense within total obligations"
-        )
+        ),
+        # What a household may be asked for: a raise, not another life; savings for a larger down payment.
+        LinearConstraint(
+            coefficients={"atotinc": 1, "cototinc": 1},
+            bound=2000,
+            on="change",
+            name="raise of at most 2,000 $ a month",
+        ),
+        LinearConstraint(
+            coefficients={"loanprc": -1},
+            bound=0.4,
+            on="change",
+            name="down payment of at most 40% of the price more",
+        ),
     ],
 )
 
