@@ -42,13 +42,11 @@ schema's `cost_weight` per feature.
 """
 # What a user should know and a docstring does not say.
 REMARKS = {
-    "wachter": "At most `n_steps` forward and backward passes per person. `target_probability` steers the search, "
-    "not the answer: what is returned is still the cheapest valid point that was seen, which lies close to the "
-    "boundary. It is no way to buy a margin.",
+    "wachter": "At most `n_steps` forward and backward passes per person. Without `target_probability` the answer "
+    "lies close to the boundary; with it, only points that reach that probability count.",
     "nearest_neighbour": "At most `n_candidates` predictions per person, 16 at a time. A row that was accepted as "
     "it stood may not be once someone's fixed features replace its own. Where none of the candidates asked about "
-    "is accepted the status is NOT_FOUND; where few people are accepted at all, raise `n_candidates`. The rows "
-    "kept are written to model files.",
+    "is accepted the status is NOT_FOUND; raise `n_candidates` then. The rows kept are written to model files.",
     "sparse_search": "OPTIMAL and INFEASIBLE speak of the values listed and of at most two changes, not of every "
     "number in between.",
 }

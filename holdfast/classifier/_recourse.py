@@ -100,7 +100,7 @@ def recourse(
     >>> hf.recourse(forest, refused[:3], bank.schema, reference=bank.X).valid.tolist()
     [True, True, True]
     """
-    chosen = method_by_name(method)() if isinstance(method, str) else fresh(method)
+    chosen: Any = method_by_name(method)() if isinstance(method, str) else fresh(method)
     if isinstance(model, RecourseClassifier):
         return chosen.fit(model, reference if reference is not None else X).recourse(X, **options)
     reference = X if reference is None else reference

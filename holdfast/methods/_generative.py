@@ -41,7 +41,10 @@ class AbstractGenerativeMethod(AbstractSolverMethod):
         )
         data = Data(jnp.asarray(x), jnp.zeros(len(x), jnp.int32), jnp.ones(len(x)))
         model, _ = fit(model, step, data, fit_key, n_epochs=self.n_epochs, batch_size=BATCH_SIZE)
-        return to_arrays(model)
+        codes = np.asarray(jax.vmap(model.encode)(jnp.asarray(x)))
+        # An autoencoder's codes have no scale of their own: how far a typical row lies from the middle.
+        length = np.sqrt(np.sum(codes.var(axis=0)))
+        return {**to_arrays(model), "code_length": np.asarray(length, np.float32)}
 
     def generator(self) -> Any:
         """Return the fitted autoencoder, from `state_`."""

@@ -8,7 +8,7 @@ from holdfast.search import RowSpace, ShellSolver
 
 
 class GrowingSpheres(AbstractSamplingMethod):
-    """Nearest of the sampled points that are accepted, with every needless change taken back (Laugel et al., 2017).
+    """Nearest accepted point of those sampled, with every needless change taken back (Laugel et al., 2017).
 
     Seeks ``argmin ||x' - x||_2 + gamma ||x' - x||_0`` over accepted x' (eq. 4): first the distance, by drawing
     `n_candidates` points in each of a series of shells around the person up to the first that holds an accepted

@@ -37,8 +37,8 @@ class LinearProgram(AbstractSolverMethod):
     corner is only where the ways end: points on the straight line to it, and on the way that changes one feature
     after the other in the order of gain for cost, are asked of the model, and the cheapest valid one is returned.
     On a linear model of numbers alone, without constraints across them, that is the cheapest there is in l1, up
-    to the resolution of the way. The sign is the paper's: the loss falls along the step. With more than two classes the margin
-    (wanted logit minus the largest other) takes the place of the loss.
+    to the resolution of the way. The sign is the paper's: the loss falls along the step. With more than two
+    classes the margin (wanted logit minus the largest other) takes the place of the loss.
 
     References
     ----------

@@ -18,12 +18,13 @@ class MinPGD(AbstractSolverMethod):
 
     Ascends ``log p(target | x')`` within ``|x'-x| <= radius * i / n_balls`` for i = 1, 2, ... until the decision
     turns, then locates the nearest point of the boundary. Fast where the yes is near: most of the work is done
-    only for those who are far from it. It changes every feature a little, in linf all by the same amount.
+    only for those who are far from it. It changes every feature a little, in linf all by the same amount; a yes
+    outside the largest ball is not found.
 
     Parameters
     ----------
     radius : float, optional
-        Of the largest ball, in encoded units. By default the median norm of the training rows.
+        Of the largest ball, in units of cost. By default the median norm of the training rows (B.3).
     norm : {"l2", "linf"}, default="l2"
         Shape of the balls, and the cost.
     n_balls : int, default=10
@@ -50,7 +51,7 @@ class MinPGD(AbstractSolverMethod):
     --------
     >>> import holdfast as hf
     >>> bank = hf.datasets.load("loanapp")
-    >>> clf = hf.RecourseClassifier(schema=bank.schema, model=hf.Linear(), method=hf.MinPGD(random_state=0))
+    >>> clf = hf.RecourseClassifier(schema=bank.schema, model=hf.Linear(), method=hf.MinPGD(radius=10.0))
     >>> clf = clf.fit(bank.X, bank.y)
     >>> plan = clf.recourse(bank.X[clf.predict(bank.X) == 0][:5])
     >>> bool(plan.valid.all())
@@ -80,7 +81,9 @@ class MinPGD(AbstractSolverMethod):
             raise DataError(
                 f"MinPGD: `norm` must be one of {list(BALL_NORMS)!r}; got {self.norm!r}. Use ElasticNet for 'l1'."
             )
-        return {"radius": learned_radius("MinPGD", self.radius, x, self.norm)}
+        # In units of cost, as the balls are.
+        weighted = x * norm_weights(self.predictor_.encoder, self.norm)
+        return {"radius": learned_radius("MinPGD", self.radius, weighted, self.norm)}
 
     def solver(self) -> BallSolver:
         """Projected gradient in growing balls."""

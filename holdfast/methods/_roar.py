@@ -120,6 +120,10 @@ class ROAR(AbstractSolverMethod):
             norm=self.norm,
         )
         return RobustSolver(
+            decision=descent.decision,
+            cost_weights=descent.cost_weights,
+            n_steps=descent.n_steps,
+            norm=descent.norm,
             descent=descent,
             around=neighbourhood(self),
             radius=jnp.asarray(self.radius, jnp.float32),

@@ -15,7 +15,7 @@ class Wachter(AbstractSolverMethod):
     """Nearest point across the boundary, by gradient descent on squared score gap plus cost.
 
     Minimises ``min(margin(x') - aim, 0)^2 + cost_weight * distance(x, x')``, where the margin is the log-odds
-    of the wanted decision over its threshold and `aim` is that of `target_probability`. Good for a first
+    of the wanted decision over its threshold and `aim` lies a little beyond what is required. Good for a first
     answer on any differentiable model; it spreads the change over many features unless the norm is l1.
 
     Parameters
@@ -26,7 +26,7 @@ class Wachter(AbstractSolverMethod):
     norm : {"l1", "l2", "mad"}, default="l1"
         Distance; ``mad`` is l1 over the median absolute deviation, as Wachter et al. propose.
     target_probability : float, optional
-        Probability of the wanted class to aim at. By default a little beyond the threshold.
+        Probability of the wanted class that the recourse must reach. By default the decision is enough.
     n_steps : int, default=500
         Steps at most.
     step_size : float, default=0.05
@@ -85,9 +85,10 @@ class Wachter(AbstractSolverMethod):
 
     def solver(self) -> GradientSolver:
         """Gradient search on the squared score gap."""
+        required = self._required()
         return GradientSolver(
             decision=self.predictor_.decision,
-            loss=SquaredScore(jnp.asarray(self._aim(), jnp.float32)),
+            loss=SquaredScore(jnp.asarray(BEYOND, jnp.float32)),
             cost_weights=jnp.asarray(norm_weights(self.predictor_.encoder, self.norm)),
             n_steps=jnp.asarray(self.n_steps),
             step_size=jnp.asarray(self.step_size, jnp.float32),
@@ -95,26 +96,21 @@ class Wachter(AbstractSolverMethod):
             decay=jnp.asarray(self.decay, jnp.float32),
             patience=jnp.asarray(self.patience),
             norm=self.norm,
+            required=None if required is None else jnp.asarray(required, jnp.float32),
         )
 
-    def _aim(self) -> float:
-        if self.target_probability is None:
-            return DEFAULT_AIM
-        if not 0 < self.target_probability < 1:
-            raise DataError(
-                f"Wachter: `target_probability` must lie between 0 and 1; got {self.target_probability!r}."
-            )
+    def _required(self) -> float | None:
+        """Log-odds that `target_probability` asks for."""
+        p = self.target_probability
+        if p is None:
+            return None
+        if not 0 < p < 1:
+            raise DataError(f"Wachter: `target_probability` must lie between 0 and 1; got {p!r}.")
         threshold = float(self.predictor_.decision.threshold)
-        if self.predictor_.decision.n_classes > 2:
-            threshold = 0.5
-        aim = np.log(self.target_probability / (1 - self.target_probability)) - np.log(threshold / (1 - threshold))
-        if aim <= 0:
-            raise DataError(
-                f"Wachter: `target_probability` must exceed the threshold {threshold:g}; got "
-                f"{self.target_probability!r}."
-            )
-        return float(aim)
+        if self.predictor_.decision.n_classes == 2 and p <= threshold:
+            raise DataError(f"Wachter: `target_probability` must exceed the threshold {threshold:g}; got {p!r}.")
+        return float(np.log(p / (1 - p)))
 
 
-DEFAULT_AIM = 0.5
-"""Log-odds beyond the threshold that the loss aims at: far enough to cross, near enough to stay cheap."""
+BEYOND = 0.5
+"""Log-odds past the required margin that the loss aims at: far enough to cross, near enough to stay cheap."""

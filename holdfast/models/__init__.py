@@ -26,7 +26,7 @@ from holdfast.models._fit import (
 from holdfast.models._linear import Linear, LinearModel
 from holdfast.models._mlp import MLP, MLPModel
 from holdfast.models._registry import ARCHITECTURES, architecture
-from holdfast.models._surrogate import Neighbourhood, lime, linearise, local_model
+from holdfast.models._surrogate import Neighbourhood, lime, linearise, local_model, solve_positive
 from holdfast.models._vae import VAE, build_vae, gaussian_kl
 from holdfast.models.adapters import BlackBox, BlackBoxModel
 
@@ -67,6 +67,7 @@ __all__ = [
     "linearise",
     "local_model",
     "n_cores",
+    "solve_positive",
     "stack",
     "to_arrays",
     "weighted_mean",

@@ -59,7 +59,7 @@ class Rows(eqx.Module):
         return jnp.concatenate([*parts, jnp.zeros(len(self.layout.indicators))])
 
     def loss(self, out: Float[Array, " w"], x: Float[Array, " d"]) -> Float[Array, ""]:
-        """Negative log-likelihood: half the squared error of numbers in standard units, cross-entropy of categories.
+        """Negative log-likelihood: half the squared error of numbers, the cross-entropy of categories.
 
         The Gaussian's constant is left out. Measured in the spread of its own column, a number weighs as much
         against the rest as a category does, whatever its scale.
@@ -73,7 +73,7 @@ class Rows(eqx.Module):
 
 
 class AbstractAutoencoder(eqx.Module):
-    """Rows to codes and back. `given` columns are known of the person on both sides, so codes need not hold them."""
+    """Rows to codes and back. `given` columns are known on both sides, so codes need not hold them."""
 
     encoder: eqx.AbstractVar[MLPModel]
     decoder: eqx.AbstractVar[MLPModel]

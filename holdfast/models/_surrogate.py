@@ -1,5 +1,7 @@
 """Linear models that stand in for another model near one person: its tangent, and LIME."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -17,6 +19,21 @@ def linearise(model: AbstractModel, x: Float[Array, " d"]) -> LinearModel:
     """Tangent of the logits at `x`; a linear model is its own."""
     weight = jax.jacrev(model.logits)(x)
     return LinearModel(weight, model.logits(x) - weight @ x)
+
+
+def solve_positive(matrix: Float[Array, "n n"], right: Float[Array, "n k"]) -> Float[Array, "n k"]:
+    """Solve ``matrix @ x = right`` for a positive definite matrix, by elimination.
+
+    In plain operations: `jnp.linalg.solve` calls LAPACK, and on a CPU two threads that do so inside compiled
+    programs, as a batch of searches does, wait for each other for ever.
+    """
+    n = matrix.shape[0]
+
+    def eliminate(k: Array, rows: Array) -> Array:
+        pivot = rows[k] / rows[k, k]
+        return (rows - rows[:, k][:, None] * pivot).at[k].set(pivot)
+
+    return jax.lax.fori_loop(0, n, eliminate, jnp.concatenate([matrix, right], axis=1))[:, n:]
 
 
 class Neighbourhood(eqx.Module):
@@ -47,8 +64,19 @@ class Neighbourhood(eqx.Module):
     @staticmethod
     def of(encoder: Encoder, state: dict[str, np.ndarray], spread: float) -> "Neighbourhood":
         """Neighbourhood from what `statistics` learned."""
-        parts = (state["lime_share"], state["lime_low"], state["lime_high"], encoder.scale, encoder.offset, spread)
-        return Neighbourhood(*(jnp.asarray(part, jnp.float32) for part in parts), encoder.layout)
+
+        def leaf(values: Any) -> Array:
+            return jnp.asarray(values, jnp.float32)
+
+        return Neighbourhood(
+            share=leaf(state["lime_share"]),
+            low=leaf(state["lime_low"]),
+            high=leaf(state["lime_high"]),
+            scale=leaf(encoder.scale),
+            offset=leaf(encoder.offset),
+            spread=leaf(spread),
+            layout=encoder.layout,
+        )
 
     def draw(self, x: Float[Array, " d"], key: PRNGKeyArray) -> Float[Array, " d"]:
         """One neighbour."""
@@ -70,7 +98,8 @@ def lime(
     """Weighted ridge regression of the logits on neighbours of `x` (Ribeiro et al., 2016), in closed form.
 
     A neighbour at distance `D` weighs ``sqrt(exp(-D^2 / width^2))`` with ``width = 0.75 sqrt(d)``; the ridge is
-    1, on columns of unit variance. The regression is centred, and passes through the logits at `x` itself, where the search begins.
+    1, on columns of unit variance. The regression is centred, and passes through the logits at `x` itself, where
+    the search begins.
     """
     neighbours = jax.vmap(lambda k: around.draw(x, k))(jax.random.split(key, n_samples))
     here = model.logits(x)
@@ -88,7 +117,7 @@ def lime(
     size = jnp.where(size > 1e-6, size, 1.0)
     scaled = centred / size
     normal = scaled.T @ (weight * scaled) + jnp.eye(x.shape[0])
-    slope = (jnp.linalg.solve(normal, scaled.T @ (weight * targets)) / size[:, None]).T
+    slope = (solve_positive(normal, scaled.T @ (weight * targets)) / size[:, None]).T
     return LinearModel(slope, here - slope @ x)
 
 

@@ -89,8 +89,8 @@ def menu(feasible: Feasible, row: int, weights: np.ndarray, norm: Norm) -> Menu:
             if len(values) > 1:
                 features.append(Choice(c, values, _cost(values, x[c : c + 1], weights[c : c + 1], norm)))
         else:
-            numbers = (float(v) for v in (x[c], lower[c], upper[c], step[c]))
-            features.append(Range(c, *numbers, count, float(weights[c])))
+            own, low, high, spacing = (float(v) for v in (x[c], lower[c], upper[c], step[c]))
+            features.append(Range(c, own, low, high, spacing, count, float(weights[c])))
     for slot in layout.groups:
         part = slice(slot.start, slot.stop)
         own = x[part] * scale[part] + offset[part] > 0.5
@@ -289,14 +289,15 @@ def _by_programme(
     own = np.zeros((len(p.rows), n))
     for i, (terms, _, _) in enumerate(p.rows):
         own[i, list(terms)] = list(terms.values())
-    limits = [LinearConstraint(own, [r[1] for r in p.rows], [r[2] for r in p.rows])]
+    # scipy's stubs know scalar bounds only.
+    limits: list[Any] = [LinearConstraint(own, [r[1] for r in p.rows], [r[2] for r in p.rows])]  # pyright: ignore[reportArgumentType]
     if len(menu.b):
-        limits.append(LinearConstraint(menu.a @ matrix, -np.inf, menu.b - inside - menu.a @ p.base))
+        limits.append(LinearConstraint(menu.a @ matrix, -np.inf, menu.b - inside - menu.a @ p.base))  # pyright: ignore[reportArgumentType]
     cost = np.array(p.cost)
     if need is None:
         cost = -(rows.sum(axis=0) @ matrix)
     else:
-        limits.append(LinearConstraint(rows @ matrix, need - rows @ p.base, np.inf))
+        limits.append(LinearConstraint(rows @ matrix, need - rows @ p.base, np.inf))  # pyright: ignore[reportArgumentType]
     options = {"mip_rel_gap": 0.0} | ({"time_limit": max(seconds, 1e-3)} if np.isfinite(seconds) else {})
     answer = milp(cost, integrality=p.whole, bounds=Bounds(0.0, p.upper), constraints=limits, options=options)
     if answer.status == 2:

@@ -37,7 +37,7 @@ class GradientSolver(AbstractSolver):
     the search keeps crossing the boundary near its cheapest point. It ends after `patience` steps without a
     cheaper valid point. A solver that does not `follow` keeps its cost weight fixed throughout.
 
-    With `enough`, the search ends at the first valid point whose log-odds reach that; a point that does not is
+    With `required`, only points whose log-odds reach that count as valid. With `enough`, the search ends at the first valid point whose log-odds reach that; a point that does not is
     kept only as long as none comes nearer to it.
     """
 
@@ -50,6 +50,7 @@ class GradientSolver(AbstractSolver):
     decay: Float[Array, ""]
     patience: Int[Array, ""]
     norm: Norm = eqx.field(static=True)
+    required: Float[Array, ""] | None = None
     enough: Float[Array, ""] | None = None
     optimiser: Literal["adam", "descent"] = eqx.field(static=True, default="adam")
     follow: bool = eqx.field(static=True, default=True)
@@ -66,6 +67,9 @@ class GradientSolver(AbstractSolver):
 
         def objective(at: Float[Array, " d"]) -> tuple[Array, Reply]:
             reply = ask(self.decision, at, problem.target, state.n_steps)
+            if self.required is not None:
+                spare = log_odds(reply.logits, problem.target) - self.required
+                reply = reply._replace(margin=jnp.minimum(reply.margin, spare))
             return self.loss(reply), reply
 
         slope, reply = jax.grad(objective, has_aux=True)(x)

@@ -132,8 +132,8 @@ def _rounded_up(
         cost, gain = fronts[i]
         chosen = min(np.searchsorted(gain, at[i] + take - EPS), len(gain) - 1)
         before = np.searchsorted(gain, at[i] - EPS)
-        total += cost[chosen] - cost[before]
-        left -= gain[chosen] - at[i]
+        total += float(cost[chosen] - cost[before])
+        left -= float(gain[chosen] - at[i])
         at[i] = gain[chosen]
     return float(total) if left <= EPS else np.inf
 

@@ -18,7 +18,7 @@ Ball = Literal["l1", "l2"]
 
 
 class LatentSpace(AbstractSpace):
-    """The codes of an autoencoder: shells around the person's code, decoded given what the person cannot change."""
+    """The codes of an autoencoder: shells around the person's own, decoded given what nobody may change."""
 
     model: AbstractAutoencoder
     ball: Ball = eqx.field(static=True)

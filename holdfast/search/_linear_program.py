@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from holdfast.encoding import Feasible, Norm
-from holdfast.models import Decision
+from holdfast.models import Decision, solve_positive
 from holdfast.search._problem import Problem, is_found
 from holdfast.search._solver import CLEARANCE, AbstractSolver, State
 
@@ -90,7 +90,7 @@ def minimise_linear(
         stiff = p.zl / below + p.zu / above
         right = dual + comp_l / below - comp_u / above
         normal = (a_unit / stiff) @ a_unit.T + jnp.diag(p.s / p.y) + 1e-7 * jnp.eye(m)
-        dy = jnp.linalg.solve(normal, (a_unit / stiff) @ right - primal + comp_s / p.y)
+        dy = solve_positive(normal, ((a_unit / stiff) @ right - primal + comp_s / p.y)[:, None])[:, 0]
         dz = (right - a_unit.T @ dy) / stiff
         ds = (comp_s - p.s * dy) / p.y
         return Point(dz, ds, dy, (comp_l - p.zl * dz) / below, (comp_u + p.zu * dz) / above)

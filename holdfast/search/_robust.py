@@ -1,4 +1,4 @@
-"""Search that is robust to a change of the model: gradient descent on the loss of the worst coefficients in a ball."""
+"""Search that is robust to a change of the model: descent on the loss of the worst coefficients in a ball."""
 
 from typing import Literal, NamedTuple
 
@@ -45,32 +45,16 @@ class RobustSolver(AbstractSolver):
     valid point; the search ends after `patience` steps without a better one.
     """
 
+    decision: Decision
+    cost_weights: Float[Array, " d"]
+    n_steps: Int[Array, ""]
     descent: GradientSolver
     around: Neighbourhood | None
     radius: Float[Array, ""]
+    norm: Norm = eqx.field(static=True)
     ball: Ball = eqx.field(static=True)
     intercept: bool = eqx.field(static=True)
     n_samples: int = eqx.field(static=True)
-
-    @property
-    def decision(self) -> Decision:
-        """The model that decides what is valid."""
-        return self.descent.decision
-
-    @property
-    def norm(self) -> Norm:
-        """Norm of the cost."""
-        return self.descent.norm
-
-    @property
-    def cost_weights(self) -> Float[Array, " d"]:
-        """Weights of the cost."""
-        return self.descent.cost_weights
-
-    @property
-    def n_steps(self) -> Int[Array, ""]:
-        """Steps at most."""
-        return self.descent.n_steps
 
     def start(self, problem: Problem) -> RobustDescent:
         """Start as the gradient search does; fit the surrogate."""

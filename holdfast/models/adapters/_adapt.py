@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from holdfast.models._base import AbstractModel
@@ -20,6 +21,7 @@ from holdfast.models.adapters._forests import (
 )
 from holdfast.models.adapters._grow import grow
 from holdfast.models.adapters._layers import Front
+from holdfast.models.adapters._torch import TorchClassifier
 from holdfast.schema import Table
 
 N_ROWS = 4096  # asked of both, at most: the reference, and
@@ -54,9 +56,8 @@ def adapt(foreign: BlackBox, table: Table, decision_of: Callable[[AbstractModel]
 def understand(foreign: BlackBox, table: Table) -> tuple[AbstractModel, dict[str, np.ndarray]]:
     """Read a foreign model; raises `NotUnderstood` where it cannot be."""
     estimator, columns = foreign.estimator, raw_columns(foreign.encoder, foreign.names_read)
-    as_model = getattr(estimator, "as_model", None)
-    if callable(as_model) and type(estimator).__module__.startswith("holdfast."):
-        return as_model(foreign.encoder, columns), {}
+    if isinstance(estimator, TorchClassifier):
+        return estimator.as_model(foreign.encoder, columns), {}
     estimator, steps = _unwrapped(estimator)
     for step in steps:
         columns = transformed(step, columns)
@@ -84,12 +85,12 @@ def disagreement(decision: Decision, foreign: BlackBox, table: Table) -> str | N
     own = {name: np.resize(rows, MIXED_ROWS)[rng.permutation(MIXED_ROWS)] for name in table.columns}
     columns = {name: values[np.concatenate([rows, own[name]])] for name, values in table.columns.items()}
     both = foreign.encoder.schema.check(Table(columns, len(rows) + MIXED_ROWS))
-    theirs = foreign.log_proba(both).astype(np.float32)
+    theirs = jnp.asarray(foreign.log_proba(both), jnp.float32)
     # Padded to a size that predictions use too, so that one compilation serves both.
     encoded = foreign.encoder.encode(both).astype(np.float32)
     padded = encoded[np.resize(np.arange(len(encoded)), N_ROWS)]
-    ours = np.asarray(batch_logits(decision.model, padded))[: len(encoded)]
-    p, q = _proba(theirs), _proba(ours)
+    ours = batch_logits(decision.model, jnp.asarray(padded))[: len(encoded)]
+    p, q = _proba(np.asarray(theirs)), _proba(np.asarray(ours))
     gap = float(np.abs(p - q).max()) if p.shape == q.shape else np.inf
     if not gap <= CLOSE:
         return f"gives probabilities that differ by {gap:.2g}"

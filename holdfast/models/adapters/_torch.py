@@ -78,7 +78,7 @@ class TorchClassifier:
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of a table's rows."""
         if isinstance(self.reads, Encoder):
-            rows = self.reads.encode(X)
+            rows: Any = self.reads.encode(X)
         else:
             rows = X if self.reads is None else self.reads.transform(X)
         rows = rows.toarray() if hasattr(rows, "toarray") else rows

@@ -1,0 +1,33 @@
+"""Balls of weighted norms, held against many random points."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from holdfast.search import NormBall
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
+def test_steepest_is_the_dual_direction(norm):
+    """No change of norm 1 gains more than the steepest: compared with many random ones."""
+    weights, slope = jnp.array([1.0, 4.0, 0.5, 0.0]), jnp.array([1.0, -3.0, 0.2, 9.0])
+    ball = NormBall(weights, norm)
+    best = ball.steepest(slope)
+    assert float(ball.size(best)) == pytest.approx(1.0, rel=1e-5)
+    assert best[3] == 0
+    tried = jax.random.normal(jax.random.key(0), (2000, 4)).at[:, 3].set(0)
+    tried = tried / jax.vmap(ball.size)(tried)[:, None]
+    assert float(jnp.max(tried @ slope)) <= float(best @ slope) + 1e-5
+
+
+@pytest.mark.parametrize("norm", ["l2", "linf"])
+def test_draws_fill_the_ball(norm):
+    """Radii of uniform draws in n dimensions have the distribution r^n."""
+    ball = NormBall(jnp.array([1.0, 4.0, 0.5]), norm)
+    drawn = jax.vmap(lambda key: ball.draw(key, jnp.asarray(2.0)))(jax.random.split(jax.random.key(1), 4000))
+    radii = np.sort(np.asarray(jax.vmap(ball.size)(drawn))) / 2
+    assert radii[-1] <= 1 + 1e-5
+    assert np.abs(radii**3 - np.linspace(0, 1, 4000)).max() < 0.04
+    inside = jax.vmap(lambda change: ball.into(3 * change, jnp.asarray(2.0)))(drawn)
+    assert float(jax.vmap(ball.size)(inside).max()) <= 2 + 1e-5
