@@ -69,7 +69,7 @@ class Predictor:
         return proba_of(self.logits(table))
 
     def digest(self) -> str | None:
-        """SHA-256 of schema, scaling, weights and threshold; None for a foreign model, whose weights are unseen."""
+        """SHA-256 of schema, scaling, weights and threshold; None for a foreign model."""
         if self.foreign is not None:
             return None
         parts = hashlib.sha256(self.encoder.schema.digest().encode())

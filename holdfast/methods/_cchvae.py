@@ -41,10 +41,11 @@ class CCHVAE(AbstractGenerativeMethod, AbstractSamplingMethod):
     Notes
     -----
     The sizes of the search and the training (KL weight rising to 0.3, Adam, batches of 32) are CARLA's; the paper
-    names none. CARLA trains for 5 epochs, too few on a small table, and goes on for 1000 shells, where two rows of the
-    training data are rarely more than 10 apart and a person without recourse would cost 300,000 questions. Numbers have a Gaussian likelihood in units of
-    their spread and categories a cross-entropy, where CARLA puts a sigmoid and binary cross-entropy on everything.
-    The radius is uniform within a shell; jax-relax's copy draws it from a normal.
+    names none. CARLA trains for 5 epochs, too few on a small table, and goes on for 1000 shells: the default of
+    200 reaches a radius of 20, where codes of two German Credit rows are 8 apart in the median and 16 at most.
+    Numbers have a Gaussian likelihood in units of their spread and categories a cross-entropy, where CARLA puts a
+    sigmoid and binary cross-entropy on everything. The radius is uniform within a shell; jax-relax's copy draws it
+    from a normal.
 
     References
     ----------

@@ -22,8 +22,8 @@ class LinearProgram(AbstractSolverMethod):
     Parameters
     ----------
     radius : float, default=0.75
-        Largest change of a number, in encoded units; ``inf`` leaves the schema's bounds only. Categories are
-        not limited by it.
+        Largest change of a number, in encoded units; ``inf`` leaves the schema's bounds only. Levels
+        (binary, ordinal, categorical) are not limited by it.
     norm : {"l1", "l2", "linf", "l0", "mad"}, default="l1"
         Distance that decides between valid points.
     n_steps : int, default=1
@@ -69,10 +69,15 @@ class LinearProgram(AbstractSolverMethod):
         """Linear programmes over the person's polytope."""
         if not self.radius > 0 or np.isnan(self.radius):
             raise DataError(f"LinearProgram: `radius` must be positive; got {self.radius!r}. The paper's is 0.75.")
+        encoder = self.predictor_.encoder
+        radius = np.full(encoder.n_columns, self.radius)
+        for slot in encoder.layout.slots:
+            if encoder.schema[slot.name].has_levels:
+                radius[slot.start : slot.stop] = np.inf  # to another level is not a distance
         return LinearProgramSolver(
             decision=self.predictor_.decision,
-            cost_weights=jnp.asarray(norm_weights(self.predictor_.encoder, self.norm)),
-            radius=jnp.asarray(self.radius, jnp.float32),
+            cost_weights=jnp.asarray(norm_weights(encoder, self.norm)),
+            radius=jnp.asarray(radius, jnp.float32),
             n_steps=jnp.asarray(self.n_steps),
             norm=self.norm,
         )

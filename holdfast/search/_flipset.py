@@ -299,7 +299,8 @@ def _by_programme(
     else:
         limits.append(LinearConstraint(rows @ matrix, need - rows @ p.base, np.inf))  # pyright: ignore[reportArgumentType]
     options = {"mip_rel_gap": 0.0} | ({"time_limit": max(seconds, 1e-3)} if np.isfinite(seconds) else {})
-    answer = milp(cost, integrality=p.whole, bounds=Bounds(0.0, p.upper), constraints=limits, options=options)
+    box = Bounds(0.0, p.upper)  # pyright: ignore[reportArgumentType]
+    answer = milp(cost, integrality=p.whole, bounds=box, constraints=limits, options=options)
     if answer.status == 2:
         return None  # proven infeasible
     if answer.status != 0 or answer.x is None:

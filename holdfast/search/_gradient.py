@@ -37,8 +37,8 @@ class GradientSolver(AbstractSolver):
     the search keeps crossing the boundary near its cheapest point. It ends after `patience` steps without a
     cheaper valid point. A solver that does not `follow` keeps its cost weight fixed throughout.
 
-    With `required`, only points whose log-odds reach that count as valid. With `enough`, the search ends at the first valid point whose log-odds reach that; a point that does not is
-    kept only as long as none comes nearer to it.
+    With `required`, only points whose log-odds reach that count as valid. With `enough`, the search ends at the
+    first valid point whose log-odds reach that; a point that does not is kept only as long as none comes nearer.
     """
 
     decision: Decision

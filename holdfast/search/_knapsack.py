@@ -142,6 +142,6 @@ def _fill(slopes: np.ndarray, room: np.ndarray, need: float) -> np.ndarray:
     """Gain to take of each continuous feature, the cheapest first."""
     out = np.zeros(len(slopes))
     for j in np.argsort(slopes, kind="stable"):
-        out[j] = min(room[j], max(need, 0.0))
-        need -= out[j]
+        out[j] = take = float(min(room[j], max(need, 0.0)))
+        need -= take
     return out

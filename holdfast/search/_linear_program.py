@@ -21,8 +21,8 @@ ROUNDS = 4  # of narrowing a way down: 1/8^4 of it at the end
 Way = Callable[[Float[Array, ""]], Float[Array, " d"]]  # from the factual at 0 to the corner at 1
 
 
-def within(feasible: Feasible, radius: Float[Array, ""]) -> Feasible:
-    """Restrict each number to grid points at most `radius` away; a category is not a distance and stays free."""
+def within(feasible: Feasible, radius: Float[Array, " d"] | Float[Array, ""]) -> Feasible:
+    """Restrict each number to grid points at most `radius` away; one-hot columns stay free."""
     n = len(feasible.layout.numbers)
     is_number = jnp.arange(feasible.x.shape[0]) < n
     spacing = jnp.where(feasible.step > 0, feasible.step, 1.0)
@@ -144,7 +144,7 @@ class LinearProgramSolver(AbstractSolver):
 
     decision: Decision
     cost_weights: Float[Array, " d"]
-    radius: Float[Array, ""]
+    radius: Float[Array, " d"]
     n_steps: Int[Array, ""]
     norm: Norm = eqx.field(static=True)
 

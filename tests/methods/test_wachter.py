@@ -66,7 +66,11 @@ def test_threshold_moves_the_plane():
 
 def test_target_probability_is_reached(refused):
     predictor, X, scores = refused
-    plan = Wachter(norm="l1", target_probability=0.9, step_size=0.02, n_steps=3000, patience=300).fit(predictor).recourse(X)
+    plan = (
+        Wachter(norm="l1", target_probability=0.9, step_size=0.02, n_steps=3000, patience=300)
+        .fit(predictor)
+        .recourse(X)
+    )
     assert plan.found.all()
     assert (plan.after >= 0.9).all()
     np.testing.assert_allclose(plan.cost, (np.log(9) - scores) / np.abs(W).max(), atol=0.03, rtol=0.02)
