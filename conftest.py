@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+MANY_MAPS = 30_000
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Set what jax reads from the environment, before it is imported."""
@@ -14,3 +16,16 @@ def pytest_configure(config: pytest.Config) -> None:
     here = Path(config.rootpath) / ".." / "shared" / "data"
     if here.is_dir():
         os.environ.setdefault("HOLDFAST_DATA", str(here.resolve()))
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Drop compiled programs before the system runs out of memory maps.
+
+    Every program jax compiles holds several maps; Linux allows 65,530 to a process, and a program that cannot be
+    mapped ends the process.
+    """
+    maps = Path("/proc/self/maps")
+    if nextitem is not None and maps.exists() and maps.read_bytes().count(b"\n") > MANY_MAPS:
+        import jax
+
+        jax.clear_caches()

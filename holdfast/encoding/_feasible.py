@@ -81,12 +81,20 @@ class Feasible(eqx.Module):
         if not (self.layout.clauses or self.layout.n_constraints):
             return x, real
         ok = self.satisfied(x)
-        repaired, mended = self._repair(x)
-        if self.layout.levels_bound:
-            # The categories may be what no number can make up for: take the levels that help most.
-            kept, kept_mended = self._repair(self._help_broken_rows(x, repaired))
-            repaired, mended = jnp.where(mended, repaired, kept), mended | kept_mended
-        return jnp.where(ok, x, repaired), real & (ok | mended)
+
+        # A loop of at most one or two rounds in place of a condition: over a batch, jax computes both sides of a
+        # condition, but leaves out a loop that nobody enters.
+        def mend(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+            point, _, count = carry
+            if self.layout.levels_bound:
+                # The categories may be what no number can make up for: then take the levels that help most.
+                point = jnp.where(count > 0, self._help_broken_rows(x, point), point)
+            repaired, mended = self._repair(point)
+            return repaired, mended, count + 1
+
+        tries = 2 if self.layout.levels_bound else 1
+        x, ok, _ = jax.lax.while_loop(lambda c: ~c[1] & (c[2] < tries), mend, (x, ok, jnp.asarray(0)))
+        return x, real & ok
 
     def snap(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
         """Numbers to their grid and interval, one level per category; limits across features aside."""
@@ -215,12 +223,13 @@ class Feasible(eqx.Module):
         high = jnp.where(movable, self.upper[:n], own)
         return self.a[:, :n], left, low, high
 
-    def _into_polytope(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
+    def _into_polytope(self, x: Float[Array, " d"], *, differentiable: bool = True) -> Float[Array, " d"]:
         n = len(self.layout.numbers)
         a, left, low, high = self._room(x)
         # A factual outside its interval may stay: the box reaches out to it.
         low, high = jnp.minimum(low, self.x[:n]), jnp.maximum(high, self.x[:n])
-        return jnp.concatenate([nearest_in_polytope(x[:n], a, left, low, high), x[n:]])
+        near = nearest_in_polytope(x[:n], a, left, low, high, differentiable=differentiable)
+        return jnp.concatenate([near, x[n:]])
 
     def _help_broken_rows(self, x: Float[Array, " d"], broken: Float[Array, " d"]) -> Float[Array, " d"]:
         """`x` with the permitted levels that lower the rows which `broken` breaks."""
@@ -239,6 +248,6 @@ class Feasible(eqx.Module):
         """Project, round, and move whole steps along the roomiest column until the rows hold."""
         n = len(self.layout.numbers)
         a, left, low, high = self._room(x)
-        near = self._snap_numbers(self._into_polytope(x)[:n])
+        near = self._snap_numbers(self._into_polytope(x, differentiable=False)[:n])
         moved = into_halfspaces(near, a, left, low, high, self.step[:n], self.movable[:n])
         return jnp.concatenate([moved, x[n:]])

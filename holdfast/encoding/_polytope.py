@@ -15,18 +15,21 @@ def nearest_in_polytope(
     b: Float[Array, " c"],
     low: Float[Array, " n"],
     high: Float[Array, " n"],
+    *,
+    differentiable: bool = True,
 ) -> Float[Array, " n"]:
     """Euclidean projection onto ``{a @ x <= b, low <= x <= high}``.
 
     Exact for one row; Dykstra's alternating projections for more, which come close where `x` lies in or near
-    the box. Differentiable. Where the set is empty the result is no member of it; callers check.
+    the box. Where the set is empty the result is no member of it; callers check. Without `differentiable`, the
+    rounds end as soon as nothing moves: jax cannot go backwards through a loop of unknown length.
     """
     if a.shape[0] == 1:
         return _onto_one_row(x, a[0], b[0] - SHRINK, low, high)
     squares = jnp.maximum(jnp.sum(a * a, axis=1), 1e-12)
     n_rows = a.shape[0]
 
-    def halfspace(point: Array, row: Array) -> Array:
+    def halfspace(point: Array, row: int) -> Array:
         excess = jnp.maximum(a[row] @ point - (b[row] - SHRINK), 0.0)
         return point - excess / squares[row] * a[row]
 
@@ -34,13 +37,24 @@ def nearest_in_polytope(
         point, residual = carry
         for i in range(n_rows + 1):
             shifted = point + residual[i]
-            point = halfspace(shifted, jnp.asarray(i)) if i < n_rows else jnp.clip(shifted, low, high)
+            point = halfspace(shifted, i) if i < n_rows else jnp.clip(shifted, low, high)
             residual = residual.at[i].set(shifted - point)
         return (point, residual), None
 
     start = (x, jnp.zeros((n_rows + 1, x.shape[0]), x.dtype))
-    (point, _), _ = jax.lax.scan(one_round, start, None, length=ROUNDS)
-    return point
+    if differentiable:
+        (point, _), _ = jax.lax.scan(one_round, start, None, length=ROUNDS)
+        return point
+
+    def until_still(carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
+        point, residual, count, _ = carry
+        (moved, residual), _ = one_round((point, residual), None)
+        return moved, residual, count + 1, jnp.max(jnp.abs(moved - point), initial=0.0)
+
+    def goes_on(carry: tuple[Array, Array, Array, Array]) -> Array:
+        return (carry[2] < ROUNDS) & (carry[3] > SHRINK)
+
+    return jax.lax.while_loop(goes_on, until_still, (*start, jnp.asarray(0), jnp.asarray(jnp.inf, x.dtype)))[0]
 
 
 def _onto_one_row(x: Array, row: Array, bound: Array, low: Array, high: Array) -> Array:
@@ -85,8 +99,8 @@ def into_halfspaces(
     spacing = jnp.where(step > 0, step, 1.0)
     slope = jnp.where(jnp.abs(a) > 1e-9, a, jnp.inf)  # a column outside the row: no way to go
 
-    def move(_: int, carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        point, best, least = carry
+    def move(carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
+        point, best, least, count = carry
         excess = a @ point - (b - SHRINK)
         goal = point - jnp.maximum(excess, 0.0)[:, None] / slope
         steps = (goal - low) / spacing
@@ -103,7 +117,9 @@ def into_halfspaces(
         stuck = useless[row, column]
         moved = jnp.where(stuck, point, point.at[column].set(to[row, column]))
         remaining = jnp.where(stuck, least, left[row, column])
-        return moved, jnp.where(remaining < least, moved, best), jnp.minimum(remaining, least)
+        better = remaining < least
+        return moved, jnp.where(better, moved, best), jnp.minimum(remaining, least), count + 1
 
     broken = jnp.sum(jnp.maximum(a @ x - (b - SHRINK), 0.0))
-    return jax.lax.fori_loop(0, MOVES, move, (x, x, broken))[1]
+    start = (x, x, broken, jnp.asarray(0))
+    return jax.lax.while_loop(lambda c: (c[3] < MOVES) & (c[2] > 0), move, start)[1]

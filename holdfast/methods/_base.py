@@ -1,5 +1,6 @@
 """What every recourse method shares: fit, ask, decode, check again."""
 
+import threading
 import time
 from abc import abstractmethod
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from holdfast.schema import Table, normalise_overrides
 from holdfast.search import AbstractSolver, Problem, Solution, Status, is_found
 
 CHUNK = 16_384  # people whose arrays are held at once
-CHECK_SHARE = 0.15  # of a deadline, kept for decoding and asking again
+CHECK_SHARE = 0.3  # of a deadline, kept for decoding and asking again
 
 
 class AbstractMethod(BaseEstimator):
@@ -158,7 +159,8 @@ class AbstractMethod(BaseEstimator):
         problems = Problem(x, target.astype(np.int32), feasible, self._keys(x), x)  # type: ignore[arg-type]
         stop = None if until is None else until - CHECK_SHARE * (until - began)
         solution = self.search(problems, stop, on_rows)
-        return self._checked(solution, table, columns, target, overrides, began)
+        checked = within(until, lambda: self._checked(solution, table, columns, target, overrides, began))
+        return self._unreached(table, columns, target, overrides) if checked is None else checked
 
     def _checked(
         self,
@@ -275,6 +277,27 @@ class AbstractSolverMethod(AbstractMethod):
     def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
         """Run the solver for every person."""
         return solve(self.solver(), problems, deadline=deadline, on_rows=on_rows)
+
+
+def within(until: float | None, work: Callable[[], RecourseFrame]) -> RecourseFrame | None:
+    """Do the work, or return None at the deadline: a first call may have to compile, which nothing can stop."""
+    if until is None:
+        return work()
+    done: list[RecourseFrame] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            done.append(work())
+        except BaseException as error:  # raised again below, in the caller's thread
+            failed.append(error)
+
+    worker = threading.Thread(target=run, daemon=True)
+    worker.start()
+    worker.join(max(0.0, until - time.monotonic()))
+    if failed:
+        raise failed[0]
+    return done[0] if done else None
 
 
 def _only(found: np.ndarray, proposed: dict[str, np.ndarray], own: dict[str, np.ndarray]) -> Table:

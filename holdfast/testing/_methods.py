@@ -16,7 +16,7 @@ from holdfast.schema import as_table
 from holdfast.search import Problem, Status, iterate
 from holdfast.testing import _world as world
 
-N = 24  # people a check looks at
+N = 16  # people a check looks at: as many as the smallest batch holds, so that few programs are compiled
 
 
 class MethodChecks:

@@ -51,6 +51,9 @@ def holds(schema: Schema, X: pd.DataFrame) -> list[float]:
     """Share of rows in which each constraint and implication holds."""
     shares = []
     for c in schema.constraints:
+        if c.on == "change":  # whoever changes nothing keeps it
+            shares.append(float(c.bound >= 0))
+            continue
         total = sum(weight * X[key] for key, weight in c.coefficients.items())
         shares.append(float((~(total > c.bound)).mean()))  # what is missing contradicts nothing
     for i in schema.implications:

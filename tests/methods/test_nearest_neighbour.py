@@ -41,7 +41,7 @@ def test_never_costlier_than_a_whole_row_taken_over():
     clf = world.classifier("linear")
     predictor = clf.predictor_
     table = as_table(world.people()[0])
-    people = world.refused(predictor, 4)
+    people = world.refused(predictor, 2)
     plan = NearestNeighbour(n_candidates=300, n_rows=10_000).fit(clf, *world.people()).recourse(people)
     for i in range(len(people)):
         best = brute_force(predictor, as_table(people.iloc[[i]]), table)

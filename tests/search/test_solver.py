@@ -37,13 +37,18 @@ def test_the_best_is_the_cheapest_valid_point_seen(search):
     """Follow the search step by step and compare with what it kept."""
     solver, problem = search
     advance = eqx.filter_jit(solver.advance)
+
+    @eqx.filter_jit
+    def look(u):
+        x, ok = problem.feasible.hard(u)
+        return solver.cost(x, problem), solver.decision.margin(x, problem.target), ok
+
     state = solver.begin(problem)
     seen = []
     while not bool(state.done):
-        x, ok = problem.feasible.hard(state.own.u)
-        margin = solver.decision.margin(x, problem.target)
+        cost, margin, ok = look(state.own.u)
         if bool(ok) and float(margin) >= CLEARANCE:
-            seen.append(float(solver.cost(x, problem)))
+            seen.append(float(cost))
         state = advance(problem, state)
     assert seen
     assert float(state.best_cost) == pytest.approx(min(seen), rel=1e-5)
