@@ -20,7 +20,7 @@ check: $(STAMP)
 
 # Two workers: the suite is bound by compilation, which one process does on one core.
 tests: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations 25
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
