@@ -1,6 +1,7 @@
 """Measures of recourse: pure functions of arrays."""
 
 from holdfast.metrics._cost import change_rates, costs, sparsity
+from holdfast.metrics._plausibility import neighbour_distance
 from holdfast.metrics._survival import Invalidation, clopper_pearson, invalidation_rate, models_needed, survival
 from holdfast.metrics._validity import Shares, share_with_recourse, validity
 
@@ -12,6 +13,7 @@ __all__ = [
     "costs",
     "invalidation_rate",
     "models_needed",
+    "neighbour_distance",
     "share_with_recourse",
     "sparsity",
     "survival",
