@@ -1,7 +1,7 @@
 """Table to float array and back; the feasible set of one person; the one distance."""
 
 from holdfast.encoding._distance import NORMS, Norm, distance, norm_weights
-from holdfast.encoding._encoder import SCALINGS, Encoder, Scaling
+from holdfast.encoding._encoder import SCALINGS, Encoder, Scaling, to_grid
 from holdfast.encoding._feasible import Feasible
 from holdfast.encoding._layout import Layout, Slot
 from holdfast.encoding._limits import broken_limits, decode_recourse, differs, feasible_sets
@@ -23,4 +23,5 @@ __all__ = [
     "feasible_sets",
     "nearest_in_polytope",
     "norm_weights",
+    "to_grid",
 ]
