@@ -2,6 +2,7 @@
 
 from holdfast.methods._base import AbstractMethod, AbstractSolverMethod
 from holdfast.methods._cchvae import CCHVAE
+from holdfast.methods._cfproto import CFProto
 from holdfast.methods._eccco import ECCCo
 from holdfast.methods._elastic_net import ElasticNet
 from holdfast.methods._flipset import Flipset
@@ -27,6 +28,7 @@ __all__ = [
     "SNS",
     "AbstractMethod",
     "AbstractSolverMethod",
+    "CFProto",
     "ECCCo",
     "ElasticNet",
     "Flipset",

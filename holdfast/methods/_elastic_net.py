@@ -1,13 +1,13 @@
 """Least change in l1 or l2, by elastic-net search."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 
 from holdfast.encoding import Norm, norm_weights
 from holdfast.errors import DataError
 from holdfast.methods._base import AbstractSolverMethod
-from holdfast.search import POLISH_STEPS, ElasticSolver, Hinge
+from holdfast.search import POLISH_STEPS, ElasticSolver, Hinge, PrototypePull
 
 DEFAULTS: dict[str, tuple[float, float, float]] = {
     # norm: l1_weight (beta of B.3), l2_weight, step_size (Table 2)
@@ -96,25 +96,36 @@ class ElasticNet(AbstractSolverMethod):
 
     def solver(self) -> ElasticSolver:
         """Rounds of FISTA, then a bisection."""
-        if self.norm not in DEFAULTS:
-            raise DataError(
-                f"ElasticNet: `norm` must be one of {list(DEFAULTS)!r}; got {self.norm!r}. Use MinPGD for 'linf'."
-            )
+        check_norm(self)
         chosen = (self.l1_weight, self.l2_weight, self.step_size)
-        l1_weight, l2_weight, step_size = (
-            jnp.asarray(usual if given is None else given, jnp.float32)
-            for given, usual in zip(chosen, DEFAULTS[self.norm], strict=True)
+        weights = (b if a is None else a for a, b in zip(chosen, DEFAULTS[self.norm], strict=True))
+        return elastic_search(self, *weights)
+
+
+def check_norm(method: Any) -> None:
+    """Say which norms have a proximal map here, where another is asked for."""
+    if method.norm not in DEFAULTS:
+        raise DataError(
+            f"{type(method).__name__}: `norm` must be one of {list(DEFAULTS)!r}; got {method.norm!r}. "
+            "Use MinPGD for 'linf'."
         )
-        return ElasticSolver(
-            decision=self.predictor_.decision,
-            loss=Hinge(jnp.asarray(self.confidence, jnp.float32)),
-            cost_weights=jnp.asarray(norm_weights(self.predictor_.encoder, self.norm)),
-            n_steps=jnp.asarray(self.n_rounds * self.n_steps + POLISH_STEPS),
-            step_size=step_size,
-            l1_weight=l1_weight,
-            l2_weight=l2_weight,
-            first_weight=jnp.asarray(self.first_weight, jnp.float32),
-            round_steps=jnp.asarray(self.n_steps),
-            n_rounds=jnp.asarray(self.n_rounds),
-            norm=self.norm,
-        )
+
+
+def elastic_search(
+    method: Any, l1_weight: float, l2_weight: float, step_size: float, *, pull: PrototypePull | None = None
+) -> ElasticSolver:
+    """Rounds of FISTA for a fitted method that has the other parameters of `ElasticNet`."""
+    return ElasticSolver(
+        decision=method.predictor_.decision,
+        loss=Hinge(jnp.asarray(method.confidence, jnp.float32)),
+        cost_weights=jnp.asarray(norm_weights(method.predictor_.encoder, method.norm)),
+        n_steps=jnp.asarray(method.n_rounds * method.n_steps + POLISH_STEPS),
+        step_size=jnp.asarray(step_size, jnp.float32),
+        l1_weight=jnp.asarray(l1_weight, jnp.float32),
+        l2_weight=jnp.asarray(l2_weight, jnp.float32),
+        first_weight=jnp.asarray(method.first_weight, jnp.float32),
+        round_steps=jnp.asarray(method.n_steps),
+        n_rounds=jnp.asarray(method.n_rounds),
+        norm=method.norm,
+        pull=pull,
+    )

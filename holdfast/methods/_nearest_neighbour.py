@@ -4,11 +4,10 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 import numpy as np
-from sklearn.utils import check_random_state
 
 from holdfast.encoding import Norm, norm_weights
-from holdfast.errors import DataError
 from holdfast.methods._base import AbstractSolverMethod
+from holdfast.methods._kept_rows import kept_rows
 from holdfast.search import CandidateSolver
 
 
@@ -54,21 +53,7 @@ class NearestNeighbour(AbstractSolverMethod):
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Keep rows of every decision: which of them serve depends on the wanted class."""
-        decided = self.predictor_.decide_of(self.predictor_.logits_of(x))
-        favourable = np.flatnonzero(decided == self.predictor_.decision.favourable)
-        if len(favourable) == 0:
-            raise DataError(
-                "NearestNeighbour: no training row gets the favourable decision. Give rows that do, or check the "
-                "model."
-            )
-        rng = check_random_state(0 if self.random_state is None else self.random_state)
-        if len(x) > self.n_rows:
-            kept = rng.permutation(favourable)[: self.n_rows]
-            others = np.flatnonzero(decided != self.predictor_.decision.favourable)
-            kept = np.concatenate([kept, rng.permutation(others)[: self.n_rows]])
-            x = x[np.sort(kept)]
-            decided = decided[np.sort(kept)]
-        return {"rows": x, "decided": decided.astype(np.int32)}
+        return kept_rows(self, x)
 
     def solver(self) -> CandidateSolver:
         """Search over the kept rows."""

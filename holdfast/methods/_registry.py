@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from holdfast.errors import DataError
 from holdfast.methods._base import AbstractMethod
 from holdfast.methods._cchvae import CCHVAE
+from holdfast.methods._cfproto import CFProto
 from holdfast.methods._eccco import ECCCo
 from holdfast.methods._elastic_net import ElasticNet
 from holdfast.methods._flipset import Flipset
@@ -28,6 +29,7 @@ METHODS: dict[str, type[AbstractMethod]] = {
     "sparse_search": SparseSearch,
     "linear_program": LinearProgram,
     "elastic_net": ElasticNet,
+    "cfproto": CFProto,
     "min_pgd": MinPGD,
     "flipset": Flipset,
     "sns": SNS,

@@ -12,6 +12,7 @@ from holdfast.search._neighbour import NeighbourSolver
 from holdfast.search._norm_ball import NormBall
 from holdfast.search._polish import POLISH_STEPS, Polish
 from holdfast.search._problem import Problem, Solution, Status, is_found
+from holdfast.search._prototype import Prototype, PrototypePull
 from holdfast.search._robust import RobustSolver, worst_drop
 from holdfast.search._shells import ShellSolver, fewest_changes
 from holdfast.search._solver import CLEARANCE, AbstractSolver, State, iterate
@@ -39,6 +40,8 @@ __all__ = [
     "NormBall",
     "Polish",
     "Problem",
+    "Prototype",
+    "PrototypePull",
     "RobustSolver",
     "RowSpace",
     "ShellSolver",

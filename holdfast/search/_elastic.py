@@ -7,20 +7,21 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from holdfast.encoding import Norm
+from holdfast.encoding import Norm, distance
 from holdfast.models import Decision
 from holdfast.search._gradient import shrunk
 from holdfast.search._losses import AbstractLoss, Reply, ask
 from holdfast.search._norm_ball import movable_ball
 from holdfast.search._polish import Polish
 from holdfast.search._problem import Problem, Status, is_found
+from holdfast.search._prototype import PrototypePull
 from holdfast.search._solver import CLEARANCE, AbstractSolver, State
 
 NO_UPPER = 1e10  # no round has succeeded yet
 
 
 class Rounds(NamedTuple):
-    """Own variables: the iterate and the one before it, and the bisection for the trade-off `weight`."""
+    """Own variables: iterate and the one before, the bisection for the trade-off `weight`, a prototype if any."""
 
     u: Float[Array, " d"]
     last: Float[Array, " d"]
@@ -31,6 +32,7 @@ class Rounds(NamedTuple):
     upper: Float[Array, ""]
     hit: Bool[Array, ""]
     polish: Polish
+    prototype: Float[Array, " k"] | None
 
 
 class ElasticSolver(AbstractSolver):
@@ -39,6 +41,10 @@ class ElasticSolver(AbstractSolver):
     A round is `round_steps` steps from the start at one `weight`. It has succeeded if any point it asked about was
     valid: then the weight falls half-way to the largest that failed; else it grows tenfold, or half-way to the
     smallest that succeeded. After `n_rounds` rounds the best point is polished (see `Polish`).
+
+    A `pull` joins the objective at its own weight; of the valid points the one with the least sum of the two costs
+    and the pull is then kept, instead of the cheapest. A step is shortened by the pull's curvature: for a
+    quadratic one this is its exact proximal map, stable at any weight.
 
     As in `GradientSolver`, the iterate is relaxed and the model is asked about the hardened point.
     """
@@ -54,6 +60,7 @@ class ElasticSolver(AbstractSolver):
     round_steps: Int[Array, ""]
     n_rounds: Int[Array, ""]
     norm: Norm = eqx.field(static=True)
+    pull: PrototypePull | None = None
 
     def start(self, problem: Problem) -> Rounds:
         """Start the first round."""
@@ -68,6 +75,7 @@ class ElasticSolver(AbstractSolver):
             upper=none,
             hit=jnp.asarray(False),
             polish=Polish.of(problem.x),
+            prototype=None if self.pull is None else self.pull.find(problem),
         )
 
     def step(self, problem: Problem, state: State[Rounds]) -> State[Rounds]:
@@ -82,7 +90,10 @@ class ElasticSolver(AbstractSolver):
             return jnp.where(polishing, -reply.margin, self.loss(reply)), reply
 
         slope, reply = jax.grad(objective, has_aux=True)(x)
-        state = self.offer(problem, state, x, reply.margin, ok)
+        value = None
+        if self.pull is not None and own.prototype is not None:
+            value = self._penalties(problem, x) + self.pull(x, own.prototype)
+        state = self.offer(problem, state, x, reply.margin, ok, value)
         valid = ok & (reply.margin >= CLEARANCE)
 
         moved = self._move(problem, own, slope)
@@ -102,10 +113,20 @@ class ElasticSolver(AbstractSolver):
         status = jnp.where(lost & ~found, int(Status.DIVERGED), state.status)
         return eqx.tree_at(lambda s: (s.own, s.done, s.status), state, (own, ended | lost, status))
 
+    def _penalties(self, problem: Problem, x: Float[Array, " d"]) -> Float[Array, ""]:
+        """The two costs, each at its weight; infinite for a change that is no option of its own."""
+        l1, l2 = (distance(x, problem.x, norm, self.cost_weights) for norm in ("l1", "l2"))
+        both = self.l1_weight * l1 + self.l2_weight * l2**2
+        return jnp.where(jnp.isfinite(self.cost(x, problem)), both, jnp.inf)
+
     def _move(self, problem: Problem, own: Rounds, slope: Float[Array, " d"]) -> Float[Array, " d"]:
         """A gradient step on the loss and the exact proximal map of the two costs, into the person's box."""
         step = self.step_size * jnp.sqrt(jnp.maximum(1 - own.at / self.round_steps, 0.0))
-        change = own.u - step * own.weight * slope - problem.x
+        slope = own.weight * slope
+        if self.pull is not None and own.prototype is not None:
+            pulled, curvature = self.pull.slope(own.u, own.prototype)
+            slope, step = slope + pulled, step / (1 + step * curvature)
+        change = own.u - step * slope - problem.x
         change = shrunk(change, step * self.l1_weight * self.cost_weights)
         change = change / (1 + 2 * step * self.l2_weight * self.cost_weights**2)
         return problem.feasible.clip(problem.x + change)
@@ -124,4 +145,5 @@ class ElasticSolver(AbstractSolver):
             upper=upper,
             hit=jnp.zeros_like(own.hit),
             polish=Polish.of(state.best),
+            prototype=own.prototype,
         )
