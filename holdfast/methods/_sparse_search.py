@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 import numpy as np
 
+from holdfast.batch import Predictor
+from holdfast.causal import Effects
 from holdfast.encoding import Encoder, Norm, norm_weights
 from holdfast.errors import DataError
 from holdfast.methods._base import AbstractSolverMethod
@@ -72,38 +74,54 @@ class SparseSearch(AbstractSolverMethod):
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """List the values of every number."""
-        if self.max_changes < 1 or self.n_values < 1 or self.width < 1:
-            raise DataError(
-                "SparseSearch: `max_changes`, `n_values` and `width` must be positive; got "
-                f"{(self.max_changes, self.n_values, self.width)!r}."
-            )
-        encoder = self.predictor_.encoder
-        splits: dict[str, Any] = getattr(self.predictor_.foreign, "splits", None) or {}
-        lists = []
-        for slot in encoder.layout.numbers:
-            column = slot.start
-            raw = x[:, column].astype(np.float64) * encoder.scale[column] + encoder.offset[column]
-            values = candidate_values(encoder.schema[slot.name], raw, splits.get(slot.name), self.n_values)
-            lists.append((values - encoder.offset[column]) / encoder.scale[column])
-        return {"values": value_grid(lists).astype(np.float32)}
+        check_sizes(self)
+        return {"values": listed_values(self.predictor_, x, self.n_values)}
 
     def solver(self) -> SparseSolver:
         """Exhaustive search over the lists."""
-        encoder: Encoder = self.predictor_.encoder
-        values = self.state_["values"]
-        n_edits = values.size + sum(g.stop - g.start for g in encoder.layout.groups)
-        blocks = -(-n_edits // BLOCK)
-        steps = blocks * (1 + n_edits + self.width * max(self.max_changes - 2, 0)) + 4 * self.max_changes + 4
-        return SparseSolver(
-            decision=self.predictor_.decision,
-            values=jnp.asarray(values),
-            cost_weights=jnp.asarray(norm_weights(encoder, self.norm)),
-            n_steps=jnp.asarray(steps),
-            norm=self.norm,
-            max_changes=self.max_changes,
-            width=self.width,
-            block=BLOCK,
+        return sparse_solver(self)
+
+
+def check_sizes(method: Any) -> None:
+    """Refuse sizes of a search that are not positive."""
+    if method.max_changes < 1 or method.n_values < 1 or method.width < 1:
+        raise DataError(
+            f"{type(method).__name__}: `max_changes`, `n_values` and `width` must be positive; got "
+            f"{(method.max_changes, method.n_values, method.width)!r}."
         )
+
+
+def listed_values(predictor: Predictor, x: np.ndarray, n_values: int) -> np.ndarray:
+    """Encoded values worth trying for every number, from encoded training rows."""
+    encoder = predictor.encoder
+    splits: dict[str, Any] = getattr(predictor.foreign, "splits", None) or {}
+    lists = []
+    for slot in encoder.layout.numbers:
+        column = slot.start
+        raw = x[:, column].astype(np.float64) * encoder.scale[column] + encoder.offset[column]
+        values = candidate_values(encoder.schema[slot.name], raw, splits.get(slot.name), n_values)
+        lists.append((values - encoder.offset[column]) / encoder.scale[column])
+    return value_grid(lists).astype(np.float32)
+
+
+def sparse_solver(method: Any, effects: Effects | None = None) -> SparseSolver:
+    """The solver of a fitted method that has `max_changes`, `width` and `norm`, and listed ``values``."""
+    encoder: Encoder = method.predictor_.encoder
+    values = method.state_["values"]
+    n_edits = values.size + sum(g.stop - g.start for g in encoder.layout.groups)
+    blocks = -(-n_edits // BLOCK)
+    deeper = method.width * max(method.max_changes - 2, 0)
+    return SparseSolver(
+        decision=method.predictor_.decision,
+        values=jnp.asarray(values),
+        cost_weights=jnp.asarray(norm_weights(encoder, method.norm)),
+        n_steps=jnp.asarray(blocks * (1 + n_edits + deeper) + 4 * method.max_changes + 4),
+        norm=method.norm,
+        max_changes=method.max_changes,
+        width=method.width,
+        block=BLOCK,
+        effects=effects,
+    )
 
 
 def candidate_values(feature: Feature, seen: np.ndarray, splits: Any, n: int) -> np.ndarray:

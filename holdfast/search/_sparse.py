@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from holdfast.causal import Effects
 from holdfast.encoding import Feasible, Norm
 from holdfast.models import Decision
 from holdfast.search._problem import Problem, Status, is_found
@@ -57,6 +58,9 @@ class SparseSolver(AbstractSolver):
     found. Up to two changes the enumeration is complete: what it finds is the cheapest among the values searched,
     and finding nothing proves that there is nothing. From three on it extends the `width` most promising sets. At
     the end each changed number is moved back towards the factual as far as the decision allows.
+
+    With `effects`, rows are actions: the model is asked about, and limits across features hold for, the row that
+    an action leads to. The cost is the action's own, so the enumeration proves what it proves without them.
     """
 
     decision: Decision
@@ -67,6 +71,7 @@ class SparseSolver(AbstractSolver):
     max_changes: int = eqx.field(static=True)
     width: int = eqx.field(static=True)
     block: int = eqx.field(static=True)
+    effects: Effects | None = None
 
     # ---- edits --------------------------------------------------------------------------------------
 
@@ -155,14 +160,20 @@ class SparseSolver(AbstractSolver):
         columns = jnp.arange(x.shape[0])
         rows = x + moves.up[:, None] * (moves.to[:, None] == columns)
         rows = rows + moves.down[:, None] * (moves.off[:, None] == columns)
+        after = rows
+        if self.effects is not None:
+            after, within = jax.vmap(self.effects.after, in_axes=(None, 0, None))(
+                problem.x, rows, problem.feasible
+            )
+            allowed = allowed & within
         if problem.feasible.layout.clauses or problem.feasible.layout.n_constraints:
-            allowed = allowed & jax.vmap(problem.feasible.satisfied)(rows)
-        margins = self._margins(problem, x, moves, rows)
+            allowed = allowed & jax.vmap(problem.feasible.satisfied)(after)
+        margins = self._margins(problem, x, moves, after)
         cost = jax.vmap(lambda row: self.cost(row, problem))(rows)
         good = allowed & (margins >= CLEARANCE)
         best = jnp.argmin(jnp.where(good, cost, jnp.inf))
-        point, ok = problem.feasible.hard(rows[best])
-        state = self.offer(problem, state, point, margins[best], ok & good[best])
+        point, margin, ok = self._settled(problem, rows[best], margins[best])
+        state = self.offer(problem, state, point, margin, ok & good[best])
         walk = self._remember(walk, base, margins, allowed & ~polishing)
         return self._next(state, walk)
 
@@ -213,13 +224,25 @@ class SparseSolver(AbstractSolver):
         """Margins of a row with each of the moves, from the first layer's sums where the model has one."""
         model = self.decision.model
         first = model.first
-        if first is None:
+        if first is None or self.effects is not None:  # effects reach other columns than the moves name
             logits = jax.vmap(model.logits)(rows)
         else:
             weight, bias = first
             moved = weight.T[moves.to] * moves.up[:, None] + weight.T[moves.off] * moves.down[:, None]
             logits = jax.vmap(model.rest)(weight @ x + bias + moved)
         return jax.vmap(lambda row: self.decision.margin_of(row, problem.target))(logits)
+
+    def _settled(
+        self, problem: Problem, row: Float[Array, " d"], margin: Float[Array, ""]
+    ) -> tuple[Float[Array, " d"], Float[Array, ""], Bool[Array, ""]]:
+        """The row hardened, with its margin; an action is only snapped, since limits bind where it leads."""
+        feasible = problem.feasible
+        if self.effects is None:
+            point, ok = feasible.hard(row)
+            return point, margin, ok
+        point = feasible.snap(row)
+        after, ok = self.effects.after(problem.x, point, feasible)
+        return point, self.decision.margin(after, problem.target), ok & feasible.satisfied(after)
 
     # ---- where to go next ---------------------------------------------------------------------------
 
