@@ -12,7 +12,7 @@ from holdfast.errors import DataError
 from holdfast.methods import AbstractMethod, RecourseFrame
 from holdfast.methods import method as method_by_name
 from holdfast.models import BlackBox, Decision, fresh
-from holdfast.models.adapters import adapt
+from holdfast.models.adapters import adapt, from_onnx, is_onnx
 from holdfast.schema import Schema, as_table
 
 
@@ -22,13 +22,13 @@ def wrap(
     """Put a fitted foreign classifier behind holdfast's interface.
 
     Models that an adapter understands (scikit-learn's linear models, networks and trees, also in pipelines,
-    XGBoost, LightGBM) are searched inside a compiled program, with gradients where they have them; any other
-    through `predict_proba`. ``predictor.foreign.note`` says which. What a search finds is always asked of the
-    model itself, in its own columns.
+    XGBoost, LightGBM, ONNX graphs) are searched inside a compiled program, with gradients where they have them;
+    any other through `predict_proba`. ``predictor.foreign.note`` says which. What a search finds is always asked
+    of the model itself, in its own columns.
 
     Parameters
     ----------
-    model : object with `predict_proba`
+    model : object with `predict_proba`, or an ONNX model or its path
         Asked in its own columns: a dataframe where it was fitted on one, else an array.
     schema : Schema or None
         Guessed from `reference` when None.
@@ -40,6 +40,7 @@ def wrap(
     favourable : label, optional
         The last class when omitted.
     """
+    model = from_onnx(model) if is_onnx(model) else model
     table = as_table(reference, where="recourse")
     schema = Schema.infer(table) if schema is None else schema
     encoder = Encoder.fit(schema, table)
@@ -76,7 +77,8 @@ def recourse(
     Parameters
     ----------
     model : object
-        A RecourseClassifier, a scikit-learn classifier or pipeline, or any object with ``predict_proba``.
+        A RecourseClassifier, a scikit-learn classifier or pipeline, any object with ``predict_proba``, or an
+        ONNX model or the path of one.
     X : dataframe
         People as they are, in the model's own columns.
     schema : Schema, optional

@@ -3,6 +3,7 @@
 from holdfast.models.adapters._adapt import adapt
 from holdfast.models.adapters._black_box import BlackBox, BlackBoxModel
 from holdfast.models.adapters._layers import LayersModel
+from holdfast.models.adapters._onnx import OnnxClassifier, from_onnx, is_onnx
 from holdfast.models.adapters._torch import TorchClassifier, TorchModel, from_torch
 from holdfast.models.adapters._trees import TreesModel
 
@@ -10,9 +11,12 @@ __all__ = [
     "BlackBox",
     "BlackBoxModel",
     "LayersModel",
+    "OnnxClassifier",
     "TorchClassifier",
     "TorchModel",
     "TreesModel",
     "adapt",
+    "from_onnx",
     "from_torch",
+    "is_onnx",
 ]

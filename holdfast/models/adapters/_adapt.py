@@ -21,6 +21,7 @@ from holdfast.models.adapters._forests import (
 )
 from holdfast.models.adapters._grow import grow
 from holdfast.models.adapters._layers import Front
+from holdfast.models.adapters._onnx import OnnxClassifier
 from holdfast.models.adapters._torch import TorchClassifier
 from holdfast.schema import Table
 
@@ -58,6 +59,8 @@ def understand(foreign: BlackBox, table: Table) -> tuple[AbstractModel, dict[str
     estimator, columns = foreign.estimator, raw_columns(foreign.encoder, foreign.names_read)
     if isinstance(estimator, TorchClassifier):
         return estimator.as_model(foreign.encoder, columns), {}
+    if isinstance(estimator, OnnxClassifier):
+        return estimator.as_model(foreign.encoder, columns, table)
     estimator, steps = _unwrapped(estimator)
     for step in steps:
         columns = transformed(step, columns)

@@ -18,6 +18,7 @@ _APPLY: dict[str, Callable[[Any, float], Any]] = {
     "sub": lambda x, a: x - a,
     "mul": lambda x, a: x * a,
     "div": lambda x, a: x / a,
+    "single": lambda x, _: np.asarray(x, np.float32).astype(np.float64),
 }
 
 
@@ -36,9 +37,9 @@ class Number:
     ops: tuple[tuple[str, float], ...] = ()
     missing: float = np.nan
 
-    def then(self, op: str, amount: float) -> "Number":
-        """Return the column after one more operation."""
-        return replace(self, ops=(*self.ops, (op, float(amount))), missing=_APPLY[op](self.missing, amount))
+    def then(self, op: str, amount: float = 0.0) -> "Number":
+        """Return the column after one more operation; ``single`` rounds to float32."""
+        return replace(self, ops=(*self.ops, (op, float(amount))), missing=float(_APPLY[op](self.missing, amount)))
 
     def value(self, raw: np.ndarray) -> np.ndarray:
         """Column values of raw values."""
@@ -60,7 +61,7 @@ class Levels:
     name: str
     values: np.ndarray
 
-    def then(self, op: str, amount: float) -> "Levels":
+    def then(self, op: str, amount: float = 0.0) -> "Levels":
         """Return the column after one more operation."""
         return Levels(self.name, _APPLY[op](self.numbers(), amount))
 
@@ -175,15 +176,21 @@ def _scaler(first: str, first_of: str | None, second: str, second_of: str | None
     return apply
 
 
-def _one_hot(encoder: Any, columns: list[Column]) -> list[Column]:
+def _one_hot_encoder(encoder: Any, columns: list[Column]) -> list[Column]:
     _check_groups(encoder)
     dropped = getattr(encoder, "drop_idx_", None)
     out: list[Column] = []
     for i, (column, categories) in enumerate(zip(columns, encoder.categories_, strict=True)):
-        codes = _codes(column, categories, refuses=encoder.handle_unknown == "error", what="OneHotEncoder")
+        hot = one_hot(column, categories, refuses=encoder.handle_unknown == "error")
         drop = None if dropped is None else dropped[i]
-        out += [Levels(column.name, (codes == j).astype(float)) for j in range(len(categories)) if j != drop]
+        out += [c for j, c in enumerate(hot) if j != drop]
     return out
+
+
+def one_hot(column: Column, categories: Sequence[Any], *, refuses: bool) -> list[Column]:
+    """A column per category; `refuses`: a level that is none of them is an error, else all zeros."""
+    codes = _codes(column, categories, refuses=refuses, what="OneHotEncoder")
+    return [Levels(column.name, (codes == j).astype(float)) for j in range(len(categories))]
 
 
 def _ordinal(encoder: Any, columns: list[Column]) -> list[Column]:
@@ -202,10 +209,15 @@ def _ordinal(encoder: Any, columns: list[Column]) -> list[Column]:
 def _imputer(imputer: Any, columns: list[Column]) -> list[Column]:
     if imputer.add_indicator or not _is_missing(imputer.missing_values):
         raise NotUnderstood("a SimpleImputer with indicators or a marker of its own")
+    if any(_is_missing(filled) for filled in imputer.statistics_):
+        raise NotUnderstood("a SimpleImputer that drops an empty column")
+    return imputed(columns, imputer.statistics_)
+
+
+def imputed(columns: list[Column], fillers: Sequence[Any]) -> list[Column]:
+    """Return the columns with a value of their own for missing ones."""
     out: list[Column] = []
-    for column, filled in zip(columns, imputer.statistics_, strict=True):
-        if _is_missing(filled):
-            raise NotUnderstood("a SimpleImputer that drops an empty column")
+    for column, filled in zip(columns, fillers, strict=True):
         if isinstance(column, Number):
             out.append(replace(column, missing=float(filled) if np.isnan(column.missing) else column.missing))
         else:
@@ -223,7 +235,7 @@ _TRANSFORMERS: dict[str, Callable[[Any, list[Column]], list[Column]]] = {
     "RobustScaler": _scaler("sub", "center_", "div", "scale_"),
     "MinMaxScaler": _scaler("mul", "scale_", "add", "min_"),
     "MaxAbsScaler": _scaler("div", "scale_", "div", None),
-    "OneHotEncoder": _one_hot,
+    "OneHotEncoder": _one_hot_encoder,
     "OrdinalEncoder": _ordinal,
     "SimpleImputer": _imputer,
 }
@@ -234,7 +246,7 @@ def _check_groups(encoder: Any) -> None:
         raise NotUnderstood(f"an {type(encoder).__name__} that groups infrequent levels")
 
 
-def _codes(column: Column, categories: np.ndarray, *, refuses: bool, what: str) -> np.ndarray:
+def _codes(column: Column, categories: Sequence[Any], *, refuses: bool, what: str) -> np.ndarray:
     """Position of each level among an encoder's categories; NaN where it is not there."""
     if isinstance(column, Number):
         raise NotUnderstood(f"{what} of the number {column.name!r}")
@@ -245,6 +257,14 @@ def _codes(column: Column, categories: np.ndarray, *, refuses: bool, what: str) 
             f"an {what} that refuses level {unknown[0]!r} of {column.name!r}, which the schema permits"
         )
     return codes
+
+
+def relabelled(column: Column, keys: Sequence[Any], values: Sequence[Any], otherwise: Any) -> Column:
+    """Return the column with each key's value in its place."""
+    codes = _codes(column, keys, refuses=False, what="LabelEncoder")
+    out = np.empty(len(codes), object)
+    out[:] = [otherwise if np.isnan(code) else values[int(code)] for code in codes]
+    return Levels(column.name, out)
 
 
 def _positions(column: Levels, categories: list[Any]) -> np.ndarray:

@@ -1,7 +1,6 @@
 """From a library's trees to `TreesModel`: comparisons moved from the library's columns to encoded features."""
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from holdfast.encoding import Encoder
 from holdfast.encoding._encoder import to_grid
 from holdfast.models.adapters._columns import Column, NotUnderstood, Number
-from holdfast.models.adapters._trees import Slots, TreesModel
+from holdfast.models.adapters._trees import Exact, Head, Rounded, Slots, TreesModel
 from holdfast.schema import Feature, Table
 
 LARGEST = np.finfo(np.float64).max
@@ -52,12 +51,17 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Sums:
-    """What a library makes of its leaves."""
+    """What a library makes of its leaves.
 
-    head: Literal["mean", "binary", "softmax"]
+    `single`: it adds them up in float32, tree after tree, and `base` before or after them; otherwise in float64.
+    """
+
+    head: Head
     n_classes: int
     base: np.ndarray  # added once, per output
     factor: float = 1.0
+    single: bool = False
+    base_last: bool = False
 
 
 def grow(
@@ -114,6 +118,29 @@ def grow(
 def _assemble(trees: list[Tree], starts: np.ndarray, nodes: np.ndarray, slots: Slots, sums: Sums) -> TreesModel:
     value = np.concatenate([np.asarray(t.value, np.float64).reshape(len(t.left), -1) for t in trees])
     groups = None if trees[0].group is None else np.array([t.group for t in trees])
+    words = nodes.astype(np.uint64).astype(np.uint32).view(np.int32)
+    return TreesModel(
+        slots=slots,
+        nodes=jnp.asarray(words),
+        roots=jnp.asarray(starts, jnp.int32),
+        leaf=_rounded(value, sums) if sums.single else _exact(value, trees, starts, groups, sums),
+        group=None if groups is None else jnp.asarray(groups, jnp.int32),
+        factor=jnp.asarray(sums.factor, jnp.float32),
+        depth=_depth(nodes, starts),
+        head=sums.head,
+        k=sums.n_classes,
+    )
+
+
+def _rounded(value: np.ndarray, sums: Sums) -> Rounded:
+    base = np.zeros((2, len(sums.base)))
+    base[int(sums.base_last)] = sums.base
+    return Rounded(jnp.asarray(value, jnp.float32), jnp.asarray(base, jnp.float32))
+
+
+def _exact(
+    value: np.ndarray, trees: list[Tree], starts: np.ndarray, groups: np.ndarray | None, sums: Sums
+) -> Exact:
     # What is added once goes into the first tree of each output.
     for output, amount in enumerate(sums.base):
         first = 0 if groups is None else int(np.flatnonzero(groups == output)[0])
@@ -123,21 +150,8 @@ def _assemble(trees: list[Tree], starts: np.ndarray, nodes: np.ndarray, slots: S
     reach = sum(float(np.abs(value[s : s + len(t.left)]).max()) for s, t in zip(starts, trees, strict=True))
     exponent = int(np.floor(29 + bits - np.log2(max(reach, 1e-30))))
     fixed = np.rint(np.ldexp(value, exponent)).astype(np.int64)
-    words = nodes.astype(np.uint64).astype(np.uint32).view(np.int32)
-    return TreesModel(
-        slots=slots,
-        nodes=jnp.asarray(words),
-        roots=jnp.asarray(starts, jnp.int32),
-        high=jnp.asarray(fixed >> bits, jnp.int32),
-        low=jnp.asarray(fixed & ((1 << bits) - 1), jnp.int32),
-        group=None if groups is None else jnp.asarray(groups, jnp.int32),
-        unit=jnp.asarray(2.0**-exponent, jnp.float32),
-        factor=jnp.asarray(sums.factor, jnp.float32),
-        bits=bits,
-        depth=_depth(nodes, starts),
-        head=sums.head,
-        k=sums.n_classes,
-    )
+    high, low = jnp.asarray(fixed >> bits, jnp.int32), jnp.asarray(fixed & ((1 << bits) - 1), jnp.int32)
+    return Exact(high, low, jnp.asarray(2.0**-exponent, jnp.float32), bits)
 
 
 def _depth(nodes: np.ndarray, roots: np.ndarray) -> int:

@@ -1,5 +1,6 @@
 """Models made elsewhere as a chain of layers, their preprocessing folded into the first."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import equinox as eqx
@@ -14,6 +15,7 @@ from holdfast.models._linear import LinearModel
 from holdfast.models.adapters._columns import Column, Levels, NotUnderstood, Number
 
 Head = Literal["logits", "binary", "one_vs_rest"]
+TINY = 1e-12  # a probability of 0 has no logarithm
 ON_LEVEL = 1e-3  # how near a position counts as being on its level
 
 
@@ -56,8 +58,27 @@ class Affine(eqx.Module):
         return out
 
 
+def _halves(x: Float[Array, " o"]) -> tuple[Float[Array, " h"], Float[Array, " h"]]:
+    return x[: len(x) // 2], x[len(x) // 2 :]
+
+
+_FUNCTIONS: dict[str, Callable[[Array], Array]] = {
+    "relu": jax.nn.relu,
+    "tanh": jnp.tanh,
+    "logistic": jax.nn.sigmoid,
+    "exp": jnp.exp,
+    "abs": jnp.abs,
+    "log": lambda x: jnp.log(jnp.maximum(x, TINY)),
+    "softmax": jax.nn.softmax,
+    "l1": lambda x: x / jnp.maximum(jnp.sum(jnp.abs(x)), TINY),
+    "l2": lambda x: x / jnp.sqrt(jnp.maximum(jnp.sum(x * x), TINY)),
+    "product": lambda x: _halves(x)[0] * _halves(x)[1],
+    "quotient": lambda x: _halves(x)[0] / _halves(x)[1],
+}
+
+
 class Activation(eqx.Module):
-    """One non-linear function of every unit."""
+    """One non-linear function of every unit, or of them all; product and quotient take the halves."""
 
     name: str = eqx.field(static=True)
     slope: float = eqx.field(static=True, default=0.01)
@@ -66,7 +87,23 @@ class Activation(eqx.Module):
         """Values at one row."""
         if self.name == "leaky_relu":
             return jax.nn.leaky_relu(x, self.slope)
-        return {"relu": jax.nn.relu, "tanh": jnp.tanh, "logistic": jax.nn.sigmoid}[self.name](x)
+        return _FUNCTIONS[self.name](x)
+
+
+class Parallel(eqx.Module):
+    """Several chains of layers over the same units, their outputs side by side; an empty chain is the units."""
+
+    chains: tuple[tuple[Any, ...], ...]
+
+    def __call__(self, x: Float[Array, " i"]) -> Float[Array, " o"]:
+        """Values at one row."""
+        parts = []
+        for layers in self.chains:
+            part = x
+            for layer in layers:
+                part = layer(part)
+            parts.append(part)
+        return jnp.concatenate(parts)
 
 
 class LayersModel(AbstractModel):
@@ -176,7 +213,7 @@ def chain(front: Front, layers: list[Any], head: Head, n_classes: int) -> Abstra
         n = len(front.bias)
         layers = [(np.eye(n), np.zeros(n)), *layers]
     first = front.fold(*layers[0])
-    rest = [Affine(_single(p[0]), _single(p[1])) if isinstance(p, tuple) else p for p in layers[1:]]
+    rest = [as_layer(p) for p in layers[1:]]
     n_outputs = [len(p[1]) for p in layers if isinstance(p, tuple)][-1]
     if n_outputs != (1 if head == "binary" else n_classes):
         raise NotUnderstood(f"{n_outputs} outputs for {n_classes} classes")
@@ -186,6 +223,11 @@ def chain(front: Front, layers: list[Any], head: Head, n_classes: int) -> Abstra
         zero = jnp.zeros_like(first.weight)
         return LinearModel(jnp.concatenate([zero, first.weight]), jnp.concatenate([zero[:, 0], first.bias]))
     return LayersModel((first, *rest), head, n_classes)
+
+
+def as_layer(part: Any) -> Any:
+    """A ``(weight, bias)`` pair as a layer; a layer as it is."""
+    return Affine(_single(part[0]), _single(part[1])) if isinstance(part, tuple) else part
 
 
 def _single(values: Any) -> Array:

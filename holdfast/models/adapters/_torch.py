@@ -1,7 +1,7 @@
 """PyTorch modules: known layers converted, anything else through a callback with torch's own gradient."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -14,9 +14,8 @@ from holdfast.errors import CapabilityError, DataError, MissingDependencyError
 from holdfast.models._base import AbstractModel
 from holdfast.models.adapters._columns import Column, NotUnderstood, encoded_columns, transformed
 from holdfast.models.adapters._layers import Activation, Affine, Front, Head, chain
+from holdfast.models.adapters._outputs import Outputs, check_outputs, proba_from
 
-Outputs = Literal["logits", "probabilities", "log_probabilities"]
-OUTPUTS: tuple[Outputs, ...] = ("logits", "probabilities", "log_probabilities")
 TINY = 1e-12
 
 
@@ -57,8 +56,7 @@ def from_torch(
     torch = _torch()
     if not isinstance(module, torch.nn.Module):
         raise CapabilityError(f"from_torch: `module` must be a torch.nn.Module; got {type(module).__name__}.")
-    if outputs is not None and outputs not in OUTPUTS:
-        raise DataError(f"from_torch: `outputs` is not known; got {outputs!r}. Known are {list(OUTPUTS)!r}.")
+    check_outputs("from_torch", outputs)
     return TorchClassifier(module.eval(), reads, outputs or _outputs(module), classes)
 
 
@@ -82,7 +80,7 @@ class TorchClassifier:
         else:
             rows = X if self.reads is None else self.reads.transform(X)
         rows = rows.toarray() if hasattr(rows, "toarray") else rows
-        return np.exp(_log_proba(self._forward(np.asarray(rows, np.float64)), self.outputs))
+        return proba_from(self._forward(np.asarray(rows, np.float64)), self.outputs)
 
     def as_model(self, encoder: Encoder, columns: list[Column]) -> AbstractModel:
         """Return the model that a search asks, over encoded rows."""
@@ -230,16 +228,6 @@ def _numbers(parameter: Any) -> np.ndarray:
 
 def _dtype(module: Any) -> Any:
     return next((p.dtype for p in module.parameters()), _torch().float32)
-
-
-def _log_proba(out: np.ndarray, outputs: Outputs) -> np.ndarray:
-    if outputs == "probabilities":
-        out = np.log(np.clip(out, TINY, 1.0)) if out.shape[1] > 1 else np.log(out + TINY) - np.log1p(TINY - out)
-    elif outputs == "log_probabilities" and out.shape[1] == 1:
-        out = out - np.log(-np.expm1(out))
-    if out.shape[1] == 1:
-        out = np.concatenate([np.zeros_like(out), out], axis=1)
-    return out - np.logaddexp.reduce(out, axis=1, keepdims=True)
 
 
 def _torch() -> Any:

@@ -5,10 +5,11 @@ from typing import ClassVar, Literal
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from holdfast.models._base import AbstractModel
 
+Head = Literal["mean", "share", "binary", "softmax"]
 TINY = 1e-12  # a probability of 0 has no logarithm
 
 
@@ -49,36 +50,80 @@ class Slots(eqx.Module):
         return jnp.concatenate(values), jnp.concatenate(codes)
 
 
+class Exact(eqx.Module):
+    """Leaf values as fixed-point numbers in two words, added without rounding.
+
+    The sum depends neither on the order of the trees nor on the batch.
+
+    Attributes
+    ----------
+    high, low : leaf values per node, in units of ``unit * 2**bits`` and ``unit``.
+    """
+
+    high: Int[Array, "m c"]
+    low: Int[Array, "m c"]
+    unit: Float[Array, ""]
+    bits: int = eqx.field(static=True)
+
+    def __call__(self, at: Int[Array, " t"], own: Bool[Array, "t o"] | None) -> Float[Array, " o"]:
+        """Sums over the trees that are in the nodes `at`; `own` says which output each adds to."""
+        high, low = self.high[at], self.low[at]
+        if own is not None:
+            high, low = jnp.where(own, high, 0), jnp.where(own, low, 0)
+        high, low = high.sum(axis=0), low.sum(axis=0)
+        high = high + (low >> self.bits)
+        low = low & ((1 << self.bits) - 1)
+        return (high.astype(jnp.float32) * 2.0**self.bits + low.astype(jnp.float32)) * self.unit
+
+
+class Rounded(eqx.Module):
+    """Leaf values in float32, added one tree after the other: for libraries that round after each.
+
+    Attributes
+    ----------
+    values : leaf values per node.
+    base : what is added before the first and after the last tree.
+    """
+
+    values: Float[Array, "m c"]
+    base: Float[Array, "2 o"]
+
+    def __call__(self, at: Int[Array, " t"], own: Bool[Array, "t o"] | None) -> Float[Array, " o"]:
+        """Sums over the trees that are in the nodes `at`; `own` says which output each adds to."""
+        values = self.values[at]
+        if own is not None:
+            values = jnp.where(own, values, 0.0)
+        total, _ = jax.lax.scan(lambda sum_, value: (sum_ + value, None), self.base[0], values)
+        return total + self.base[1]
+
+
 class TreesModel(AbstractModel):
     """Trees of any library, their leaves added up.
 
     All trees' nodes lie in one array of whole numbers, a row each: the slot it asks, its threshold's bits (in
     encoded units; up to it goes left), the two children, and a set of levels that go left. A leaf is its own
-    child, so every row descends `depth` times. Leaf values are fixed-point numbers in two words, added without
-    rounding: the sum depends neither on the order of the trees nor on the batch.
+    child, so every row descends `depth` times.
 
     Attributes
     ----------
     nodes : as above.
     roots : first node of each tree.
-    high, low : leaf values per node, in units of ``unit * 2**bits`` and ``unit``.
+    leaf : leaf values, and how they are added.
     group : class that each tree adds to, or None where leaves hold a value for each class.
-    factor : what log-odds are multiplied with.
-    head : {"mean", "binary", "softmax"}, what the sums are: probabilities, the second class's log-odds, logits.
+    factor : what the sums are multiplied with.
+    head : {"mean", "share", "binary", "softmax"}, what the sums are: probabilities, the second class's
+        probability, its log-odds, or logits.
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset({"trees"})
     slots: Slots
     nodes: Int[Array, "m f"]
     roots: Int[Array, " t"]
-    high: Int[Array, "m c"]
-    low: Int[Array, "m c"]
+    leaf: Exact | Rounded
     group: Int[Array, " t"] | None
-    unit: Float[Array, ""]
     factor: Float[Array, ""]
-    bits: int = eqx.field(static=True)
     depth: int = eqx.field(static=True)
-    head: Literal["mean", "binary", "softmax"] = eqx.field(static=True)
+    head: Head = eqx.field(static=True)
     k: int = eqx.field(static=True)
 
     @property
@@ -105,20 +150,17 @@ class TreesModel(AbstractModel):
 
     def sums(self, x: Float[Array, " d"]) -> Float[Array, " c"]:
         """Leaf values of one row, added over the trees."""
-        at = self.leaves(x)
-        high, low = self.high[at], self.low[at]
+        own = None
         if self.group is not None:
             own = self.group[:, None] == jnp.arange(1 if self.head == "binary" else self.k)
-            high, low = jnp.where(own, high, 0), jnp.where(own, low, 0)
-        high, low = high.sum(axis=0), low.sum(axis=0)
-        high = high + (low >> self.bits)
-        low = low & ((1 << self.bits) - 1)
-        return (high.astype(jnp.float32) * 2.0**self.bits + low.astype(jnp.float32)) * self.unit
+        return self.leaf(self.leaves(x), own)
 
     def logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
         """Logits of one encoded row."""
         sums = self.sums(x) * self.factor
-        if self.head == "mean":
+        if self.head == "share":
+            sums = jnp.stack([1.0 - sums[0], sums[0]])
+        if self.head in ("mean", "share"):
             return jnp.log(jnp.clip(sums, TINY, 1.0))
         return jnp.stack([jnp.zeros_like(sums[0]), sums[0]]) if self.head == "binary" else sums
 
