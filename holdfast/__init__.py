@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 _HOME = {
     "schema": ("Feature", "Implication", "LinearConstraint", "Schema"),
     "models": ("Ensemble", "Linear", "MLP"),
+    "causal": ("SCM",),
     "search": ("Status",),
     "methods": (
         "ROAR",
@@ -19,6 +20,7 @@ _HOME = {
         "Flipset",
         "Generic",
         "CCHVAE",
+        "CausalRecourse",
         "CFProto",
         "REVISE",
         "LatentSearch",
@@ -36,18 +38,31 @@ _HOME = {
     "classifier": ("RecourseClassifier", "recourse", "wrap"),
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
-_FOLDERS = ("audit", "datasets", "errors", "methods", "metrics", "models", "schema", "testing", "training")
+_FOLDERS = (
+    "audit",
+    "causal",
+    "datasets",
+    "errors",
+    "methods",
+    "metrics",
+    "models",
+    "schema",
+    "testing",
+    "training",
+)
 
 __all__ = sorted([*_WHERE, *_FOLDERS, "__version__"])  # pyright: ignore[reportUnsupportedDunderAll]
 
 if TYPE_CHECKING:
-    from holdfast import audit, datasets, errors, methods, metrics, models, schema, testing, training
+    from holdfast import audit, causal, datasets, errors, methods, metrics, models, schema, testing, training
     from holdfast.audit import Report
+    from holdfast.causal import SCM
     from holdfast.classifier import RecourseClassifier, recourse, wrap
     from holdfast.methods import (
         CCHVAE,
         REVISE,
         SNS,
+        CausalRecourse,
         CFProto,
         ECCCo,
         ElasticNet,

@@ -121,16 +121,18 @@ def _measure(plan: RecourseFrame, models: Retrained | list[Any] | None) -> Peopl
     for rows in _chunks(found):
         part = plan.take(rows)
         for norm, cost in metrics.costs(
-            encoder, encoder.encode(part.factual), encoder.encode(part.recourse)
+            encoder, encoder.encode(part.factual), encoder.encode(part.action)
         ).items():
             costs[norm][rows] = cost
         for row, texts in zip(
-            rows, broken_limits(encoder, part.factual, part.recourse, part.overrides), strict=True
+            rows,
+            broken_limits(encoder, part.factual, part.recourse, part.overrides, part.consequences),
+            strict=True,
         ):
             broken[row] = bool(texts)
             for text in texts:
                 sentences[text] = sentences.get(text, 0) + 1
-        changed.append(part.changed())
+        changed.append(part.acted())
         if models is not None:
             answers.append(accepts(models, part))
     n_models = 0 if models is None else len(models)

@@ -1,7 +1,7 @@
 """Structural causal models: abduct, act, predict."""
 
 from holdfast.causal._builtin import BUILTIN, find, named
-from holdfast.causal._effects import Effects
+from holdfast.causal._effects import Effects, overwrite
 from holdfast.causal._equation import FUNCTIONS, LINKS, Equation, Term
 from holdfast.causal._fit import fit_equations
 from holdfast.causal._rows import raw_columns
@@ -20,5 +20,6 @@ __all__ = [
     "find",
     "fit_equations",
     "named",
+    "overwrite",
     "raw_columns",
 ]

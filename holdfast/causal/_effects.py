@@ -83,10 +83,10 @@ class Effects(eqx.Module):
         for name, *_ in self.followers:
             changed = sound & (now[name] != to[name])
             if changed.any():
-                columns[name] = _put(columns[name], changed, _read(schema[name], now[name][changed]))
+                columns[name] = overwrite(columns[name], changed, _read(schema[name], now[name][changed]))
                 followed[:, schema.names.index(name)] = changed & (not self.scm[name].immutable)
         if not sound.all():
-            columns = {name: _put(v, ~sound, factual.columns[name][~sound]) for name, v in columns.items()}
+            columns = {name: overwrite(v, ~sound, factual.columns[name][~sound]) for name, v in columns.items()}
         return Table(columns, factual.n_rows, factual.native), followed
 
     def may_act(self, encoder: Encoder, x: np.ndarray) -> np.ndarray:
@@ -124,7 +124,8 @@ def _read(feature: Feature, values: np.ndarray) -> np.ndarray:
     return levels[values.astype(int)]
 
 
-def _put(column: np.ndarray, mask: np.ndarray, values: np.ndarray) -> np.ndarray:
+def overwrite(column: np.ndarray, mask: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """A copy of a column with other values in some rows, of a type that holds both."""
     kind = np.result_type(column, values) if object not in (column.dtype, values.dtype) else object
     out = column.astype(kind)
     out[mask] = values

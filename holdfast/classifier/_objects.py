@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from holdfast.causal import SCM
 from holdfast.errors import DataError
 from holdfast.methods import METHODS
 from holdfast.models import ARCHITECTURES
@@ -18,6 +19,8 @@ def describe(value: Any) -> Any:
     """Plain types for JSON; a configured object becomes its registered name and its parameters."""
     if isinstance(value, Schema):
         return {"$schema": value.to_dict()}
+    if isinstance(value, SCM):
+        return {"$scm": value.to_dict()}
     if isinstance(value, BaseEstimator):
         for family, registry in FAMILIES.items():
             for name, cls in registry.items():
@@ -47,6 +50,8 @@ def rebuild(raw: Any) -> Any:
         return raw
     if "$schema" in raw:
         return Schema.from_dict(raw["$schema"])
+    if "$scm" in raw:
+        return SCM.from_dict(raw["$scm"])
     if "$pairs" in raw:
         return {rebuild(k): rebuild(v) for k, v in raw["$pairs"]}
     for family, registry in FAMILIES.items():

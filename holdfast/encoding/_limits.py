@@ -82,10 +82,27 @@ def decode_recourse(encoder: Encoder, x: np.ndarray, factual: Table, overrides: 
     return Table(columns, factual.n_rows, factual.native)
 
 
-def broken_limits(encoder: Encoder, factual: Table, recourse: Table, overrides: Any = None) -> list[list[str]]:
+def broken_limits(
+    encoder: Encoder,
+    factual: Table,
+    recourse: Table,
+    overrides: Any = None,
+    consequences: np.ndarray | None = None,
+) -> list[list[str]]:
     """What each recourse breaks, in sentences; an empty list is a recourse that keeps every limit.
 
     Written over raw values and apart from `Feasible`, so that each checks the other.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    factual, recourse : Table
+    overrides : optional
+        What single people may not change.
+    consequences : bool array of shape (n, features), optional
+        What changed as a consequence of an action and was not itself acted on. Directions and overrides say
+        what a person may do, and do not bind it; bounds, grid and limits across features do. A category is
+        never a consequence.
     """
     schema = encoder.schema
     n = factual.n_rows
@@ -96,13 +113,15 @@ def broken_limits(encoder: Encoder, factual: Table, recourse: Table, overrides: 
         for i in np.flatnonzero(mask):
             broken[i].append(text)
 
-    for feature in schema:
+    nothing = np.zeros(n, bool)
+    for j, feature in enumerate(schema):
         name = feature.name
         gone = recourse.missing(name) & ~factual.missing(name)
         mark(gone, f"{name} became missing")
         changed = differs(factual, recourse, name) & ~gone
         if not changed.any():
             continue
+        follows = nothing if consequences is None else consequences[:, j]
         if feature.has_levels:
             before = level_codes(feature, factual.columns[name], factual.missing(name))
             after = level_codes(feature, recourse.columns[name], recourse.missing(name))
@@ -117,6 +136,10 @@ def broken_limits(encoder: Encoder, factual: Table, recourse: Table, overrides: 
             after = recourse.columns[name].astype(np.float64)
             grid = feature.grid
         low, high = _interval(feature, np.nan_to_num(before), factual.missing(name), limits, on_grid=False)
+        if follows.any():
+            bounds = (0.0, len(feature.levels or ()) - 1.0) if feature.has_levels else feature.bounds
+            assert bounds is not None  # a resolved schema has them
+            low, high = np.where(follows, bounds[0], low), np.where(follows, bounds[1], high)
         slack = 1e-9 * (1.0 + np.abs(after))
         mark(changed & ((after < low - slack) | (after > high + slack)), f"{name} left its permitted interval")
         if grid is not None:

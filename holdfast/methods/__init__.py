@@ -1,6 +1,7 @@
 """One recourse method a file, and the registry."""
 
 from holdfast.methods._base import AbstractMethod, AbstractSolverMethod
+from holdfast.methods._causal_recourse import CausalRecourse
 from holdfast.methods._cchvae import CCHVAE
 from holdfast.methods._cfproto import CFProto
 from holdfast.methods._eccco import ECCCo
@@ -28,6 +29,7 @@ __all__ = [
     "SNS",
     "AbstractMethod",
     "AbstractSolverMethod",
+    "CausalRecourse",
     "CFProto",
     "ECCCo",
     "ElasticNet",

@@ -50,6 +50,14 @@ class AbstractMethod(BaseEstimator):
         """Learn from encoded training rows; what is returned is kept in `state_` and in model files."""
         return {}
 
+    def outcome(self, factual: Table, action: Table) -> tuple[Table, np.ndarray | None]:
+        """What comes of everyone's action, and which features (n, features) changed as a consequence of it.
+
+        The row that an action leads to is the recourse; its cost is the action's. Most methods know of no
+        consequences: the action is the recourse.
+        """
+        return action, None
+
     def fit(self, model: Any, X: Any = None, y: Any = None) -> Self:
         """Prepare for a fitted classifier; methods that need training rows learn from `X`.
 
@@ -178,19 +186,21 @@ class AbstractMethod(BaseEstimator):
         status = np.array(solution.status)
         found = is_found(status)
         proposed = decode_recourse(encoder, np.asarray(solution.x), table, overrides).columns
-        recourse = _only(found, proposed, columns)
+        action = _only(found, proposed, columns)
+        recourse, consequences = self.outcome(table, action)
         logits_before = predictor.logits(table)
         logits_after = predictor.logits(recourse)
         decided = predictor.decide_of(logits_after)
         valid = decided == target
-        kept = np.array([not b for b in broken_limits(encoder, table, recourse, overrides)])
+        kept = np.array([not b for b in broken_limits(encoder, table, recourse, overrides, consequences)])
         status = np.where(found & ~(valid & kept), int(Status.NOT_FOUND), status)
         failed = found & ~is_found(status)
         if failed.any():
-            recourse = _only(is_found(status), proposed, columns)
+            action = _only(is_found(status), proposed, columns)
+            recourse, consequences = self.outcome(table, action)
             logits_after = np.where(failed[:, None], logits_before, logits_after)
             valid = valid & ~failed
-        cost = distances(encoder, encoder.encode(table), encoder.encode(recourse), self.norm)
+        cost = distances(encoder, encoder.encode(table), encoder.encode(action), self.norm)
         has_answer = is_found(status) | (status == int(Status.ALREADY_FAVOURABLE))
         rows = np.arange(n)
         return RecourseFrame(
@@ -208,6 +218,7 @@ class AbstractMethod(BaseEstimator):
             n_steps=np.asarray(solution.n_steps),
             seconds=time.monotonic() - began,
             overrides=overrides or {},
+            consequences=consequences,
         )
 
     def _unreached(

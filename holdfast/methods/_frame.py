@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.batch import Predictor
+from holdfast.causal import overwrite
 from holdfast.encoding import differs
 from holdfast.schema import Feature, Schema, Table, plain
 from holdfast.search import Status, is_found
@@ -48,6 +49,9 @@ class RecourseFrame:
         Time the whole call took (of a part of it, its share).
     overrides : dict
         What single people, by row position, were not asked to change.
+    consequences : bool array (people, features), optional
+        What changes as a consequence of the person's action, by a causal model, without being acted on. The cost
+        counts the action alone.
     """
 
     factual: Table
@@ -64,6 +68,7 @@ class RecourseFrame:
     n_steps: np.ndarray
     seconds: float
     overrides: dict[int, Any] = field(default_factory=dict)
+    consequences: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.status)
@@ -96,12 +101,30 @@ class RecourseFrame:
         overrides = {i: self.overrides[row] for i, row in enumerate(rows.tolist()) if row in self.overrides}
         seconds = self.seconds * len(rows) / max(len(self), 1)
         tables = (self.factual.take(rows), self.recourse.take(rows))
-        return RecourseFrame(*tables, **parts, **shared, seconds=seconds, overrides=overrides)
+        followed = None if self.consequences is None else self.consequences[rows]
+        return RecourseFrame(
+            *tables, **parts, **shared, seconds=seconds, overrides=overrides, consequences=followed
+        )
 
     def changed(self) -> np.ndarray:
-        """Boolean array (people, features): which features a recourse changes."""
+        """Boolean array (people, features): which features a recourse changes, by action or as a consequence."""
         columns = [differs(self.factual, self.recourse, f.name) for f in self.schema]
         return np.stack(columns, axis=1) & self.found[:, None]
+
+    def acted(self) -> np.ndarray:
+        """Boolean array (people, features): which features the person is asked to change themselves."""
+        return self.changed() if self.consequences is None else self.changed() & ~self.consequences
+
+    @property
+    def action(self) -> Table:
+        """The recourse without its consequences: what the person does, and what the cost counts."""
+        if self.consequences is None:
+            return self.recourse
+        columns = dict(self.recourse.columns)
+        for name, mask in zip(self.schema.names, self.consequences.T, strict=True):
+            if mask.any():
+                columns[name] = overwrite(columns[name], mask, self.factual.columns[name][mask])
+        return Table(columns, len(self), self.factual.native)
 
     def changes(self) -> Sentences:
         """One sentence per person: what to change, or why there is nothing to say."""
@@ -124,14 +147,19 @@ class RecourseFrame:
         status = Status(self.status[i])
         if not is_found(status):
             return status.message
-        parts = []
-        for feature, is_changed in zip(self.schema, changed, strict=True):
+        parts, follow = [], []
+        for j, (feature, is_changed) in enumerate(zip(self.schema, changed, strict=True)):
             if is_changed:
                 before = plain(self.factual.columns[feature.name][i])
                 after = plain(self.recourse.columns[feature.name][i])
-                parts.append(phrase(feature, before, after))
+                if self.consequences is not None and self.consequences[i, j]:
+                    old, new = number(before, feature), number(after, feature)
+                    follow.append(f"{feature.title} goes from {old} to {new}")
+                else:
+                    parts.append(phrase(feature, before, after))
         text = join(parts)
-        return text[0].upper() + text[1:] + "." if text else "Nothing needs to change."
+        text = text[0].upper() + text[1:] + "." if text else "Nothing needs to change."
+        return f"{text} As a consequence, {join(follow)}." if follow else text
 
     def _repr_html_(self) -> str:
         changed = self.changed()
@@ -170,7 +198,15 @@ def concat(frames: Sequence[RecourseFrame], factual: Table) -> RecourseFrame:
     starts = np.cumsum([0, *(len(f) for f in frames)]).tolist()
     overrides = {start + i: o for start, f in zip(starts, frames, strict=False) for i, o in f.overrides.items()}
     recourse = Table(columns, factual.n_rows, factual.native)
-    return RecourseFrame(factual, recourse, **parts, **shared, seconds=seconds, overrides=overrides)
+    followed = None
+    if any(f.consequences is not None for f in frames):
+        none = [np.zeros((len(f), len(first.schema)), bool) for f in frames]
+        followed = np.concatenate(
+            [n if f.consequences is None else f.consequences for f, n in zip(frames, none, strict=True)]
+        )
+    return RecourseFrame(
+        factual, recourse, **parts, **shared, seconds=seconds, overrides=overrides, consequences=followed
+    )
 
 
 def _loose(values: np.ndarray, frames: Sequence[RecourseFrame], name: str) -> np.ndarray:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from holdfast.errors import DataError
 from holdfast.methods._base import AbstractMethod
+from holdfast.methods._causal_recourse import CausalRecourse
 from holdfast.methods._cchvae import CCHVAE
 from holdfast.methods._cfproto import CFProto
 from holdfast.methods._eccco import ECCCo
@@ -27,6 +28,7 @@ METHODS: dict[str, type[AbstractMethod]] = {
     "nearest_neighbour": NearestNeighbour,
     "growing_spheres": GrowingSpheres,
     "sparse_search": SparseSearch,
+    "causal_recourse": CausalRecourse,
     "linear_program": LinearProgram,
     "elastic_net": ElasticNet,
     "cfproto": CFProto,
