@@ -1,7 +1,9 @@
 """Flipsets: the provably cheapest action under a linear score."""
 
+import copy
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,24 @@ import numpy as np
 from holdfast.encoding import Norm, norm_weights
 from holdfast.errors import DataError
 from holdfast.methods._base import AbstractMethod
+from holdfast.methods._frame import RecourseFrame, concat
 from holdfast.methods._local import BLOCK, Local, Surrogate, kind_of, neighbourhood, surrogate_statistics
-from holdfast.search import CLEARANCE, Problem, Solution, Status, cheapest, highest, is_found, menu
+from holdfast.schema import normalise_overrides
+from holdfast.search import (
+    ACTION_COSTS,
+    CLEARANCE,
+    ActionCost,
+    Percentiles,
+    Problem,
+    Solution,
+    Status,
+    Support,
+    cheapest,
+    highest,
+    is_found,
+    menu,
+    ranks,
+)
 
 NEED = 1.5 * CLEARANCE  # score a proposal must reach: the clearance, and room for float32
 
@@ -27,6 +45,10 @@ class Flipset(AbstractMethod):
     ----------
     norm : {"l1", "mad", "l0"}, default="l1"
         Distance; one that adds up over features.
+    cost : {"norm", "percentile", "log_percentile", "max_percentile"}, default="norm"
+        What is least: the distance; or the change in the feature's percentile among the training rows, summed
+        over features; or the sum of ``|log((1 - Q(x)) / (1 - Q(x')))|``; or the largest change in a percentile,
+        and among those the least sum. The plan's `cost` is the distance in any case; `action_costs` gives these.
     surrogate : {"auto", "gradient", "lime"}, default="auto"
         Linear stand-in for a model that is not linear. ``auto`` is the gradient where there is one, else LIME.
     n_steps : int, default=8
@@ -44,8 +66,10 @@ class Flipset(AbstractMethod):
     a person is a multiple-choice knapsack solved exactly by dynamic programming (hundreds of people a second on
     German Credit), otherwise a mixed-integer programme for HiGHS (tens). Differs from the paper in that a
     feature's grid is the schema's own `step`, and a feature without a step is a continuum rather than
-    percentiles; the cost is the method's norm rather than a percentile shift; one action per person is given.
-    "Cheapest" is among points that clear the threshold by a log-odds of 1.5e-4.
+    percentiles. With a percentile cost, which needs training rows, it is the paper's: a number without a step, or
+    with more than 100, then takes the percentiles of the training rows. A percentile counts those below a value
+    and half of those who have it, so that it is never 1 and the logarithm is finite. "Cheapest" is among points
+    that clear the threshold by a log-odds of 1.5e-4.
 
     References
     ----------
@@ -63,10 +87,13 @@ class Flipset(AbstractMethod):
     {'OPTIMAL'}
     """
 
+    _barred: list[list[Support]] | None = None  # in `options`: what each person was offered before
+
     def __init__(
         self,
         *,
         norm: Norm = "l1",
+        cost: ActionCost = "norm",
         surrogate: Surrogate = "auto",
         n_steps: int = 8,
         n_samples: int = 1000,
@@ -74,6 +101,7 @@ class Flipset(AbstractMethod):
         random_state: int | None = None,
     ) -> None:
         self.norm: Norm = norm
+        self.cost: ActionCost = cost
         self.surrogate: Surrogate = surrogate
         self.n_steps = n_steps
         self.n_samples = n_samples
@@ -81,12 +109,80 @@ class Flipset(AbstractMethod):
         self.random_state = random_state
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
-        """Frequencies and ranges of the columns, where LIME is used."""
+        """Frequencies and ranges of the columns, where LIME is used; ranks, where percentiles are the cost."""
         if self.norm not in ("l0", "l1", "mad"):
             raise DataError(
                 f"Flipset: `norm` must add up over features; got {self.norm!r}. Use 'l1', 'l0' or 'mad'."
             )
-        return surrogate_statistics(self, x)
+        if self.cost not in ACTION_COSTS:
+            raise DataError(f"Flipset: `cost` is not known; got {self.cost!r}. Known are {list(ACTION_COSTS)!r}.")
+        learned = surrogate_statistics(self, x)
+        if self.cost == "norm":
+            return learned
+        if len(x) == 0:
+            raise DataError(
+                f"Flipset: cost={self.cost!r} needs training rows; got X=None. Pass the table the model learned "
+                "from."
+            )
+        return learned | {"ranks": ranks(x)}
+
+    def options(self, X: Any, n: int, *, target: Any = None, overrides: Any = None) -> RecourseFrame:
+        """Up to `n` actions per person, the cheapest first, each changing another combination of features.
+
+        On a linear model their order is exact, and who has fewer than `n` rows has no further combination. A
+        number without a step must move by a hundredth of its range to count as changed in a further one.
+        ``plan.person`` says whose each row is; somebody without recourse has one row, which says why.
+        """
+        if not isinstance(n, (int, np.integer)) or n < 1:
+            raise DataError(f"Flipset: `n` must be a whole number of at least 1; got {n!r}.")
+        self._check_fitted()
+        schema, layout = self.predictor_.encoder.schema, self.predictor_.encoder.layout
+        table = schema.check(X, where="recourse")
+        starts = np.array([layout.slot(name).start for name in schema.names])
+        wanted = None if target is None else np.broadcast_to(np.asarray(target, object), (table.n_rows,))
+        own = normalise_overrides(overrides, schema, table.n_rows)
+        barred: list[list[Support]] = [[] for _ in range(table.n_rows)]
+        people, frames = np.arange(table.n_rows), []
+        for option in range(n):
+            run = copy.copy(self)  # not this object: it may be asked by several threads
+            run._barred = [barred[i] for i in people]
+            theirs = {k: own[i] for k, i in enumerate(people.tolist()) if i in own} or None
+            frame = run.recourse(
+                table.take(people), target=None if wanted is None else wanted[people].tolist(), overrides=theirs
+            )
+            changes = [frozenset(starts[row].tolist()) for row in frame.changed()]
+            fresh = np.array([c not in barred[i] for c, i in zip(changes, people, strict=True)])
+            kept = np.flatnonzero(frame.found & fresh)
+            shown = np.arange(len(people)) if option == 0 else kept
+            frames.append(replace(frame.take(shown), person=people[shown]))
+            for k in kept:
+                barred[people[k]].append(changes[k])
+            people = people[kept]
+            if len(people) == 0:
+                break
+        joined = concat(frames, table)
+        return joined.take(np.argsort(joined.person, kind="stable"))
+
+    def action_costs(self, plan: RecourseFrame) -> np.ndarray:
+        """What each row of a plan costs by `cost`; infinite where there is no action."""
+        if self.cost == "norm":
+            return plan.cost
+        encoder = self.predictor_.encoder
+        x, own = (encoder.encode(t).astype(np.float32) for t in (plan.recourse, plan.factual))
+        favourable = plan.status == int(Status.ALREADY_FAVOURABLE)
+        return np.where(plan.found | favourable, self._moved(x, own), np.inf)
+
+    @property
+    def _percentiles(self) -> Percentiles | None:
+        if self.cost == "norm":
+            return None
+        # Half of each column of a category: its change counts once.
+        return Percentiles(self.state_["ranks"], norm_weights(self.predictor_.encoder, "l0"), self.cost)
+
+    def _moved(self, x: np.ndarray, own: np.ndarray) -> np.ndarray:
+        percentiles = self._percentiles
+        slots = [(slot.start, slot.stop) for slot in self.predictor_.encoder.layout.slots]
+        return np.zeros(len(x)) if percentiles is None else percentiles.distance(x, own, slots)
 
     def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
         """Answer people block by block."""
@@ -99,16 +195,27 @@ class Flipset(AbstractMethod):
         )
         until = np.inf if deadline is None else deadline
         local = Local(self.predictor_.decision, neighbourhood(self), self.n_samples)
+        barred: list[list[Support]] = [[] for _ in range(n)]
+        if self._barred is not None:
+            barred, self._barred = self._barred[:n], self._barred[n:]  # a large table comes in chunks
         for start in range(0, n, BLOCK):
             if time.monotonic() >= until:
                 break
             rows = np.arange(start, min(n, start + BLOCK))
-            self._block(local, problems, rows, answer, until)
+            self._block(local, problems, rows, answer, until, barred)
             if on_rows is not None:
                 on_rows(len(rows))
         return answer
 
-    def _block(self, local: "Local", problems: Problem, rows: np.ndarray, answer: Any, until: float) -> None:
+    def _block(
+        self,
+        local: "Local",
+        problems: Problem,
+        rows: np.ndarray,
+        answer: Any,
+        until: float,
+        barred: list[list[Support]],
+    ) -> None:
         """Proposals for some people until each is answered; writes into `answer`."""
         predictor = self.predictor_
         exact = kind_of(self) == "linear"
@@ -118,29 +225,40 @@ class Flipset(AbstractMethod):
         answer.status[rows[favourable]] = int(Status.ALREADY_FAVOURABLE)
         answer.cost[rows[favourable]] = 0.0
         weights = norm_weights(predictor.encoder, self.norm)
-        menus = {i: menu(problems.feasible, rows[i], weights, self.norm) for i in np.flatnonzero(~favourable)}
+        percentiles = self._percentiles
+        open_ = np.flatnonzero(~favourable)
+        plain = {i: menu(problems.feasible, rows[i], weights, self.norm) for i in open_}
+        menus = dict(plain)
+        if percentiles is not None:
+            menus = {i: menu(problems.feasible, rows[i], weights, self.norm, percentiles) for i in open_}
         for i, person in list(menus.items()):
             if not person.features:
                 answer.status[rows[i]] = int(Status.INFEASIBLE)
                 del menus[i]
         proposals = own.copy()
         required = np.full(len(rows), NEED)
+        best = np.full(len(rows), np.inf)
         for step in range(3 if exact else self.n_steps):
             if not menus:
                 break
             scores, shift = local.scores(problems, rows, proposals)
-            asked = []
+            asked, beyond = [], np.zeros(len(rows), bool)
             for i, person in list(menus.items()):
                 left = until - time.monotonic()
                 if left <= 0:
                     return
+                known: Any = {"seconds": left, "barred": barred[rows[i]]}
                 try:
-                    found = cheapest(person, scores[i], required[i] - shift[i], seconds=left)
-                    if found is None and not exact:
-                        found = highest(person, scores[i], seconds=left)
+                    found = cheapest(person, scores[i], required[i] - shift[i], **known)
+                    if found is None and percentiles is not None:
+                        # Percentiles are not all that a person can do.
+                        found = cheapest(plain[i], scores[i], required[i] - shift[i], **known)
+                        beyond[i] = found is not None
+                    if found is None and not exact and not known["barred"]:
+                        found = highest(plain[i], scores[i], seconds=left)
                     # What the clearance excluded is no proof: ask again for any score that would do.
-                    loosely = {"inside": -1e-5, "seconds": left}
-                    proven = found is None and cheapest(person, scores[i], -1e-5 - shift[i], **loosely) is None
+                    loosely = known | {"inside": -1e-5}
+                    proven = found is None and cheapest(plain[i], scores[i], -1e-5 - shift[i], **loosely) is None
                 except TimeoutError:
                     if time.monotonic() >= until:
                         return
@@ -153,12 +271,14 @@ class Flipset(AbstractMethod):
                 if not is_found(answer.status[rows[i]]):
                     answer.status[rows[i]] = int(Status.INFEASIBLE if proven and exact else Status.NOT_FOUND)
             hardened, margin, cost = local.ask(problems, rows, proposals, weights, self.norm)
+            value = cost if percentiles is None else self._moved(hardened, own)
             for i in asked:
                 row, valid = rows[i], margin[i] >= CLEARANCE
                 answer.n_steps[row] = step + 1
-                if valid and cost[i] < answer.cost[row]:
-                    answer.x[row], answer.cost[row] = hardened[i], cost[i]
-                    answer.status[row] = int(Status.OPTIMAL if exact and step == 0 else Status.FOUND)
+                if valid and value[i] < best[i]:
+                    answer.x[row], answer.cost[row], best[i] = hardened[i], cost[i], value[i]
+                    sure = exact and step == 0 and not beyond[i]
+                    answer.status[row] = int(Status.OPTIMAL if sure else Status.FOUND)
                     if not exact:
                         required[i] = NEED
                 elif exact or not valid:

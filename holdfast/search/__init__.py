@@ -3,13 +3,14 @@
 from holdfast.search._balls import BallSolver
 from holdfast.search._candidates import CandidateSolver
 from holdfast.search._elastic import ElasticSolver
-from holdfast.search._flipset import Menu, cheapest, highest, menu
+from holdfast.search._flipset import Menu, Support, cheapest, highest, menu, options, support
 from holdfast.search._gradient import GradientSolver
 from holdfast.search._latent import LatentGradientSolver, LatentSpace
 from holdfast.search._linear_program import LinearProgramSolver, minimise_linear, within
 from holdfast.search._losses import AbstractLoss, CrossEntropy, EnergyConstrained, Hinge, SquaredScore
 from holdfast.search._neighbour import NeighbourSolver
 from holdfast.search._norm_ball import NormBall
+from holdfast.search._percentile import ACTION_COSTS, ActionCost, Percentiles, ranks
 from holdfast.search._polish import POLISH_STEPS, Polish
 from holdfast.search._problem import Problem, Solution, Status, is_found
 from holdfast.search._prototype import Prototype, PrototypePull
@@ -20,11 +21,13 @@ from holdfast.search._space import AbstractSpace, RowSpace
 from holdfast.search._sparse import SparseSolver, value_grid
 
 __all__ = [
+    "ACTION_COSTS",
     "CLEARANCE",
     "POLISH_STEPS",
     "AbstractLoss",
     "AbstractSolver",
     "AbstractSpace",
+    "ActionCost",
     "BallSolver",
     "CandidateSolver",
     "CrossEntropy",
@@ -38,6 +41,7 @@ __all__ = [
     "Menu",
     "NeighbourSolver",
     "NormBall",
+    "Percentiles",
     "Polish",
     "Problem",
     "Prototype",
@@ -50,6 +54,7 @@ __all__ = [
     "SquaredScore",
     "State",
     "Status",
+    "Support",
     "cheapest",
     "fewest_changes",
     "highest",
@@ -57,6 +62,9 @@ __all__ = [
     "iterate",
     "menu",
     "minimise_linear",
+    "options",
+    "ranks",
+    "support",
     "value_grid",
     "within",
     "worst_drop",

@@ -1,6 +1,7 @@
 """Cheapest action under linear scores: an integer programme over what one person may change. Runs on the host."""
 
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,15 @@ from scipy.sparse import coo_array
 
 from holdfast.encoding import Feasible, Layout, Norm
 from holdfast.search._knapsack import choose
+from holdfast.search._percentile import Percentiles
 
 FEW = 16  # grid points up to which each is an option of its own; beyond, an integer counts steps
 INSIDE = 3e-6  # how far inside a linear constraint a proposal stays, so that float32 does not push it out
 TIE = 1e-4  # cost of distance in l0: among actions of as many features, the shortest
+LEAST = 0.01  # encoded units that a number without a step must move to count as changed, where that matters
+
+Support = frozenset[int]
+"""Which features an action changes, each by its first column."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,8 @@ class Menu:
     scale: np.ndarray
     offset: np.ndarray
     norm: Norm
+    largest: bool = False
+    """Whether the cost is that of the feature that costs most; among such actions the least sum is taken."""
 
     @property
     def separable(self) -> bool:
@@ -67,8 +75,13 @@ class Menu:
         return not (across or gaps or self.norm == "l0")
 
 
-def menu(feasible: Feasible, row: int, weights: np.ndarray, norm: Norm) -> Menu:
-    """Read one person's menu from a batch of feasible sets held as numpy arrays."""
+def menu(
+    feasible: Feasible, row: int, weights: np.ndarray, norm: Norm, percentiles: Percentiles | None = None
+) -> Menu:
+    """Read one person's menu from a batch of feasible sets held as numpy arrays.
+
+    With `percentiles` the cost is theirs instead of the norm's, and every number has a grid.
+    """
     f, layout = feasible, feasible.layout
     x, lower, upper, step = (np.asarray(v[row]) for v in (f.x, f.lower, f.upper, f.step))
     movable, scale, offset = np.asarray(f.movable[row]), np.asarray(f.scale), np.asarray(f.offset)
@@ -79,6 +92,12 @@ def menu(feasible: Feasible, row: int, weights: np.ndarray, norm: Norm) -> Menu:
     for i, slot in enumerate(layout.numbers):
         c = slot.start
         if not movable[c] or lower[c] == upper[c] == x[c]:
+            continue
+        if percentiles is not None:
+            grid = percentiles.grid(c, float(lower[c]), float(upper[c]), float(step[c]))
+            values = np.r_[x[c], grid[np.abs(grid - x[c]) > max(1e-6, 0.25 * step[c])]][:, None]
+            if len(values) > 1:
+                features.append(Choice(c, values, percentiles.costs(c, values, values[0])))
             continue
         count = round(float(upper[c] - lower[c]) / float(step[c])) if step[c] > 0 else 0
         if step[c] > 0 and (count < FEW or i in bound):
@@ -97,12 +116,26 @@ def menu(feasible: Feasible, row: int, weights: np.ndarray, norm: Norm) -> Menu:
         levels = np.r_[np.flatnonzero(own), np.flatnonzero(movable[part] & ~own)]
         if len(levels) > 1:
             values = np.where(np.arange(len(own)) == levels[:, None], upper[part], lower[part])
-            features.append(Choice(slot.start, values, _cost(values, values[0], weights[part], norm)))
-    return Menu(x, features, np.asarray(f.a), np.asarray(f.b[row]), active, layout, scale, offset, norm)
+            cost = (
+                _cost(values, values[0], weights[part], norm)
+                if percentiles is None
+                else percentiles.costs(slot.start, values, values[0])
+            )
+            features.append(Choice(slot.start, values, cost))
+    limits = (np.asarray(f.a), np.asarray(f.b[row]), active, layout, scale, offset)
+    if percentiles is None:
+        return Menu(x, features, *limits, norm)
+    return Menu(x, features, *limits, "l1", largest=percentiles.cost == "max_percentile")
 
 
 def cheapest(
-    menu: Menu, rows: np.ndarray, need: np.ndarray, *, inside: float = INSIDE, seconds: float = np.inf
+    menu: Menu,
+    rows: np.ndarray,
+    need: np.ndarray,
+    *,
+    inside: float = INSIDE,
+    seconds: float = np.inf,
+    barred: Collection[Support] = (),
 ) -> np.ndarray | None:
     """Cheapest point with ``rows @ x >= need``, or None where there is none.
 
@@ -112,18 +145,65 @@ def cheapest(
     inside : how far inside linear constraints the point must stay; negative asks a weaker question, whose "no"
         is a proof.
     seconds : time limit of the integer programme.
+    barred : combinations of features that the point must not change, each as a whole.
 
     Raises
     ------
     TimeoutError
         Where the integer programme ended without an answer either way.
     """
-    if len(need) == 1 and menu.separable:
+    if menu.largest:
+        return _least_largest(menu, rows, need, inside, seconds, barred)
+    if len(need) == 1 and menu.separable and not barred:
         try:
             return _by_knapsack(menu, rows[0].astype(np.float64), float(need[0]))
         except OverflowError:
             pass
-    return _by_programme(menu, rows, need, inside, seconds)
+    return _by_programme(menu, rows, need, inside, seconds, barred)
+
+
+def options(
+    menu: Menu, rows: np.ndarray, need: np.ndarray, n: int, *, seconds: float = np.inf
+) -> Iterator[np.ndarray]:
+    """Up to `n` cheapest points, by rising cost, each changing another combination of features."""
+    barred: list[Support] = []
+    while len(barred) < n:
+        found = cheapest(menu, rows, need, seconds=seconds, barred=barred)
+        if found is None:
+            return
+        barred.append(support(menu, found))
+        yield found
+
+
+def support(menu: Menu, x: np.ndarray) -> Support:
+    """Features that a point changes."""
+    moved = np.abs(x - menu.x) > 1e-6
+    widths = {f.start: f.values.shape[1] if isinstance(f, Choice) else 1 for f in menu.features}
+    return frozenset(start for start, width in widths.items() if moved[start : start + width].any())
+
+
+def _least_largest(
+    menu: Menu, rows: np.ndarray, need: np.ndarray, inside: float, seconds: float, barred: Collection[Support]
+) -> np.ndarray | None:
+    """Least possible cost of the dearest feature, by halving among the costs there are; then the least sum."""
+
+    def within(level: float) -> np.ndarray | None:
+        kept = []
+        for f in menu.features:
+            if not isinstance(f, Choice):
+                raise TypeError("The cost of a range has no levels.")
+            few = np.flatnonzero(f.cost <= level + 1e-12)
+            kept.append(Choice(f.start, f.values[few], f.cost[few]))
+        small = replace(menu, features=kept, largest=False)
+        return cheapest(small, rows, need, inside=inside, seconds=seconds, barred=barred)
+
+    levels = np.unique(np.concatenate([f.cost for f in menu.features if isinstance(f, Choice)]))
+    best, low, high = within(levels[-1]), -1, len(levels) - 1
+    while best is not None and high - low > 1:
+        middle = (low + high) // 2
+        found = within(levels[middle])
+        best, low, high = (best, middle, high) if found is None else (found, low, middle)
+    return best
 
 
 def highest(menu: Menu, rows: np.ndarray, *, seconds: float = np.inf) -> np.ndarray | None:
@@ -138,7 +218,7 @@ def highest(menu: Menu, rows: np.ndarray, *, seconds: float = np.inf) -> np.ndar
                 ends = np.array([f.own, f.lower, f.upper])
                 x[f.start] = ends[np.argmax(ends * w[f.start])]
         return x
-    return _by_programme(menu, rows, None, INSIDE, seconds)
+    return _by_programme(menu, rows, None, INSIDE, seconds, ())
 
 
 def _cost(values: np.ndarray, own: np.ndarray, weights: np.ndarray, norm: Norm) -> np.ndarray:
@@ -198,7 +278,7 @@ def _by_knapsack(menu: Menu, w: np.ndarray, need: float) -> np.ndarray | None:
 class _Programme:
     """Variables `z` with ``x = base + matrix @ z``, gathered feature by feature."""
 
-    def __init__(self, menu: Menu) -> None:
+    def __init__(self, menu: Menu, barred: Collection[Support] = ()) -> None:
         self.base = menu.x.astype(np.float64)
         self.cost: list[float] = []
         self.upper: list[float] = []
@@ -206,11 +286,16 @@ class _Programme:
         self.entries: list[tuple[int, int, float]] = []  # of the matrix
         self.rows: list[tuple[dict[int, float], float, float]] = []
         self.level: dict[int, tuple[int, np.ndarray]] = {}  # first column: first binary and encoded values
+        self.moves: dict[int, tuple[dict[int, float], float]] = {}  # terms and constant of "it changes"
         for f in menu.features:
             if isinstance(f, Choice):
                 self._choice(f)
+            elif barred:
+                self._either_way(f, menu.norm)
             else:
                 self._range(f, menu.norm)
+        for combination in barred:
+            self._bar(combination)
 
     def variable(self, cost: float, upper: float, whole: bool) -> int:
         self.cost.append(cost)
@@ -226,6 +311,42 @@ class _Programme:
             self.entries += [(f.start + j, z, float(v)) for j, v in enumerate(value) if v != 0]
         self.rows.append(({first + k: 1.0 for k in range(len(f.cost))}, 1.0, 1.0))
         self.level[f.start] = (first, f.values)
+        self.moves[f.start] = ({first: -1.0}, 1.0)
+
+    def _bar(self, combination: Support) -> None:
+        """At least one feature of the combination stays, or another changes."""
+        if not combination <= self.moves.keys():
+            return  # one of them cannot change at all
+        row: dict[int, float] = {}
+        least = 1.0
+        for start, (terms, constant) in self.moves.items():
+            sign = -1.0 if start in combination else 1.0
+            row |= {z: sign * v for z, v in terms.items()}
+            least -= sign * constant + (start in combination)
+        self.rows.append((row, least, np.inf))
+
+    def _either_way(self, f: Range, norm: Norm) -> None:
+        """A range with binaries for going up and down, so that leaving without moving is impossible."""
+        price, fixed = (TIE * f.weight, f.weight) if norm == "l0" else (f.weight, 0.0)
+        unit = f.step if f.step > 0 else 1.0
+        going: dict[int, float] = {}
+        for sign, end in ((1.0, f.upper), (-1.0, f.lower)):
+            first = max(f.own + LEAST, f.lower) if sign > 0 else min(f.own - LEAST, f.upper)
+            if f.step > 0:
+                k = (f.own - f.lower) / f.step
+                k = np.floor(k + 0.25) + 1 if sign > 0 else np.ceil(k - 0.25) - 1
+                first = f.lower + f.step * float(np.clip(k, 0, f.count))
+            if sign * (first - f.own) <= 0 or sign * (end - first) < -1e-9:
+                continue
+            room = sign * (end - first) / unit
+            go = self.variable(fixed + price * sign * (first - f.own), 1.0, True)
+            more = self.variable(price * unit, np.rint(room) if f.step > 0 else room, f.step > 0)
+            self.entries += [(f.start, go, first - f.own), (f.start, more, sign * unit)]
+            self.rows.append(({more: 1.0, go: -max(room, 0.0)}, -np.inf, 1e-9))
+            going[go] = 1.0
+        if going:
+            self.rows.append((going, 0.0, 1.0))
+            self.moves[f.start] = (going, 0.0)
 
     def _range(self, f: Range, norm: Norm) -> None:
         self.base[f.start] = f.lower
@@ -277,9 +398,14 @@ class _Programme:
 
 
 def _by_programme(
-    menu: Menu, rows: np.ndarray, need: np.ndarray | None, inside: float, seconds: float
+    menu: Menu,
+    rows: np.ndarray,
+    need: np.ndarray | None,
+    inside: float,
+    seconds: float,
+    barred: Collection[Support],
 ) -> np.ndarray | None:
-    p = _Programme(menu)
+    p = _Programme(menu, barred)
     p.add_clauses(menu)
     n, d = len(p.cost), len(menu.x)
     if n == 0:
