@@ -101,6 +101,7 @@ def layers() -> None:
         [("methods", "one recourse method a file", BOTH), ("metrics", "pure functions of arrays", ARRAYS)],
         [("batch", "one solver, many people: slots, threads, deadline", ARRAYS)],
         [("search", "Problem, Solution, Status; the solvers; the one search loop", ARRAYS)],
+        [("causal", "structural causal models: abduct, act, predict", ARRAYS)],
         [("models", "logits(x); the Decision; the one fitting loop; adapters", ARRAYS)],
         [("encoding", "table to float array and back; the feasible set; the distance", BOTH)],
         [("datasets", "named tables with schema, label and licence", TABLES)],
@@ -122,7 +123,7 @@ def layers() -> None:
     arrow(axes, (left + width + 0.25, top), (left + width + 0.25, bottom))
     axes.text(left + width + 0.4, (top + bottom) / 2, "imports", rotation=-90, va="center", color=SOFT)
     # The dashed line is a rule that is tested: what lies below it never imports jax.
-    y = height - 0.2 - step * 10 + 0.01
+    y = height - 0.2 - step * 11 + 0.01
     axes.plot([left - 0.1, left + width + 0.1], [y, y], ls=(0, (4, 3)), color=ORANGE, lw=1.2)
     axes.text(left + width + 0.52, y - 0.03, "no jax\nbelow", va="top", ha="left", color=ORANGE, fontsize=8.5)
     for k, (fill, text) in enumerate([(TABLES, "tables"), (BOTH, "both"), (ARRAYS, "float arrays")]):

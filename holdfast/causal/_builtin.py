@@ -9,7 +9,7 @@ from holdfast.schema import did_you_mean
 
 
 def _german_credit() -> SCM:
-    """German credit, four columns: sex and age -> amount -> duration (Karimi et al., 2020).
+    """German credit, four columns: sex and age -> amount -> duration (Karimi, Schölkopf, Valera, 2020).
 
     The equations are left open: linear, and learned from the rows that a method is fitted on.
     """
@@ -24,7 +24,7 @@ def _german_credit() -> SCM:
 
 
 def _german_credit_simulated() -> SCM:
-    """The simulated loan applicants of Karimi et al. (2020, probabilistic), seven columns, equations given.
+    """Simulated loan applicants, seven columns, equations given (Karimi, von Kügelgen et al., 2020).
 
     Units are theirs: age is in years above the mean of 35, the others are free of units. The noise is
     Bernoulli(0.5) for gender, Gamma(10, 3.5) - 35 for age, and normal with deviations 0.5, 2, 3, 2 and 5 for

@@ -53,8 +53,7 @@ class CausalRecourse(AbstractSolverMethod):
 
     References
     ----------
-    [1] Karimi, Schölkopf, Valera (2021), Algorithmic Recourse: from Counterfactual Explanations to Interventions,
-        eq. 3 and Section 4.
+    [1] Karimi, Schölkopf, Valera (2020), Algorithmic Recourse: from Counterfactual Explanations to Interventions.
     [2] Ross, Lakkaraju, Bastani (2021), Learning Models for Actionable Recourse, Section 4.2.
 
     Examples

@@ -1,5 +1,8 @@
 """Counterfactuals against ones worked out by hand; files; what is refused."""
 
+import re
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -213,6 +216,14 @@ def test_files(tmp_path):
     scm.check(SCHEMA)
     assert not scm.complete
     assert CHAIN.complete
+
+
+def test_the_example_of_the_reference_is_a_model():
+    page = Path(__file__).resolve().parents[2] / "docs" / "reference" / "causal.md"
+    (text,) = re.findall(r"^```yaml\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+    scm = SCM.from_yaml(text)
+    assert scm.descendants("job") == {"savings", "score"}
+    assert SCM.from_yaml(scm.to_yaml()) == scm
 
 
 def nodes(**parents):
