@@ -34,8 +34,8 @@ _HOME = {
         "Wachter",
     ),
     "training": ("Retrained", "StandardTraining", "retrain"),
-    "audit": ("Report",),
-    "classifier": ("RecourseClassifier", "recourse", "wrap"),
+    "audit": ("Comparison", "Report"),
+    "classifier": ("RecourseClassifier", "compare", "recourse", "wrap"),
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 _FOLDERS = (
@@ -55,9 +55,9 @@ __all__ = sorted([*_WHERE, *_FOLDERS, "__version__"])  # pyright: ignore[reportU
 
 if TYPE_CHECKING:
     from holdfast import audit, causal, datasets, errors, methods, metrics, models, schema, testing, training
-    from holdfast.audit import Report
+    from holdfast.audit import Comparison, Report
     from holdfast.causal import SCM
-    from holdfast.classifier import RecourseClassifier, recourse, wrap
+    from holdfast.classifier import RecourseClassifier, compare, recourse, wrap
     from holdfast.methods import (
         CCHVAE,
         REVISE,

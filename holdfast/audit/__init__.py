@@ -8,11 +8,24 @@ from types import ModuleType
 from typing import Any
 
 from holdfast.audit._audit import audit
+from holdfast.audit._comparison import Comparison, Row, merged, same_settings
+from holdfast.audit._measure import measure, settings
 from holdfast.audit._parts import Summary, Survival
 from holdfast.audit._report import Report
 from holdfast.methods import RecourseFrame
 
-__all__ = ["Report", "Summary", "Survival", "audit"]
+__all__ = [
+    "Comparison",
+    "Report",
+    "Row",
+    "Summary",
+    "Survival",
+    "audit",
+    "measure",
+    "merged",
+    "same_settings",
+    "settings",
+]
 
 
 class _CallableModule(ModuleType):

@@ -33,8 +33,8 @@ def sections(report: "Report") -> list[Section]:
     if report.survival is not None and report.n_found:
         out.append(_survival(report))
     time = [
-        ("whole search", "", _seconds(report.seconds)),
-        ("per person", "", _seconds(report.seconds_per_person)),
+        ("whole search", "", shown_seconds(report.seconds)),
+        ("per person", "", shown_seconds(report.seconds_per_person)),
     ]
     return [*out, Section(("Time", "", ""), time)]
 
@@ -66,24 +66,24 @@ def notes(report: "Report") -> list[str]:
 
 def _people(report: "Report") -> Section:
     n, refused = report.n_people, report.n_refused
-    rows = [("refused by the model", f"{refused:,}", _percent(refused / n if n else math.nan))]
+    rows = [("refused by the model", f"{refused:,}", percent(refused / n if n else math.nan))]
     share = report.share
     if refused:
         with_recourse = round(share.among_refused * refused)
-        rows.append(("with recourse, of the refused", f"{with_recourse:,}", _percent(share.among_refused)))
+        rows.append(("with recourse, of the refused", f"{with_recourse:,}", percent(share.among_refused)))
     if n:
         rows.append(
-            ("favourable or with recourse, of all", f"{round(share.among_all * n):,}", _percent(share.among_all))
+            ("favourable or with recourse, of all", f"{round(share.among_all * n):,}", percent(share.among_all))
         )
     for status, count in report.counts.items():
-        rows.append((f"  {status.lower().replace('_', ' ')}", f"{count:,}", _percent(count / n)))
+        rows.append((f"  {status.lower().replace('_', ' ')}", f"{count:,}", percent(count / n)))
     return Section(("Who has recourse", "people", "share"), rows)
 
 
 def _checked(report: "Report") -> Section:
     valid = round(report.validity * report.n_found) if report.n_found else 0
     rows = [
-        ("valid", f"{valid:,} of {report.n_found:,}", _percent(report.validity)),
+        ("valid", f"{valid:,} of {report.n_found:,}", percent(report.validity)),
         ("breaking a limit", f"{report.n_broken:,}", ""),
         ("at odds with the plan", f"{report.n_at_odds:,}", ""),
     ]
@@ -91,7 +91,7 @@ def _checked(report: "Report") -> Section:
 
 
 def _cost(report: "Report") -> Section:
-    rows = [(norm, *(_number(v) for v in summary)) for norm, summary in report.costs.items()]
+    rows = [(norm, *(number(v) for v in summary)) for norm, summary in report.costs.items()]
     rows.append(("features changed", *(f"{v:.1f}" for v in report.sparsity)))
     return Section(("Cost of a recourse, in scaled units", "mean", "median", "90% below"), rows)
 
@@ -99,7 +99,7 @@ def _cost(report: "Report") -> Section:
 def _features(report: "Report") -> Section:
     ranked = sorted(((rate, name) for name, rate in report.change_rates.items() if rate > 0), key=lambda p: -p[0])
     rows = [
-        (report.titles[name], f"{round(rate * report.n_found):,}", _percent(rate)) for rate, name in ranked[:MOST]
+        (report.titles[name], f"{round(rate * report.n_found):,}", percent(rate)) for rate, name in ranked[:MOST]
     ]
     if len(ranked) > MOST:
         rows.append((f"and {len(ranked) - MOST} features more", "", ""))
@@ -112,13 +112,13 @@ def _survival(report: "Report") -> Section:
     models = f"{s.n_models:,} retrained models ({s.vary})" if s.vary else f"{s.n_models:,} other models"
     assured = f"assured: > {s.level:.4g} of models, at {100 * s.confidence:.4g}% confidence"
     rows = [
-        ("models that say yes, mean over people", "", _percent(s.mean)),
-        ("  least over people", "", _percent(s.worst)),
-        ("people to whom every model says yes", f"{s.n_always:,}", _percent(s.n_always / n)),
-        (assured, f"{s.n_assured:,}", _percent(s.n_assured / n)),
-        ("invalidation rate, mean over models", "", _percent(s.invalidation)),
-        ("  standard deviation over models", "", _percent(s.invalidation_std)),
-        ("  worst model", "", _percent(s.invalidation_worst)),
+        ("models that say yes, mean over people", "", percent(s.mean)),
+        ("  least over people", "", percent(s.worst)),
+        ("people to whom every model says yes", f"{s.n_always:,}", percent(s.n_always / n)),
+        (assured, f"{s.n_assured:,}", percent(s.n_assured / n)),
+        ("invalidation rate, mean over models", "", percent(s.invalidation)),
+        ("  standard deviation over models", "", percent(s.invalidation_std)),
+        ("  worst model", "", percent(s.invalidation_worst)),
     ]
     return Section((f"Survival under {models}", "people", "share"), rows)
 
@@ -174,7 +174,8 @@ def _line(cells: tuple[str, ...]) -> str:
     return (label.ljust(LABEL) + "".join(cell.rjust(CELL) for cell in cells[1:])).rstrip()
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """A share in percent; a dash for none."""
     if math.isnan(share):
         return "-"
     shown = f"{100 * share:.1f}%"
@@ -184,18 +185,21 @@ def _percent(share: float) -> str:
     return "<0.1%" if shown == "0.0%" and share > 0 else shown
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """A cost, with three digits where it is small."""
     return f"{value:.3f}" if value < 1000 else f"{value:,.0f}"
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
+    """About three digits."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.{2 if value < 10 else 1}f}"
 
 
-def _seconds(value: float) -> str:
+def shown_seconds(value: float) -> str:
+    """A time, in the unit that suits it."""
     if math.isnan(value):
         return "-"
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if value >= size:
-            return _short(value / size) + f" {unit}"
+            return short(value / size) + f" {unit}"
     return "0 s" if value == 0 else "<1 µs"

@@ -173,7 +173,7 @@ class Report:
         if people:
             parts["people"] = self.people
         software = f"holdfast {importlib.metadata.version('holdfast')}"
-        return {"format": FORMAT, "version": VERSION, "software": software, **_plain(parts)}
+        return {"format": FORMAT, "version": VERSION, "software": software, **plain(parts)}
 
     def to_json(self, *, people: bool = False) -> str:
         """Return `to_dict` as JSON text."""
@@ -181,26 +181,32 @@ class Report:
 
     def write(self, path: str | Path, *, people: bool = False) -> None:
         """Write JSON beside its place and move it there: an interrupted write loses nothing."""
-        path = Path(path)
-        beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
-            beside.write_text(self.to_json(people=people) + "\n", encoding="utf-8")
-            os.replace(beside, path)
-        except OSError as error:
-            raise DataError(f"write: cannot write the report; got {str(path)!r} ({error}).") from error
-        finally:
-            beside.unlink(missing_ok=True)
+        write_text(path, self.to_json(people=people) + "\n", "the report")
 
 
-def _plain(value: Any) -> Any:
+def write_text(path: str | Path, text: str, what: str) -> None:
+    """Write a file beside its place and move it there."""
+    path = Path(path)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        os.replace(beside, path)
+    except OSError as error:
+        raise DataError(f"write: cannot write {what}; got {str(path)!r} ({error}).") from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def plain(value: Any) -> Any:
+    """Types that JSON knows; None for what is not a finite number."""
     if isinstance(value, Survival):
-        return _plain(vars(value))
+        return plain(vars(value))
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return _plain(value._asdict())  # type: ignore[attr-defined]
+        return plain(value._asdict())  # type: ignore[attr-defined]
     if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, np.ndarray):
-        return [_plain(v) for v in value.tolist()]
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (np.ndarray, list, tuple)):
+        return [plain(v) for v in (value.tolist() if isinstance(value, np.ndarray) else value)]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -18,6 +18,7 @@ COMMANDS = {
     "fit": "Train a classifier on a table and write a model file.",
     "recourse": "Find recourse for every person in a table, of any length.",
     "audit": "Report on a model's recourse: does it work, what does it cost, does it hold?",
+    "compare": "Run recourse methods side by side on one dataset and one model.",
     "schema": "Guess a schema from a table, for you to correct.",
     "datasets": "List, show, add and export datasets.",
     "methods": "List the recourse methods, or show one.",

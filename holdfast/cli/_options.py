@@ -123,6 +123,8 @@ def _named_part(wanted: Any, value: Any) -> Any:
 def fits(wanted: Any, value: Any) -> bool:
     """Whether a value is of an annotated type; types this does not know pass."""
     origin, inner = typing.get_origin(wanted), typing.get_args(wanted)
+    if wanted is Any:
+        return True
     if wanted is None or wanted is type(None):
         return value is None
     if origin in (typing.Union, types.UnionType):

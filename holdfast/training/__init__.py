@@ -1,6 +1,7 @@
 """One training regime a file, each a step function for the one loop; retraining."""
 
 from holdfast.training._base import AbstractRegime
+from holdfast.training._refit import refit, seeded
 from holdfast.training._registry import REGIMES, regime, register
 from holdfast.training._retrain import Retrained, TrainingData, Vary, retrain, start_keys
 from holdfast.training._standard import CrossEntropyStep, StandardTraining
@@ -13,8 +14,10 @@ __all__ = [
     "StandardTraining",
     "TrainingData",
     "Vary",
+    "refit",
     "regime",
     "register",
     "retrain",
+    "seeded",
     "start_keys",
 ]

@@ -58,21 +58,21 @@ def test_html_is_escaped(report) -> None:
 
 
 def test_nothing_is_rounded_into_all_or_none() -> None:
-    assert [_render._percent(s) for s in (1.0, 0.99999, 0.5, 1e-5, 0.0)] == [
+    assert [_render.percent(s) for s in (1.0, 0.99999, 0.5, 1e-5, 0.0)] == [
         "100.0%",
         ">99.9%",
         "50.0%",
         "<0.1%",
         "0.0%",
     ]
-    assert _render._percent(float("nan")) == "-"
+    assert _render.percent(float("nan")) == "-"
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0, "0 s"), (3e-7, "<1 µs"), (0.0123, "12.3 ms"), (3.0, "3.00 s"), (4321.0, "4,321 s")]
 )
 def test_time_in_fitting_units(seconds: float, text: str) -> None:
-    assert _render._seconds(seconds) == text
+    assert _render.shown_seconds(seconds) == text
 
 
 def test_to_frame_is_tidy_and_agrees(report) -> None:
