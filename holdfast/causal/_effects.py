@@ -1,5 +1,7 @@
 """A causal model laid over encoded rows and tables: what an action brings about."""
 
+from typing import NamedTuple
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -9,6 +11,18 @@ from holdfast.causal._rows import raw_columns
 from holdfast.causal._scm import SCM, Grid
 from holdfast.encoding import Encoder, Feasible
 from holdfast.schema import Feature, Schema, Table
+
+
+class Follower(NamedTuple):
+    """A node with parents: its encoded column, the bounds of a consequence (raw units), and where it is marked
+    as missing (None where it cannot be).
+    """
+
+    name: str
+    column: int
+    low: float
+    high: float
+    indicator: int | None
 
 
 class Effects(eqx.Module):
@@ -22,13 +36,13 @@ class Effects(eqx.Module):
     ----------
     scm : SCM, complete.
     columns : each node and each level that an equation names, with its encoded column.
-    followers : nodes with parents: name, encoded column, lower and upper bound of a consequence (raw units).
+    followers : nodes with parents.
     grids : rounding of consequences, by node.
     """
 
     scm: SCM = eqx.field(static=True)
     columns: tuple[tuple[str, int], ...] = eqx.field(static=True)
-    followers: tuple[tuple[str, int, float, float], ...] = eqx.field(static=True)
+    followers: tuple[Follower, ...] = eqx.field(static=True)
     grids: tuple[tuple[str, Grid], ...] = eqx.field(static=True)
 
     @classmethod
@@ -40,13 +54,16 @@ class Effects(eqx.Module):
         used = {n.name for n in scm.followers} | {
             key for n in scm.followers for key in (n.equation.keys if n.equation is not None else ())
         }
-        followers = tuple((n.name, at[n.name], *_bounds(schema[n.name])) for n in scm.followers)
+        marked = {slot.name: slot.start for slot in encoder.layout.indicators}
+        followers = tuple(
+            Follower(n.name, at[n.name], *_bounds(schema[n.name]), marked.get(n.name)) for n in scm.followers
+        )
         return cls(scm, tuple((key, at[key]) for key in sorted(used)), followers, tuple(grids.items()))
 
     def after(
         self, x: Float[Array, " d"], action: Float[Array, " d"], feasible: Feasible
     ) -> tuple[Float[Array, " d"], Bool[Array, ""]]:
-        """One encoded row after an action, and whether every consequence is finite and within its bounds."""
+        """One encoded row after an action, and whether every consequence is known and within its bounds."""
         scale, offset = feasible.scale, feasible.offset
         before, to, acted = x * scale + offset, action * scale + offset, action != x
         now = self.scm.propagate(
@@ -56,11 +73,12 @@ class Effects(eqx.Module):
             dict(self.grids),
         )
         row, ok = action, jnp.asarray(True)
-        for name, c, low, high in self.followers:
+        for name, c, low, high, indicator in self.followers:
             follows = ~acted[c] & (now[name] != before[c])
             slack = 1e-6 * scale[c]
             inside = (now[name] >= low - slack) & (now[name] <= high + slack)
-            ok = ok & (~follows | inside)
+            known = True if indicator is None else before[indicator] < 0.5
+            ok = ok & (~follows | (inside & known))
             row = row.at[c].set(jnp.where(follows, (now[name] - offset[c]) / scale[c], row[c]))
         return row, ok & jnp.all(jnp.isfinite(row))
 
@@ -69,7 +87,7 @@ class Effects(eqx.Module):
 
         Double precision, in the person's own columns, rounded as `SCM.counterfactual` does. An immutable column
         that changed is not marked as a consequence, so that whoever checks the row finds it changed. Where an
-        equation has no value, the person stays as they are.
+        equation has no value, or would move what is missing, the person stays as they are.
         """
         schema: Schema = encoder.schema
         before, to = raw_columns(encoder, factual), raw_columns(encoder, action)
@@ -79,7 +97,7 @@ class Effects(eqx.Module):
         followed = np.zeros((factual.n_rows, len(schema)), bool)
         sound = np.ones(factual.n_rows, bool)
         for name, *_ in self.followers:
-            sound &= np.isfinite(now[name])
+            sound &= np.isfinite(now[name]) & ~(factual.missing(name) & (now[name] != to[name]))
         for name, *_ in self.followers:
             changed = sound & (now[name] != to[name])
             if changed.any():
