@@ -48,7 +48,7 @@ class MethodChecks:
     def test_every_limit_holds(self, method: AbstractMethod) -> None:
         """After decoding, in the person's own columns, nothing that may not change has changed."""
         plan = self.plan(method)
-        broken = broken_limits(plan.predictor.encoder, plan.factual, plan.recourse)
+        broken = broken_limits(plan.predictor.encoder, plan.factual, plan.recourse, None, plan.consequences)
         assert [b for b, found in zip(broken, plan.found, strict=True) if found and b] == []
         assert (plan.factual.columns["age"] == plan.recourse.columns["age"]).all()
 
@@ -84,7 +84,8 @@ class MethodChecks:
         overrides = [{"income": "fixed", "job": {"levels": ["none", "part"]}, "debt": {"bounds": (5, 20)}}] * N
         plan = self.plan(method, overrides=overrides)
         assert not plan.changed()[:, world.SCHEMA.names.index("income")].any()
-        broken = broken_limits(plan.predictor.encoder, plan.factual, plan.recourse, overrides)
+        encoder = plan.predictor.encoder
+        broken = broken_limits(encoder, plan.factual, plan.recourse, overrides, plan.consequences)
         assert [b for b, found in zip(broken, plan.found, strict=True) if found and b] == []
 
     def test_threshold_is_the_classifiers_own(self, method: AbstractMethod) -> None:
