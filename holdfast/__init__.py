@@ -20,6 +20,7 @@ _HOME = {
         "Flipset",
         "Generic",
         "CCHVAE",
+        "RBR",
         "CausalRecourse",
         "CFProto",
         "REVISE",
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from holdfast.classifier import RecourseClassifier, compare, recourse, wrap
     from holdfast.methods import (
         CCHVAE,
+        RBR,
         REVISE,
         SNS,
         CausalRecourse,

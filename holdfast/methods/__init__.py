@@ -14,6 +14,7 @@ from holdfast.methods._latent_search import LatentSearch
 from holdfast.methods._linear_program import LinearProgram
 from holdfast.methods._min_pgd import MinPGD
 from holdfast.methods._nearest_neighbour import NearestNeighbour
+from holdfast.methods._rbr import RBR
 from holdfast.methods._registry import METHODS, fitting, method, name_of, register
 from holdfast.methods._revise import REVISE
 from holdfast.methods._roar import ROAR
@@ -24,6 +25,7 @@ from holdfast.methods._wachter import Wachter
 __all__ = [
     "CCHVAE",
     "METHODS",
+    "RBR",
     "REVISE",
     "ROAR",
     "SNS",

@@ -16,6 +16,7 @@ from holdfast.methods._latent_search import LatentSearch
 from holdfast.methods._linear_program import LinearProgram
 from holdfast.methods._min_pgd import MinPGD
 from holdfast.methods._nearest_neighbour import NearestNeighbour
+from holdfast.methods._rbr import RBR
 from holdfast.methods._revise import REVISE
 from holdfast.methods._roar import ROAR
 from holdfast.methods._sns import SNS
@@ -38,6 +39,7 @@ METHODS: dict[str, type[AbstractMethod]] = {
     "generic": Generic,
     "eccco": ECCCo,
     "roar": ROAR,
+    "rbr": RBR,
     "cchvae": CCHVAE,
     "latent_search": LatentSearch,
     "revise": REVISE,

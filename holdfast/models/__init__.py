@@ -23,6 +23,7 @@ from holdfast.models._fit import (
     n_cores,
     weighted_mean,
 )
+from holdfast.models._kernel import Kernel, log_density
 from holdfast.models._linear import Linear, LinearModel
 from holdfast.models._mlp import MLP, MLPModel
 from holdfast.models._registry import ARCHITECTURES, architecture
@@ -47,6 +48,7 @@ __all__ = [
     "Ensemble",
     "EnsembleModel",
     "History",
+    "Kernel",
     "Linear",
     "LinearModel",
     "MLPModel",
@@ -66,6 +68,7 @@ __all__ = [
     "lime",
     "linearise",
     "local_model",
+    "log_density",
     "n_cores",
     "solve_positive",
     "stack",

@@ -11,6 +11,7 @@ from holdfast.search._losses import AbstractLoss, CrossEntropy, EnergyConstraine
 from holdfast.search._neighbour import NeighbourSolver
 from holdfast.search._norm_ball import NormBall
 from holdfast.search._percentile import ACTION_COSTS, ActionCost, Percentiles, ranks
+from holdfast.search._odds import OddsSolver
 from holdfast.search._polish import POLISH_STEPS, Polish
 from holdfast.search._problem import Problem, Solution, Status, is_found
 from holdfast.search._prototype import Prototype, PrototypePull
@@ -42,6 +43,7 @@ __all__ = [
     "NeighbourSolver",
     "NormBall",
     "Percentiles",
+    "OddsSolver",
     "Polish",
     "Problem",
     "Prototype",

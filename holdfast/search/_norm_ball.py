@@ -41,12 +41,20 @@ class NormBall(eqx.Module):
         return distance(change, jnp.zeros_like(change), self.norm, self.weights)
 
     def into(self, change: Float[Array, " d"], radius: Float[Array, ""]) -> Float[Array, " d"]:
-        """Nearest change in the ball of this radius (l2, linf)."""
+        """A change in the ball of this radius: the nearest, under equal weights or in l1 and linf under any."""
         change = jnp.where(self.weights > 0, change, 0.0)
         if self.norm == "linf":
             most = radius / jnp.where(self.weights > 0, self.weights, 1.0)
             return jnp.clip(change, -most, most)
-        return change * jnp.minimum(1.0, radius / jnp.maximum(self.size(change), TINY))
+        if self.norm == "l2":
+            return change * jnp.minimum(1.0, radius / jnp.maximum(self.size(change), TINY))
+        # Shrink by `cut` times the weights: the least cut at which the norm is the radius.
+        worth = jnp.where(self.weights > 0, jnp.abs(change) / jnp.where(self.weights > 0, self.weights, 1.0), 0.0)
+        order = jnp.argsort(-worth)
+        weights = self.weights[order]
+        sizes, squares = jnp.cumsum(weights * jnp.abs(change)[order]), jnp.cumsum(weights**2)
+        cut = jnp.maximum(jnp.max((sizes - radius) / jnp.maximum(squares, TINY)), 0.0)
+        return jnp.sign(change) * jnp.maximum(jnp.abs(change) - cut * self.weights, 0.0)
 
     def draw(self, key: PRNGKeyArray, radius: Float[Array, ""]) -> Float[Array, " d"]:
         """A change drawn uniformly from the ball of this radius (l2, linf)."""

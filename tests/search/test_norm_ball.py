@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from optax.projections import projection_l1_ball
 
 from holdfast.search import NormBall
 
@@ -31,3 +32,23 @@ def test_draws_fill_the_ball(norm):
     assert np.abs(radii**3 - np.linspace(0, 1, 4000)).max() < 0.04
     inside = jax.vmap(lambda change: ball.into(3 * change, jnp.asarray(2.0)))(drawn)
     assert float(jax.vmap(ball.size)(inside).max()) <= 2 + 1e-5
+
+
+def test_into_an_l1_ball_is_the_projection():
+    """Held against optax for equal weights, and against many random points of the ball for others."""
+    rng = np.random.default_rng(0)
+    plain = NormBall(jnp.ones(5), "l1")
+    for change in jnp.asarray(rng.normal(0, 2, (20, 5)), jnp.float32):
+        expected = projection_l1_ball(change, 1.5)
+        np.testing.assert_allclose(plain.into(change, jnp.asarray(1.5)), expected, atol=1e-5)
+    weights, change = jnp.array([1.0, 4.0, 0.5, 0.0]), jnp.array([2.0, -1.0, 3.0, 9.0])
+    ball = NormBall(weights, "l1")
+    nearest = ball.into(change, jnp.asarray(2.0))
+    assert float(ball.size(nearest)) == pytest.approx(2.0, rel=1e-5)
+    assert nearest[3] == 0
+    tried = jax.random.laplace(jax.random.key(0), (20_000, 4)).at[:, 3].set(0)
+    tried = 2 * tried / jax.vmap(ball.size)(tried)[:, None]
+    away = jnp.linalg.norm((tried - change)[:, :3], axis=1)
+    assert float(jnp.linalg.norm((nearest - change)[:3])) <= float(away.min()) + 1e-5
+    inside = jnp.array([0.5, 0.1, -0.2, 0.0])
+    np.testing.assert_array_equal(ball.into(inside, jnp.asarray(2.0)), inside)
