@@ -13,6 +13,8 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(config.rootpath) / ".pytest_cache" / "xla"))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+    # Programs here run for moments, so what counts is how fast they are compiled.
+    os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
     here = Path(config.rootpath) / ".." / "shared" / "data"
     if here.is_dir():
         os.environ.setdefault("HOLDFAST_DATA", str(here.resolve()))

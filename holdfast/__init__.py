@@ -32,6 +32,7 @@ _HOME = {
         "RecourseFrame",
         "SNS",
         "SparseSearch",
+        "VanillaRandom",
         "Wachter",
     ),
     "training": ("Retrained", "StandardTraining", "retrain"),
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
         NearestNeighbour,
         RecourseFrame,
         SparseSearch,
+        VanillaRandom,
         Wachter,
     )
     from holdfast.models import MLP, Ensemble, Linear

@@ -58,6 +58,11 @@ def audit(plan: RecourseFrame, against: Any = None, *, confidence: float = 0.95,
             f"audit: `plan` must be what recourse() returned; got {type(plan).__name__}. Call clf.recourse(X) "
             "first, or clf.audit(X)."
         )
+    if not plan.single:
+        raise DataError(
+            f"audit: each person must have one recourse; got {len(plan)} for {len(np.unique(plan.person))} people."
+            " Choose one option each, as in plan.take(plan.option == 0)."
+        )
     for name, value in (("confidence", confidence), ("level", level)):
         if not isinstance(value, (int, float)) or not 0 < value < 1:
             raise DataError(f"audit: `{name}` must lie between 0 and 1; got {value!r}.")

@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from holdfast.encoding import Feasible
 from holdfast.models import BlackBoxModel, n_cores
 from holdfast.search import AbstractSolver, Problem, Solution, State, Status, is_found
 
@@ -18,12 +17,16 @@ BLOCK_SECONDS = 0.02  # between two looks at the clock and at who has finished
 BLOCK_STEPS = 50
 
 
-def slots_for(n: int) -> int:
+def slots_for(n: int, n_asked: int = 1) -> int:
     """How many people are searched for at once: one of a few fixed sizes, so that compilations are few.
 
-    256 rows keep a small network's activations in a core's cache; an accelerator wants more.
+    256 rows keep a small network's activations in a core's cache; an accelerator wants more. Where one person's
+    step asks about many rows (`n_asked`), few people fill a batch.
     """
-    sizes = (16, 64, 256) if jax.default_backend() == "cpu" else (16, 512, 8192)
+    on_cpu = jax.default_backend() == "cpu"
+    if n_asked > 64:
+        return 16 if on_cpu else 256
+    sizes = (16, 64, 256) if on_cpu else (16, 512, 8192)
     return next((size for size in sizes if n <= size), sizes[-1])
 
 
@@ -52,7 +55,7 @@ def solve(
     on_rows : callable, optional
         Told how many more people are done, for a progress bar.
     """
-    run = _Run(solver, problems, slots or slots_for(len(problems.x)), deadline, on_rows)
+    run = _Run(solver, problems, slots or slots_for(len(problems.x), solver.n_asked), deadline, on_rows)
     on_host = isinstance(solver.decision.model, BlackBoxModel)
     n_workers = 1 if on_host or jax.default_backend() != "cpu" else n_cores()
     n_workers = max(1, min(n_workers, -(-run.n // run.slots)))
@@ -123,7 +126,7 @@ class _Run:
 
     def _work(self) -> None:
         rows = np.full(self.slots, -1)
-        problems = _pick(self.problems, np.zeros(self.slots, int))
+        problems = self.problems.take(np.zeros(self.slots, int))
         shape = eqx.filter_eval_shape(_begin, self.solver, problems)
         state: Any = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shape)
         fresh, steps = np.ones(self.slots, bool), 1
@@ -135,7 +138,7 @@ class _Run:
             if (rows < 0).all():
                 return
             if len(taken):
-                problems = _pick(self.problems, np.maximum(rows, 0))
+                problems = self.problems.take(np.maximum(rows, 0))
             began = time.monotonic()
             state = _round(self.solver, problems, state, fresh, rows < 0, jnp.asarray(steps))
             done = np.asarray(state.done)
@@ -168,34 +171,19 @@ class _Run:
             self.on_rows(len(at))
 
 
-def problem_axes(layout: Any) -> Problem:
-    """Which axis of each part of a problem runs over people; for `jax.vmap`."""
-    return Problem(0, 0, Feasible.axes(layout), 0, 0)  # type: ignore[arg-type]
-
-
-def _pick(problems: Problem, rows: np.ndarray) -> Problem:
-    axes = problem_axes(problems.feasible.layout)
-    return jax.tree.map(
-        lambda axis, leaf: leaf if axis is None else np.asarray(leaf)[rows],
-        axes,
-        problems,
-        is_leaf=lambda leaf: leaf is None,
-    )
-
-
 def _with_key(problem: Problem) -> Problem:
     """Keys travel as plain numbers, so that numpy can pick rows."""
     return eqx.tree_at(lambda p: p.key, problem, jax.random.wrap_key_data(problem.key))
 
 
 def _begin(solver: AbstractSolver, problems: Problem) -> State[Any]:
-    axes = problem_axes(problems.feasible.layout)
+    axes = problems.axes()
     return jax.vmap(lambda p: solver.begin(_with_key(p)), in_axes=(axes,))(problems)
 
 
 @eqx.filter_jit
 def _finish(solver: AbstractSolver, problems: Problem, state: State[Any]) -> Solution:
-    axes = problem_axes(problems.feasible.layout)
+    axes = problems.axes()
     return jax.vmap(lambda p, s: solver.finish(_with_key(p), s), in_axes=(axes, 0))(problems, state)
 
 
@@ -205,7 +193,7 @@ def _round(
 ) -> State[Any]:
     """Begin the fresh slots, then up to `n_steps` steps of every slot that is neither idle nor done."""
     fresh, idle = jnp.asarray(fresh), jnp.asarray(idle)
-    axes = problem_axes(problems.feasible.layout)
+    axes = problems.axes()
 
     def renew(old: State[Any]) -> State[Any]:
         new = _begin(solver, problems)

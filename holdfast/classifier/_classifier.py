@@ -47,8 +47,8 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         ``MLP()`` when omitted.
     regime : AbstractRegime, optional
         How it is trained; ``StandardTraining()`` when omitted.
-    method : AbstractMethod, optional
-        How recourse is found; ``Wachter()`` when omitted.
+    method : AbstractMethod or str, optional
+        How recourse is found, or the name of a registered method; ``Wachter()`` when omitted.
     threshold : float, default=0.5
         With two classes, the favourable one is decided when its probability reaches this.
     favourable : label, optional
@@ -92,7 +92,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         schema: Schema | None = None,
         model: AbstractArchitecture | None = None,
         regime: AbstractRegime | None = None,
-        method: AbstractMethod | None = None,
+        method: AbstractMethod | str | None = None,
         threshold: float = 0.5,
         favourable: Any = None,
         scaling: Scaling = "minmax",
@@ -270,11 +270,8 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
             structure, [jnp.asarray(s, leaf.dtype) for s, leaf in zip(stored, leaves, strict=True)]
         )
         self._assemble(encoder, eqx.combine(filled, empty), int(header["favourable"]))
-        self.method_ = self._fresh_method()
-        self.method_.predictor_ = self.predictor_
-        self.method_.state_ = {
-            name.removeprefix("method/"): value for name, value in arrays.items() if name.startswith("method/")
-        }
+        state = {name.removeprefix("method/"): v for name, v in arrays.items() if name.startswith("method/")}
+        self.method_ = self._fresh_method().restore(self.predictor_, state)
         return self
 
     # ---- parts --------------------------------------------------------------------------------------
@@ -298,6 +295,8 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         return method
 
     def _fresh_method(self) -> AbstractMethod:
+        if isinstance(self.method, str):
+            return method_by_name(self.method)()
         return Wachter() if self.method is None else fresh(self.method)
 
     def _assemble(self, encoder: Encoder, model: AbstractModel, favourable: int | None = None) -> None:

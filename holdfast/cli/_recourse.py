@@ -43,18 +43,21 @@ from holdfast.errors import DataError, HoldfastError
               help="Rows that the schema does not allow end the run, or get status INVALID_INPUT.")  # fmt: skip
 @click.option("--chunk-rows", type=click.IntRange(min=1), default=16_384, show_default=True,
               help="Rows held at once; fewer need less memory.")  # fmt: skip
+@click.option("--options", "n_recourses", type=click.IntRange(min=1), default=1, show_default=True,
+              help="Recourses per person that differ from one another, a row each.")  # fmt: skip
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
 @json_option
 def command(
     model: str, table: str, out: str, format_: str | None, method: str | None, settings: tuple[str, ...],
     reference: str | None, target: str | None, deadline: float | None, only_refused: bool, overrides: str | None,
-    bad_rows: str, chunk_rows: int, resume: bool, as_json: bool,
+    bad_rows: str, chunk_rows: int, n_recourses: int, resume: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Find recourse for every person in TABLE under MODEL, a file that `holdfast fit` wrote.
 
     The output has every column of TABLE, those that the model reads as the person could make them, and
     holdfast_status, holdfast_cost, holdfast_valid, holdfast_probability_before, holdfast_probability_after and
     holdfast_changes (the change in words). Who has no recourse stays as they are and has a status that says why.
+    With --options, holdfast_row says whose each row is (from 0) and holdfast_option which of theirs.
 
     The table is read and written in chunks, so its length does not matter. With --out FILE, finished chunks are
     kept in FILE.parts until all are there: an interrupted run goes on with --resume.
@@ -90,6 +93,7 @@ def command(
         until=None if deadline is None else began + deadline,
         report_bad_rows=bad_rows == "report",
         only_refused=only_refused,
+        n_recourses=n_recourses,
         chunk_rows=chunk_rows,
     )
     if is_stream(out):
@@ -102,6 +106,7 @@ def command(
                 "method": [type(chosen).__name__, repr(chosen)], "target": target, "deadline": deadline,
                 "only_refused": only_refused, "overrides": {str(k): v for k, v in limits.items()},
                 "reference": reference, "format": format_, "chunk_rows": chunk_rows,
+                "n_recourses": n_recourses,
             },
         }  # fmt: skip
         notes = _to_file(work, source, Path(out), format_, manifest, resume)
@@ -183,7 +188,7 @@ def summarise(notes: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
     counts: Counter[str] = Counter()
     for note in notes:
         counts.update(note["counts"])
-    found = counts.get("FOUND", 0)
+    found = sum(counts.get(name, 0) for name in ("FOUND", "OPTIMAL"))
     return {
         "rows": sum(n["rows"] for n in notes),
         "written": sum(n["written"] for n in notes),
@@ -196,7 +201,8 @@ def summarise(notes: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
 def describe(summary: dict[str, Any]) -> str:
     """A summary in words."""
     words = {
-        "FOUND": "have a recourse", "ALREADY_FAVOURABLE": "already have a yes", "INFEASIBLE": "can do nothing",
+        "FOUND": "have a recourse", "OPTIMAL": "have the cheapest there is",
+        "ALREADY_FAVOURABLE": "already have a yes", "INFEASIBLE": "can do nothing",
         "NOT_FOUND": "none found", "DIVERGED": "search diverged", "NOT_REACHED": "not reached before the deadline",
         "INVALID_INPUT": "could not be read",
     }  # fmt: skip

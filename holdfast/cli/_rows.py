@@ -17,6 +17,7 @@ from holdfast.schema import Feature, Schema, plain
 INVALID = "INVALID_INPUT"
 """Status of a row that the schema does not allow, where such rows are reported instead of stopping the run."""
 PREFIX = "holdfast_"
+WITH_RECOURSE = ("FOUND", "OPTIMAL")
 
 
 @dataclass
@@ -30,6 +31,7 @@ class Work:
     until: float | None = None
     report_bad_rows: bool = False
     only_refused: bool = False
+    n_recourses: int = 1
     chunk_rows: int = 16_384
     on_rows: Callable[[int], None] | None = None
 
@@ -42,20 +44,32 @@ class Work:
         """Find recourse for a chunk; returns the table to write, and what to note of it."""
         n = len(chunk.frame)
         rows, reasons = self._usable(chunk)
-        answer = _Answer.blank(n, chunk.frame, self.schema)
-        if len(rows):
-            plan = self._solve(chunk, rows)
-            answer.fill(rows, plan)
+        plan = self._solve(chunk, rows) if len(rows) else None
+        # Whose each written row is: a person has one row, or as many as there are options.
+        whose = np.sort(np.concatenate([[] if plan is None else rows[plan.person], list(reasons)]).astype(int))
+        as_given = np.array_equal(whose, np.arange(n))
+        frame, given = (
+            (chunk.frame, chunk.table) if as_given else (chunk.frame.iloc[whose], chunk.table.take(whose))
+        )
+        answer = _Answer.blank(len(whose), frame, self.schema)
+        if plan is not None:
+            answer.fill(np.flatnonzero(~np.isin(whose, list(reasons))), plan)
         for row, reason in reasons.items():
-            answer.changes[row] = reason
-        names, counts = np.unique(answer.status.astype(str), return_counts=True)
-        found = answer.status == "FOUND"
+            answer.changes[whose == row] = reason
+        first = np.concatenate([[True], whose[1:] != whose[:-1]])[: len(whose)]
+        names, counts = np.unique(answer.status[first].astype(str), return_counts=True)
         note = {
             "rows": n,
             "counts": dict(zip(names.tolist(), counts.tolist(), strict=True)),
-            "cost": float(answer.cost[found].sum()),
+            "cost": float(np.nansum(answer.cost[first & np.isin(answer.status, WITH_RECOURSE)])),
         }
-        table = answer.table(chunk.table, self.schema)
+        table = answer.table(given, self.schema)
+        if self.n_recourses > 1:
+            start = np.flatnonzero(first)
+            option = np.arange(len(whose)) - start[np.cumsum(first) - 1]
+            for name, values in (("row", chunk.first_row + whose), ("option", option)):
+                kept = [other for other in table.column_names if other != PREFIX + name]
+                table = table.select(kept).append_column(PREFIX + name, pa.array(values))
         if self.only_refused:
             table = table.filter(pa.array(answer.status != "ALREADY_FAVOURABLE"))
         return table, note | {"written": table.num_rows}
@@ -67,7 +81,10 @@ class Work:
             for i, r in enumerate(rows)
             if chunk.first_row + r in self.overrides
         }
-        options: dict[str, Any] = {"target": self.target, "overrides": own or None, "on_rows": self.on_rows}
+        options: dict[str, Any] = {
+            "target": self.target, "overrides": own or None,
+            "on_rows": self.on_rows, "n_recourses": self.n_recourses,
+        }  # fmt: skip
         if self.until is not None:
             options["deadline"] = max(self.until - time.monotonic(), 1e-9)
         return self.classifier.recourse(frame[self.schema.names], method=self.method, **options)

@@ -20,6 +20,7 @@ from holdfast.methods._revise import REVISE
 from holdfast.methods._roar import ROAR
 from holdfast.methods._sns import SNS
 from holdfast.methods._sparse_search import SparseSearch
+from holdfast.methods._vanilla_random import VanillaRandom
 from holdfast.methods._wachter import Wachter
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "RecourseFrame",
     "Sentences",
     "SparseSearch",
+    "VanillaRandom",
     "Wachter",
     "fitting",
     "method",

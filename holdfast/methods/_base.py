@@ -4,8 +4,11 @@ import threading
 import time
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
+import equinox as eqx
 import jax
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -17,10 +20,11 @@ from holdfast.encoding import NORMS, Norm, broken_limits, decode_recourse, feasi
 from holdfast.errors import CapabilityError, DataError
 from holdfast.methods._frame import RecourseFrame, concat, iter_rows
 from holdfast.schema import Table, normalise_overrides
-from holdfast.search import AbstractSolver, Problem, Solution, Status, is_found
+from holdfast.search import AbstractSolver, Problem, Solution, Status, add_option, by_feature, is_found
 
 CHUNK = 16_384  # people whose arrays are held at once
 CHECK_SHARE = 0.3  # of a deadline, kept for decoding and asking again
+FIRST_PART = 64  # people checked first under a deadline; each further part is twice as large
 
 
 class AbstractMethod(BaseEstimator):
@@ -36,6 +40,8 @@ class AbstractMethod(BaseEstimator):
     """Capabilities the model must have, such as ``differentiable``."""
     needs_rows: ClassVar[bool] = False
     """Whether `learn` must be given training rows."""
+    offers_options: ClassVar[bool] = False
+    """Whether `search` heeds ``problems.options``, so that a person can be given several ways that differ."""
 
     norm: Norm
     random_state: int | None
@@ -111,6 +117,7 @@ class AbstractMethod(BaseEstimator):
         target: Any = None,
         overrides: Any = None,
         deadline: float | None = None,
+        n_recourses: int = 1,
         on_rows: Callable[[int], None] | None = None,
     ) -> RecourseFrame:
         """Find recourse for every row.
@@ -125,6 +132,10 @@ class AbstractMethod(BaseEstimator):
             What single people may not change: row position to ``{"education": "fixed"}``.
         deadline : float, optional
             Seconds. Returns by then; rows not reached say so in their status.
+        n_recourses : int, default=1
+            Options per person, the cheapest first, each unlike those before it: the cost of a further one grows
+            with the share of its direction that they span, so that together they span a large volume (a
+            determinantal penalty). Who has fewer gets fewer rows; ``plan.person`` says whose each row is.
         on_rows : callable, optional
             Told how many more people are done, for a progress bar.
         """
@@ -132,6 +143,7 @@ class AbstractMethod(BaseEstimator):
         self._check_fitted()
         if deadline is not None and not (isinstance(deadline, (int, float)) and deadline > 0):
             raise DataError(f"recourse: `deadline` must be a positive number of seconds; got {deadline!r}.")
+        self._check_options(n_recourses)
         predictor = self.predictor_
         table = predictor.encoder.schema.check(X, where="recourse")
         if table.n_rows == 0:
@@ -143,7 +155,8 @@ class AbstractMethod(BaseEstimator):
         for rows in iter_rows(table.n_rows, CHUNK):
             chunk = table.take(rows) if len(rows) < table.n_rows else table
             own = {int(i - rows[0]): o for i, o in individual.items() if rows[0] <= i <= rows[-1]} or None
-            frames.append(self._chunk(chunk, targets[rows], own, until, on_rows))
+            frame = self._chunk(chunk, targets[rows], own, n_recourses, until, on_rows)
+            frames.append(replace(frame, person=frame.person + rows[0]))
         return concat(frames, table)
 
     # ---- one chunk ----------------------------------------------------------------------------------
@@ -153,35 +166,72 @@ class AbstractMethod(BaseEstimator):
         table: Table,
         target: np.ndarray,
         overrides: Any,
+        n_recourses: int,
         until: float | None,
         on_rows: Callable[[int], None] | None,
     ) -> RecourseFrame:
         began = time.monotonic()
-        predictor = self.predictor_
-        encoder = predictor.encoder
-        columns = {name: table.columns[name] for name in encoder.schema.names}
         if until is not None and began >= until:
-            return self._unreached(table, columns, target, overrides)
+            return self._unreached(table, target, overrides)
+        encoder = self.predictor_.encoder
         feasible = feasible_sets(encoder, table, overrides)
         x = np.asarray(feasible.x)
         problems = Problem(x, target.astype(np.int32), feasible, self._keys(x), x)  # type: ignore[arg-type]
-        stop = None if until is None else until - CHECK_SHARE * (until - began)
-        solution = self.search(problems, stop, on_rows)
-        checked = within(until, lambda: self._checked(solution, table, columns, target, overrides, began))
-        return self._unreached(table, columns, target, overrides) if checked is None else checked
+        if n_recourses == 1:
+            return self._answer(problems, table, target, overrides, until, on_rows)
+        people, frames, whole = np.arange(len(x)), [], table
+        options = np.zeros((len(x), n_recourses - 1, len(encoder.layout.slots)), np.float32)
+        for option in range(n_recourses):
+            problems = eqx.tree_at(lambda p: p.options, problems, options, is_leaf=lambda leaf: leaf is None)
+            by = None if until is None else began + (until - began) * (option + 1) / n_recourses
+            frame = self._answer(problems, table, target, overrides, by, on_rows if option == 0 else None)
+            kept = np.flatnonzero(frame.found)
+            shown = people if option == 0 else kept  # who has no recourse at all still has a row that says why
+            frames.append(replace(frame.take(shown), person=people[shown]))
+            if len(kept) == 0 or option == n_recourses - 1:
+                break
+            people, target, table = people[kept], target[kept], table.take(kept)
+            overrides = {i: overrides[k] for i, k in enumerate(kept.tolist()) if k in (overrides or {})} or None
+            problems = problems.take(kept)
+            changes = encoder.encode(frame.action.take(kept)).astype(np.float32) - np.asarray(problems.x)
+            options = add_option(options[kept], option, np.asarray(by_feature(encoder.layout, changes)))
+        joined = concat(frames, whole)
+        return joined.take(np.argsort(joined.person, kind="stable"))
 
-    def _checked(
+    def _answer(
         self,
-        solution: Solution,
+        problems: Problem,
         table: Table,
-        columns: dict[str, np.ndarray],
         target: np.ndarray,
         overrides: Any,
-        began: float,
+        until: float | None,
+        on_rows: Callable[[int], None] | None,
+    ) -> RecourseFrame:
+        """Search, then check: under a deadline part by part, so that what was found in time is not lost."""
+        began = time.monotonic()
+        stop = None if until is None else until - CHECK_SHARE * (until - began)
+        solution = self.search(problems, stop, on_rows)
+        if until is None:
+            return self._checked(solution, table, target, overrides, began)
+        frames, start, size = [], 0, FIRST_PART
+        while start < table.n_rows:
+            rows = np.arange(start, min(table.n_rows, start + size))
+            part, wanted = table.take(rows), target[rows]
+            own = {i: overrides[r] for i, r in enumerate(rows.tolist()) if r in (overrides or {})} or None
+            found: Solution = jax.tree.map(lambda leaf, rows=rows: np.asarray(leaf)[rows], solution)
+            checked = within(until, partial(self._checked, found, part, wanted, own, time.monotonic()))
+            frame = self._unreached(part, wanted, own) if checked is None else checked
+            frames.append(replace(frame, person=rows))
+            start, size = start + size, 2 * size
+        return replace(concat(frames, table), seconds=time.monotonic() - began)
+
+    def _checked(
+        self, solution: Solution, table: Table, target: np.ndarray, overrides: Any, began: float
     ) -> RecourseFrame:
         """Decode, round, encode again, ask the model again, and hold every limit against every row."""
         predictor = self.predictor_
         encoder = predictor.encoder
+        columns = {name: table.columns[name] for name in encoder.schema.names}
         n = table.n_rows
         status = np.array(solution.status)
         found = is_found(status)
@@ -217,14 +267,14 @@ class AbstractMethod(BaseEstimator):
             norm=self.norm,
             n_steps=np.asarray(solution.n_steps),
             seconds=time.monotonic() - began,
+            person=rows,
             overrides=overrides or {},
             consequences=consequences,
         )
 
-    def _unreached(
-        self, table: Table, columns: dict[str, np.ndarray], target: np.ndarray, overrides: Any
-    ) -> RecourseFrame:
+    def _unreached(self, table: Table, target: np.ndarray, overrides: Any) -> RecourseFrame:
         n = table.n_rows
+        columns = {name: table.columns[name] for name in self.predictor_.encoder.schema.names}
         return RecourseFrame(
             factual=table,
             recourse=Table(columns, n),
@@ -239,6 +289,7 @@ class AbstractMethod(BaseEstimator):
             norm=self.norm,
             n_steps=np.zeros(n, int),
             seconds=0.0,
+            person=np.arange(n),
             overrides=overrides or {},
         )
 
@@ -267,6 +318,15 @@ class AbstractMethod(BaseEstimator):
             raise DataError(f"recourse: `target` is not a class; got {unknown[0]!r}. Classes are {list(index)!r}.")
         return np.array([index[label] for label in labels.tolist()])
 
+    def _check_options(self, n_recourses: int) -> None:
+        if not isinstance(n_recourses, (int, np.integer)) or n_recourses < 1:
+            raise DataError(f"recourse: `n_recourses` must be a whole number of at least 1; got {n_recourses!r}.")
+        if n_recourses > 1 and not self.offers_options:
+            raise CapabilityError(
+                f"{type(self).__name__}: gives one recourse per person; got n_recourses={n_recourses}. "
+                "Use Wachter or SparseSearch for several."
+            )
+
     def _check_fitted(self) -> None:
         if not hasattr(self, "predictor_"):
             raise NotFittedError(f"{type(self).__name__}: is not fitted yet. Call fit(model, X) first.")
@@ -280,6 +340,8 @@ class AbstractMethod(BaseEstimator):
 
 class AbstractSolverMethod(AbstractMethod):
     """A method whose search is one person's solver, run for many by `holdfast.batch`."""
+
+    offers_options: ClassVar[bool] = True
 
     @abstractmethod
     def solver(self) -> AbstractSolver:

@@ -13,6 +13,8 @@ from holdfast.encoding import differs
 from holdfast.schema import Feature, Schema, Table, plain
 from holdfast.search import Status, is_found
 
+PER_ROW = ("status", "cost", "valid", "before", "after", "target", "n_steps", "person")
+
 
 class Sentences(list[str]):
     """A list of sentences, one per person, that prints one per line."""
@@ -45,6 +47,9 @@ class RecourseFrame:
     norm : str
     n_steps : array of int
         Search steps used.
+    person : array of int
+        Position, in the table that was asked about, of the person whose row this is: 0, 1, 2, ... unless people
+        have several options.
     seconds : float
         Time the whole call took (of a part of it, its share).
     overrides : dict
@@ -67,6 +72,7 @@ class RecourseFrame:
     norm: str
     n_steps: np.ndarray
     seconds: float
+    person: np.ndarray
     overrides: dict[int, Any] = field(default_factory=dict)
     consequences: np.ndarray | None = None
 
@@ -87,6 +93,21 @@ class RecourseFrame:
         """Which people have a recourse that was checked."""
         return is_found(self.status)
 
+    @property
+    def single(self) -> bool:
+        """Whether nobody has more than one row."""
+        return len(np.unique(self.person)) == len(self.person)
+
+    @property
+    def option(self) -> np.ndarray:
+        """Which of a person's options each row is, from 0."""
+        order = np.argsort(self.person, kind="stable")
+        ordered = self.person[order]
+        first = np.searchsorted(ordered, ordered)
+        out = np.empty(len(self), int)
+        out[order] = np.arange(len(self)) - first
+        return out
+
     def counts(self) -> dict[str, int]:
         """How many people ended in each status."""
         values, counts = np.unique(self.status, return_counts=True)
@@ -95,8 +116,7 @@ class RecourseFrame:
     def take(self, rows: Any) -> "RecourseFrame":
         """Return some people (indices or a mask)."""
         rows = np.arange(len(self))[rows]
-        per_row = ("status", "cost", "valid", "before", "after", "target", "n_steps")
-        parts = {name: getattr(self, name)[rows] for name in per_row}
+        parts = {name: getattr(self, name)[rows] for name in PER_ROW}
         shared = {name: getattr(self, name) for name in ("predictor", "method", "norm")}
         overrides = {i: self.overrides[row] for i, row in enumerate(rows.tolist()) if row in self.overrides}
         seconds = self.seconds * len(rows) / max(len(self), 1)
@@ -133,14 +153,19 @@ class RecourseFrame:
 
     def to_frame(self) -> Any:
         """Return a dataframe of the input's kind: the recourse's columns, then how each was found."""
-        columns = dict(self.recourse.columns) | {
-            "holdfast_status": np.array([Status(s).name for s in self.status], object),
-            "holdfast_cost": self.cost,
-            "holdfast_valid": self.valid,
-            "holdfast_probability_before": self.before,
-            "holdfast_probability_after": self.after,
-            "holdfast_changes": np.array(list(self.changes()), object),
-        }
+        whose = {} if self.single else {"holdfast_person": self.person, "holdfast_option": self.option}
+        columns = (
+            dict(self.recourse.columns)
+            | whose
+            | {
+                "holdfast_status": np.array([Status(s).name for s in self.status], object),
+                "holdfast_cost": self.cost,
+                "holdfast_valid": self.valid,
+                "holdfast_probability_before": self.before,
+                "holdfast_probability_after": self.after,
+                "holdfast_changes": np.array(list(self.changes()), object),
+            }
+        )
         return self.factual.like_native(columns)
 
     def _sentence(self, i: int, changed: np.ndarray) -> str:
@@ -182,8 +207,8 @@ class RecourseFrame:
         return f"<p>{html.escape(repr(self))}</p>{table}{more}"
 
 
-def concat(frames: Sequence[RecourseFrame], factual: Table) -> RecourseFrame:
-    """Join consecutive chunks of one call; `factual` is the table they were cut from."""
+def concat(frames: Sequence[RecourseFrame], whole: Table) -> RecourseFrame:
+    """Join parts of one call about the people of `whole`; each row's `person` counts in that table."""
     first = frames[0]
     if len(frames) == 1:
         return first
@@ -191,12 +216,13 @@ def concat(frames: Sequence[RecourseFrame], factual: Table) -> RecourseFrame:
         name: np.concatenate([_loose(f.recourse.columns[name], frames, name) for f in frames])
         for name in first.recourse.columns
     }
-    per_row = ("status", "cost", "valid", "before", "after", "target", "n_steps")
-    parts = {name: np.concatenate([getattr(f, name) for f in frames]) for name in per_row}
+    parts = {name: np.concatenate([getattr(f, name) for f in frames]) for name in PER_ROW}
     shared = {name: getattr(first, name) for name in ("predictor", "method", "norm")}
     seconds = sum(f.seconds for f in frames)
     starts = np.cumsum([0, *(len(f) for f in frames)]).tolist()
     overrides = {start + i: o for start, f in zip(starts, frames, strict=False) for i, o in f.overrides.items()}
+    person = parts["person"]
+    factual = whole if np.array_equal(person, np.arange(whole.n_rows)) else whole.take(person)
     recourse = Table(columns, factual.n_rows, factual.native)
     followed = None
     if any(f.consequences is not None for f in frames):

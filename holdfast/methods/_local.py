@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from holdfast.batch import problem_axes
 from holdfast.encoding import Norm, distance
 from holdfast.errors import CapabilityError, DataError
 from holdfast.models import Decision, LinearModel, Neighbourhood, local_model
@@ -85,7 +84,7 @@ class Local(eqx.Module):
             key = jax.random.wrap_key_data(problem.key)
             return local_model(self.decision.model, x, key, self.around, self.n_samples)
 
-        fitted = jax.vmap(one, in_axes=(problem_axes(problems.feasible.layout), 0))(problems, at)
+        fitted = jax.vmap(one, in_axes=(problems.axes(), 0))(problems, at)
         return fitted.weight, fitted.bias
 
     @eqx.filter_jit
@@ -95,7 +94,7 @@ class Local(eqx.Module):
             margin = jnp.where(ok, self.decision.margin(x, problem.target), -jnp.inf)
             return x, margin, distance(x, problem.x, norm, weights)
 
-        return jax.vmap(one, in_axes=(problem_axes(problems.feasible.layout), 0))(problems, at)
+        return jax.vmap(one, in_axes=(problems.axes(), 0))(problems, at)
 
 
 def _size(n: int) -> int:
@@ -109,9 +108,4 @@ def _pad(at: np.ndarray) -> np.ndarray:
 
 def _pick(problems: Problem, rows: np.ndarray) -> Problem:
     padded = np.concatenate([rows, np.repeat(rows[:1], _size(len(rows)) - len(rows))])
-    return jax.tree.map(
-        lambda axis, leaf: leaf if axis is None else np.asarray(leaf)[padded],
-        problem_axes(problems.feasible.layout),
-        problems,
-        is_leaf=lambda leaf: leaf is None,
-    )
+    return problems.take(padded)

@@ -2,25 +2,23 @@
 
 import time
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import jax
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from sklearn.base import clone
 
-from holdfast.batch import problem_axes, solve
-from holdfast.encoding import Norm, norm_weights
+from holdfast.batch import solve
+from holdfast.encoding import norm_weights
 from holdfast.methods._base import AbstractMethod
+from holdfast.methods._based import AbstractBasedMethod
 from holdfast.methods._min_pgd import learned_radius
-from holdfast.methods._wachter import Wachter
 from holdfast.search import NeighbourSolver, Problem, Solution, Status, is_found
 
 BASE_SHARE = 0.5  # of a deadline, for the base method
-PREFIX = "base/"
 
 
-class SNS(AbstractMethod):
+class SNS(AbstractBasedMethod):
     """Stable neighbour search: move another method's recourse to where retraining is less likely to undo it.
 
     Maximises ``sum_i p(target | (i / n_points) x')`` over the l2 ball of `radius` about the base's recourse
@@ -79,17 +77,11 @@ class SNS(AbstractMethod):
         self.n_points = n_points
         self.random_state = random_state
 
-    @property
-    def norm(self) -> Norm:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The base's norm."""
-        return self._fresh_base().norm
-
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
-        """Fit the base and learn the radius; the base's state is kept under its own prefix."""
+        """Fit the base and learn the radius."""
         radius = learned_radius("SNS", self.radius, x, "l2")
-        base = self._fresh_base().fit_encoded(self.predictor_, x if len(x) else None, y)
         own = {"radius": radius if self.radius is not None else 0.8 * radius}  # B.3
-        return own | {PREFIX + name: value for name, value in base.state_.items()}
+        return own | self._learn_base(x, y)
 
     def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
         """Let the base answer, then climb from each recourse it found."""
@@ -101,7 +93,9 @@ class SNS(AbstractMethod):
             on_rows(len(problems.x) - len(rows))
         if len(rows) == 0:
             return found
-        climbed = solve(self.solver(), _from(problems, rows, found.x), deadline=deadline, on_rows=on_rows)
+        start = np.asarray(found.x, np.float32)[rows]
+        above = eqx.tree_at(lambda p: p.start, problems.take(rows), start)
+        climbed = solve(self.solver(), above, deadline=deadline, on_rows=on_rows)
         better = is_found(climbed.status)
         x, status, cost, n_steps = (np.array(leaf) for leaf in (found.x, found.status, found.cost, found.n_steps))
         x[rows[better]], cost[rows[better]] = climbed.x[better], climbed.cost[better]
@@ -121,25 +115,3 @@ class SNS(AbstractMethod):
             norm=self.norm,
             n_points=self.n_points,
         )
-
-    def _fresh_base(self) -> AbstractMethod:
-        base: Any = Wachter() if self.base is None else clone(self.base)
-        return base if base.random_state is not None else base.set_params(random_state=self.random_state)
-
-    def _fitted_base(self) -> AbstractMethod:
-        """The base as it was fitted: from the state alone, so that a model file needs nothing else."""
-        state = {name.removeprefix(PREFIX): v for name, v in self.state_.items() if name.startswith(PREFIX)}
-        return self._fresh_base().restore(self.predictor_, state)
-
-
-def _from(problems: Problem, rows: np.ndarray, start: object) -> Problem:
-    """The problems of some rows, with other starting points."""
-    axes = problem_axes(problems.feasible.layout)
-    picked = jax.tree.map(
-        lambda axis, leaf: leaf if axis is None else np.asarray(leaf)[rows],
-        axes,
-        problems,
-        is_leaf=lambda leaf: leaf is None,
-    )
-    starts = np.asarray(start, np.float32)[rows]
-    return Problem(picked.x, picked.target, picked.feasible, picked.key, starts)  # type: ignore[arg-type]

@@ -7,11 +7,19 @@ from holdfast.search._flipset import Menu, Support, cheapest, highest, menu, opt
 from holdfast.search._gradient import GradientSolver
 from holdfast.search._latent import LatentGradientSolver, LatentSpace
 from holdfast.search._linear_program import LinearProgramSolver, minimise_linear, within
-from holdfast.search._losses import AbstractLoss, CrossEntropy, EnergyConstrained, Hinge, SquaredScore
+from holdfast.search._losses import (
+    AbstractLoss,
+    CrossEntropy,
+    EnergyConstrained,
+    Hinge,
+    SetSizePenalised,
+    SquaredScore,
+)
 from holdfast.search._neighbour import NeighbourSolver
 from holdfast.search._norm_ball import NormBall
-from holdfast.search._percentile import ACTION_COSTS, ActionCost, Percentiles, ranks
 from holdfast.search._odds import OddsSolver
+from holdfast.search._options import add_option, by_feature, repetition
+from holdfast.search._percentile import ACTION_COSTS, ActionCost, Percentiles, ranks
 from holdfast.search._polish import POLISH_STEPS, Polish
 from holdfast.search._problem import Problem, Solution, Status, is_found
 from holdfast.search._prototype import Prototype, PrototypePull
@@ -42,14 +50,15 @@ __all__ = [
     "Menu",
     "NeighbourSolver",
     "NormBall",
-    "Percentiles",
     "OddsSolver",
+    "Percentiles",
     "Polish",
     "Problem",
     "Prototype",
     "PrototypePull",
     "RobustSolver",
     "RowSpace",
+    "SetSizePenalised",
     "ShellSolver",
     "Solution",
     "SparseSolver",
@@ -57,6 +66,8 @@ __all__ = [
     "State",
     "Status",
     "Support",
+    "add_option",
+    "by_feature",
     "cheapest",
     "fewest_changes",
     "highest",
@@ -66,6 +77,7 @@ __all__ = [
     "minimise_linear",
     "options",
     "ranks",
+    "repetition",
     "support",
     "value_grid",
     "within",

@@ -87,7 +87,7 @@ class BallSolver(AbstractSolver):
         return jnp.where(over, self._enter(problem, which), u), which, jnp.where(over, 0, own.at + 1)
 
     def _ball(self, problem: Problem) -> NormBall:
-        return movable_ball(problem, self.cost_weights, self.norm)
+        return movable_ball(problem, self.weights(problem), self.norm)
 
     def _enter(self, problem: Problem, ball: Int[Array, ""]) -> Float[Array, " d"]:
         """A random point of a ball."""

@@ -104,7 +104,7 @@ class ElasticSolver(AbstractSolver):
         own = own._replace(at=own.at + 1, hit=own.hit | valid)
         over = own.at >= self.round_steps
         following = jax.tree.map(lambda a, b: jnp.where(over, a, b), self._next_round(problem, state, own), own)
-        ball = movable_ball(problem, self.cost_weights, self.norm)
+        ball = movable_ball(problem, self.weights(problem), self.norm)
         told = own._replace(polish=own.polish.told(problem, ball, x, -slope, reply.margin, valid, state.best))
         own = jax.tree.map(lambda a, b: jnp.where(polishing, a, b), told, following)
 
@@ -115,7 +115,8 @@ class ElasticSolver(AbstractSolver):
 
     def _penalties(self, problem: Problem, x: Float[Array, " d"]) -> Float[Array, ""]:
         """The two costs, each at its weight; infinite for a change that is no option of its own."""
-        l1, l2 = (distance(x, problem.x, norm, self.cost_weights) for norm in ("l1", "l2"))
+        weights = self.weights(problem)
+        l1, l2 = (distance(x, problem.x, norm, weights) for norm in ("l1", "l2"))
         both = self.l1_weight * l1 + self.l2_weight * l2**2
         return jnp.where(jnp.isfinite(self.cost(x, problem)), both, jnp.inf)
 
@@ -127,8 +128,9 @@ class ElasticSolver(AbstractSolver):
             pulled, curvature = self.pull.slope(own.u, own.prototype)
             slope, step = slope + pulled, step / (1 + step * curvature)
         change = own.u - step * slope - problem.x
-        change = shrunk(change, step * self.l1_weight * self.cost_weights)
-        change = change / (1 + 2 * step * self.l2_weight * self.cost_weights**2)
+        weights = self.weights(problem)
+        change = shrunk(change, step * self.l1_weight * weights)
+        change = change / (1 + 2 * step * self.l2_weight * weights**2)
         return problem.feasible.clip(problem.x + change)
 
     def _next_round(self, problem: Problem, state: State[Rounds], own: Rounds) -> Rounds:

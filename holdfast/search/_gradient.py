@@ -121,7 +121,7 @@ class GradientSolver(AbstractSolver):
         moved = u - self.step_size * move
         if sums_up:
             size = jnp.sqrt(memory.nu / (1 - 0.999**memory.count)) + 1e-8 if self.optimiser == "adam" else 1.0
-            shrink = self.step_size * cost_weight * self.cost_weights / size
+            shrink = self.step_size * cost_weight * self.weights(problem) / size
             moved = problem.x + shrunk(moved - problem.x, shrink)
         return problem.feasible.clip(moved), memory
 

@@ -4,6 +4,8 @@ import enum
 from typing import Any
 
 import equinox as eqx
+import jax
+import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from holdfast.encoding import Feasible
@@ -45,7 +47,9 @@ def is_found(status: Any) -> Any:
 class Problem(eqx.Module):
     """One person, the class they want, what they may change, randomness of their own, and where to start.
 
-    `start` is the factual, or the recourse of another method that a search is to improve.
+    `start` is the factual, or the recourse of another method that a search is to improve. `options` are the
+    changes that the person has been offered already, per feature (orthonormal rows, or zeros): a further one is to
+    differ.
     """
 
     x: Float[Array, " d"]
@@ -53,6 +57,21 @@ class Problem(eqx.Module):
     feasible: Feasible
     key: PRNGKeyArray
     start: Float[Array, " d"]
+    options: Float[Array, "m s"] | None = None
+
+    def axes(self) -> "Problem":
+        """Which axis of each part runs over people, in a batch of problems; for `jax.vmap`."""
+        options = None if self.options is None else 0
+        return Problem(0, 0, Feasible.axes(self.feasible.layout), 0, 0, options)  # type: ignore[arg-type]
+
+    def take(self, rows: np.ndarray) -> "Problem":
+        """Some people of a batch of problems, as numpy arrays."""
+        return jax.tree.map(
+            lambda axis, leaf: leaf if axis is None else np.asarray(leaf)[rows],
+            self.axes(),
+            self,
+            is_leaf=lambda leaf: leaf is None,
+        )
 
 
 class Solution(eqx.Module):

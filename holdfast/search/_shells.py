@@ -43,6 +43,11 @@ class ShellSolver(AbstractSolver):
     contract: bool = eqx.field(static=True)
     sparsify: bool = eqx.field(static=True)
 
+    @property
+    def n_asked(self) -> int:
+        """All candidates of a shell at once."""
+        return self.n_candidates
+
     def start(self, problem: Problem) -> Shell:
         """Start with the ball around the person."""
         radius = jnp.asarray(self.radius, jnp.float32)
@@ -60,7 +65,7 @@ class ShellSolver(AbstractSolver):
         nearest = jnp.argmin(costs)
         state = self.offer(problem, state, x[nearest], margins[nearest], ok[nearest])
 
-        holds = jnp.any(valid)
+        holds = jnp.any(jnp.isfinite(costs))
         halve = shrinking & holds
         next_low = jnp.where(halve, 0.0, high)
         # Outwards again, the shells keep the width that the first ball was brought down to.
@@ -78,13 +83,13 @@ class ShellSolver(AbstractSolver):
         """Return the cheapest recourse seen, with as few changes as it needs."""
         x = state.best
         if self.sparsify:
-            x = fewest_changes(self.decision, problem, x, is_found(state.status))
+            x = fewest_changes(self, problem, x, is_found(state.status))
         cost = jnp.where(is_found(state.status), self.cost(x, problem), state.best_cost)
         return Solution(x, state.status, cost, state.n_steps)
 
 
 def fewest_changes(
-    decision: Decision, problem: Problem, x: Float[Array, " d"], found: Bool[Array, ""]
+    solver: AbstractSolver, problem: Problem, x: Float[Array, " d"], found: Bool[Array, ""]
 ) -> Float[Array, " d"]:
     """Set changed features of a recourse back to the factual, the smallest change first, while it stays one.
 
@@ -99,8 +104,10 @@ def fewest_changes(
         at, _ = carry
         trial = jnp.where(mask, problem.x, at)
         size = jnp.sum(jnp.where(mask, jnp.abs(at - problem.x), 0.0), axis=1)
-        margins = jax.vmap(lambda row: decision.margin(row, problem.target))(trial)
+        margins = jax.vmap(lambda row: solver.decision.margin(row, problem.target))(trial)
         kept = jax.vmap(problem.feasible.satisfied)(trial) & (margins >= CLEARANCE)
+        if problem.options is not None:  # with fewer changes it may be like an option the person has
+            kept = kept & jnp.isfinite(jax.vmap(lambda row: solver.cost(row, problem))(trial))
         size = jnp.where(kept & (size > 0), size, jnp.inf)
         pick = jnp.argmin(size)
         more = jnp.isfinite(size[pick])

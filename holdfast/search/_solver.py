@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from holdfast.encoding import Norm, distance
 from holdfast.models import Decision
+from holdfast.search._options import by_feature, column_factors, surcharged
 from holdfast.search._problem import Problem, Solution, Status, is_found
 
 Own = TypeVar("Own")
@@ -48,6 +49,11 @@ class AbstractSolver(eqx.Module):
     cost_weights: eqx.AbstractVar[Float[Array, " d"]]
     n_steps: eqx.AbstractVar[Int[Array, ""]]
 
+    @property
+    def n_asked(self) -> int:
+        """Rows that one person's step asks the model about; fewer people then share a batch."""
+        return 1
+
     @abstractmethod
     def start(self, problem: Problem) -> Any:
         """Return the solver's own variables at the outset."""
@@ -57,8 +63,19 @@ class AbstractSolver(eqx.Module):
         """Return the state after one step: candidates offered, own variables moved."""
 
     def cost(self, x: Float[Array, " d"], problem: Problem) -> Float[Array, ""]:
-        """What going from the factual to `x` costs."""
-        return distance(x, problem.x, self.norm, self.cost_weights)
+        """What going from the factual to `x` costs; more where the person has an option like it already."""
+        cost = distance(x, problem.x, self.norm, self.cost_weights)
+        return (
+            cost
+            if problem.options is None
+            else surcharged(cost, problem.options, by_feature(problem.feasible.layout, x - problem.x))
+        )
+
+    def weights(self, problem: Problem) -> Float[Array, " d"]:
+        """Cost of a unit of change in each column, for steps that treat columns one by one."""
+        if problem.options is None:
+            return self.cost_weights
+        return self.cost_weights * column_factors(problem.feasible.layout, problem.options)
 
     def offer(
         self,

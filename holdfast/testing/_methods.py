@@ -5,6 +5,7 @@ import time
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from holdfast.batch import solve
@@ -13,7 +14,7 @@ from holdfast.errors import CapabilityError
 from holdfast.methods import AbstractMethod, AbstractSolverMethod, RecourseFrame, method, name_of
 from holdfast.models import fresh
 from holdfast.schema import as_table
-from holdfast.search import Problem, Status, iterate
+from holdfast.search import Problem, Status, by_feature, iterate
 from holdfast.testing import _world as world
 
 N = 16  # people a check looks at: as many as the smallest batch holds, so that few programs are compiled
@@ -102,6 +103,29 @@ class MethodChecks:
         plan = self.plan(method, X, clf=clf, target=1)
         assert plan.found.any()
         assert (clf.predict(plan.to_frame())[plan.found] == 1).all()
+
+    def test_options_differ(self, method: AbstractMethod) -> None:
+        """Several recourses for one person are all valid and permitted, and none repeats another."""
+        if not method.offers_options:
+            try:
+                self.plan(method, n_recourses=2)
+            except CapabilityError as error:
+                assert "Use " in str(error)
+            else:
+                raise AssertionError("several recourses were asked of a method that offers one, without an error")
+            return
+        X = world.refused(world.classifier().predictor_, N)
+        plan = self.plan(_seeded(method), X, n_recourses=3)
+        assert plan.valid[plan.found].all()
+        encoder = plan.predictor.encoder
+        assert not any(broken_limits(encoder, plan.factual, plan.recourse, None, plan.consequences))
+        assert set(plan.person.tolist()) == set(range(len(X)))
+        change = encoder.encode(plan.action) - encoder.encode(plan.factual)
+        change = np.asarray(by_feature(encoder.layout, jnp.asarray(change)))
+        for person in range(len(X)):
+            own = change[(plan.person == person) & plan.found]
+            unit = own / np.linalg.norm(own, axis=1, keepdims=True)
+            assert (np.tril(unit @ unit.T, -1) ** 2 < 0.55).all()
 
     # ---- what an engineer relies on -----------------------------------------------------------------
 

@@ -76,6 +76,7 @@ def plan_of(
         norm="l1",
         n_steps=np.zeros(n, int),
         seconds=seconds,
+        person=np.arange(n),
     )
 
 

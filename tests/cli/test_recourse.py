@@ -256,3 +256,20 @@ def test_nobody_can_do_anything(run_json, tmp_path, bank):
         "ALREADY_FAVOURABLE",
         "NOT_FOUND",
     }
+
+
+def test_options_have_a_row_each(run_json, tmp_path, model, table):
+    out, again = tmp_path / "options.csv", tmp_path / "again.csv"
+    summary = run_json("recourse", model, table, "--out", out, "--options", "2", "--only-refused")
+    frame = pd.read_csv(out)
+    assert summary["rows"] == sum(summary["counts"].values()) == 300
+    assert summary["written"] == len(frame)
+    counts = frame.groupby("holdfast_row").size()
+    assert set(counts) == {1, 2}
+    assert frame["holdfast_option"].tolist() == [i for n in counts for i in range(n)]
+    second = frame[frame["holdfast_option"] == 1]
+    assert second["holdfast_valid"].all()
+    first = frame[frame["holdfast_option"] == 0].set_index("holdfast_row")
+    assert (second["holdfast_changes"].to_numpy() != first.loc[second["holdfast_row"], "holdfast_changes"]).all()
+    run_json("recourse", model, out, "--out", again, "--options", "2")  # its own output is a table like any other
+    assert pd.read_csv(again).columns.tolist() == frame.columns.tolist()
