@@ -15,6 +15,10 @@ from holdfast.models import BlackBox, Decision, fresh
 from holdfast.models.adapters import adapt, from_onnx, is_onnx
 from holdfast.schema import Schema, as_table
 
+REACHED = 7e-7
+"""Share of the threshold by which a probability may miss it: votes of a forest often equal it exactly, and the
+log-odds that are compared have float32's rounding errors."""
+
 
 def wrap(
     model: Any, schema: Schema | None, reference: Any, *, threshold: float | None = None, favourable: Any = None
@@ -35,8 +39,8 @@ def wrap(
     reference : dataframe
         Rows the model knows, from which bounds, levels and scaling are learned.
     threshold : float, optional
-        Probability at which the favourable class is decided. By default as `predict` of scikit-learn does: the
-        most probable class, a tie going to the first.
+        Probability at which the favourable class is decided (to six digits, so that 18 votes of 30 are 0.6). By
+        default as `predict` of scikit-learn does: the most probable class, a tie going to the first.
     favourable : label, optional
         The last class when omitted.
     """
@@ -54,8 +58,10 @@ def wrap(
     if threshold is None:
         # In float32, the smallest probability above one half: a tie is then the first class's.
         threshold = 0.5 if index == 0 else float(np.nextafter(np.float32(0.5), np.float32(1)))
-    if not 0 < threshold < 1:
+    elif not 0 < threshold < 1:
         raise DataError(f"recourse: `threshold` must lie between 0 and 1; got {threshold!r}.")
+    else:
+        threshold = threshold * (1 - REACHED)
     level = jnp.asarray(threshold, jnp.float32)
     decision = adapt(foreign, table, lambda core: Decision(core, level, index))
     return Predictor(encoder, decision, classes, foreign)

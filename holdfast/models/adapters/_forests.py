@@ -106,7 +106,10 @@ def _hist(estimator: Any, columns: list[Column]) -> Read:
 def xgboost_trees(
     estimator: Any, columns: list[Column], categories: dict[str, list[Any]], *, sparse: bool
 ) -> Read:
-    """Read XGBoost's trees: a float32 value goes left below a float32 threshold; NaN has its own way."""
+    """Read XGBoost's trees: a float32 value goes left below a float32 threshold; NaN has its own way.
+
+    Leaves are added to the base score in float32, one after the other.
+    """
     if not (isinstance(estimator.missing, float) and estimator.missing != estimator.missing):
         raise NotUnderstood(f"an XGBClassifier with missing={estimator.missing!r}")
     booster = estimator.get_booster()
@@ -117,8 +120,10 @@ def xgboost_trees(
     info = learner["learner_model_param"]
     k = max(2, int(info["num_class"]))
     n_outputs = 1 if k == 2 else k
-    score = np.ravel(json.loads(info["base_score"])).astype(np.float64)
-    base = np.log(score / (1 - score)) if k == 2 else np.broadcast_to(score, k)
+    score = np.ravel(json.loads(info["base_score"])).astype(np.float32)
+    # The odds in float32 as the library has them; their logarithm to the nearest float32, which numpy's is not.
+    odds = np.float32(1) / score - np.float32(1)
+    base = -np.log(odds.astype(np.float64)) if k == 2 else np.broadcast_to(score, k)
     model = boosted["model"]
     raw, groups = model["trees"], model["tree_info"]
     best = getattr(booster, "attr", lambda _: None)("best_iteration")
@@ -126,7 +131,7 @@ def xgboost_trees(
         per_round = n_outputs * int(model["gbtree_model_param"]["num_parallel_tree"])
         raw, groups = raw[: (int(best) + 1) * per_round], groups[: (int(best) + 1) * per_round]
     trees = [_xgboost_tree(tree, int(group)) for tree, group in zip(raw, groups, strict=True)]
-    sums = Sums("binary" if k == 2 else "softmax", k, np.asarray(base, np.float64))
+    sums = Sums("binary" if k == 2 else "softmax", k, np.asarray(base, np.float64), single=True)
     comparison = Comparison(strict=True, single=True, zero_is_missing=sparse)
     return trees, with_codes(columns, categories), comparison, sums
 

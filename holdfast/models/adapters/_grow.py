@@ -125,7 +125,7 @@ def _assemble(trees: list[Tree], starts: np.ndarray, nodes: np.ndarray, slots: S
         roots=jnp.asarray(starts, jnp.int32),
         leaf=_rounded(value, sums) if sums.single else _exact(value, trees, starts, groups, sums),
         group=None if groups is None else jnp.asarray(groups, jnp.int32),
-        factor=jnp.asarray(sums.factor, jnp.float32),
+        factor=jnp.asarray(sums.factor if sums.single else 1.0, jnp.float32),
         depth=_depth(nodes, starts),
         head=sums.head,
         k=sums.n_classes,
@@ -141,11 +141,12 @@ def _rounded(value: np.ndarray, sums: Sums) -> Rounded:
 def _exact(
     value: np.ndarray, trees: list[Tree], starts: np.ndarray, groups: np.ndarray | None, sums: Sums
 ) -> Exact:
+    value = value * sums.factor
     # What is added once goes into the first tree of each output.
     for output, amount in enumerate(sums.base):
         first = 0 if groups is None else int(np.flatnonzero(groups == output)[0])
         rows = slice(starts[first], starts[first] + len(trees[first].left))
-        value[rows, 0 if groups is not None else output] += amount
+        value[rows, 0 if groups is not None else output] += amount * sums.factor
     bits = 31 - int(np.ceil(np.log2(len(trees) + 1)))
     reach = sum(float(np.abs(value[s : s + len(t.left)]).max()) for s, t in zip(starts, trees, strict=True))
     exponent = int(np.floor(29 + bits - np.log2(max(reach, 1e-30))))

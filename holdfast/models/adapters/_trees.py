@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from holdfast.models._base import AbstractModel
 
 Head = Literal["mean", "share", "binary", "softmax"]
+TAIL = 13  # bits of a low word that are added last
 TINY = 1e-12  # a probability of 0 has no logarithm
 
 
@@ -51,9 +52,10 @@ class Slots(eqx.Module):
 
 
 class Exact(eqx.Module):
-    """Leaf values as fixed-point numbers in two words, added without rounding.
+    """Leaf values as fixed-point numbers in two words, added without rounding, then rounded once.
 
-    The sum depends neither on the order of the trees nor on the batch.
+    The sum depends neither on the order of the trees nor on the batch. It is what a sum in float64 rounds to in
+    float32, but for sums within float64's own rounding errors of the middle between two.
 
     Attributes
     ----------
@@ -73,7 +75,13 @@ class Exact(eqx.Module):
         high, low = high.sum(axis=0), low.sum(axis=0)
         high = high + (low >> self.bits)
         low = low & ((1 << self.bits) - 1)
-        return (high.astype(jnp.float32) * 2.0**self.bits + low.astype(jnp.float32)) * self.unit
+        # To the nearest float32: three parts that are exact, added so that only the last addition rounds.
+        most = high.astype(jnp.float32)
+        rest = (high - most.astype(jnp.int32)).astype(jnp.float32)
+        tail = low & ((1 << TAIL) - 1)
+        most, rest = most * 2.0**self.bits, rest * 2.0**self.bits + (low - tail).astype(jnp.float32)
+        total = most + rest
+        return (total + ((most - total) + rest + tail.astype(jnp.float32))) * self.unit
 
 
 class Rounded(eqx.Module):

@@ -1,5 +1,6 @@
 """Trees: every row ends in the library's own leaf, so decisions are the library's to the last row."""
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def check(model: Any, schema: hf.Schema, table: pd.DataFrame, tol: float = 1e-6)
         decided = decisions(predictor, rows)
         assert (decided == predictor.classes[predictor.decide(as_table(rows))]).all()
         # Between equal votes the library goes by the last bit of a float64.
-        clear = np.diff(np.sort(expected, axis=1)[:, -2:], axis=1)[:, 0] > 1e-7
+        clear = np.diff(np.sort(expected, axis=1)[:, -2:], axis=1)[:, 0] > 1e-14
         assert (decided == predictor.classes[np.argmax(expected, axis=1)])[clear].all()
     return predictor.decision.model
 
@@ -127,25 +128,73 @@ def test_early_stopping_leaves_later_trees_out() -> None:
 # ---- real data ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [lambda: RandomForestClassifier(30, random_state=0), xgboost, lightgbm])
-@pytest.mark.parametrize("name", ["loanapp", "german_credit", "adult"])
-def test_real_data(name: str, make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+REAL = {
+    "forest": lambda: RandomForestClassifier(30, random_state=0),
+    "leaves of three": lambda: RandomForestClassifier(20, min_samples_leaf=3, random_state=0),
+    "boosting": lambda: GradientBoostingClassifier(n_estimators=40, random_state=0),
+    "histogram": lambda: HistGradientBoostingClassifier(max_iter=40, random_state=0),
+    "xgboost": lambda: xgboost(n_estimators=60),
+    "lightgbm": lambda: lightgbm(n_estimators=60),
+}
+
+
+def raw(model: Any, X: pd.DataFrame) -> np.ndarray:
+    """What the library has before its last function, in its own precision: log-odds, or shares of votes."""
+    last, rows = (model[-1], model[:-1].transform(X)) if hasattr(model, "steps") else (model, X)
+    kind = type(last).__name__
+    if kind == "XGBClassifier":
+        return last.predict(rows, output_margin=True)
+    if kind == "LGBMClassifier":
+        return last.predict(rows, raw_score=True)
+    return last.decision_function(rows) if "Boosting" in kind else last.predict_proba(rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("loanapp", "forest"),
+        ("loanapp", "boosting"),
+        ("loanapp", "histogram"),
+        *itertools.product(["german_credit", "adult", "heloc"], ["leaves of three", "xgboost", "lightgbm"]),
+    ],
+)
+def test_real_data(name: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library's own scores, to the last bit of float32, and its own leaves."""
     if name != "loanapp":
         if not DATA.is_dir():
             pytest.skip("needs the data files in ../shared/data beside the repository")
         monkeypatch.setenv("HOLDFAST_DATA", str(DATA))
     bank = hf.datasets.load(name)
-    X, y = bank.X[bank.schema.names].head(4000), bank.y[:4000]
+    X, y = bank.X[bank.schema.names].head(4000), np.asarray(bank.y)[:4000]
     texts = [c for c in X if X[c].dtype.kind not in "iufb"]
     codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
     front = make_column_transformer((codes, texts), remainder="passthrough")
-    model = make() if not texts else make_pipeline(front.set_output(transform="pandas"), make())
-    model.fit(X, y)
+    model = REAL[kind]() if not texts else make_pipeline(front.set_output(transform="pandas"), REAL[kind]())
+    model.fit(X[::2], y[::2])
     found = check(model, bank.schema, X, tol=2e-6)
+    encoded = hf.wrap(model, bank.schema, X).encoder.encode(X).astype(np.float32)
+    sums = np.asarray(jax.jit(jax.vmap(found.sums))(encoded))
+    np.testing.assert_array_equal(sums, raw(model, X).astype(np.float32).reshape(sums.shape))
     if isinstance(model, RandomForestClassifier):
-        encoded = hf.wrap(model, bank.schema, X).encoder.encode(X).astype(np.float32)
         leaves = np.asarray(jax.jit(jax.vmap(found.leaves))(encoded)) - np.asarray(found.roots)
         assert (leaves == model.apply(X)).all()
+
+
+def test_votes_that_equal_the_threshold() -> None:
+    """18 of 30 trees are 0.6, for the forest, for the adapter, and for whoever asks `p >= 0.6`."""
+    bank = hf.datasets.load("loanapp")
+    X = bank.X[bank.schema.names]
+    forest = RandomForestClassifier(30, random_state=0).fit(X[::2], bank.y[::2])
+    p = forest.predict_proba(X)[:, 1]
+    equal = 0
+    for level in (0.3, 0.6, 0.7, 0.8, 0.9):
+        predictor = hf.wrap(forest, bank.schema, X, threshold=level)
+        assert isinstance(predictor.decision.model, TreesModel), predictor.foreign
+        reached = p >= level - 1e-12
+        equal += int((reached & (p < level + 1e-12)).sum())
+        assert (decisions(predictor, X) == reached).all()
+        assert (predictor.decide(as_table(X)) == reached).all()
+    assert equal > 20
 
 
 # ---- where it splits ---------------------------------------------------------------------------------
