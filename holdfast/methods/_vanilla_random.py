@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 
 from holdfast.batch import distances
@@ -86,7 +87,7 @@ class VanillaRandom(AbstractBasedMethod):
         n = len(problems.feasible.layout.numbers)
         for row, key in zip(noise, np.asarray(problems.key), strict=True):
             row[:n] = np.random.default_rng(key).uniform(-self.radius, self.radius, n)
-        return np.asarray(problems.feasible.clip(np.asarray(problems.x) + noise), np.float32)
+        return np.asarray(problems.feasible.clip(jnp.asarray(problems.x) + noise), np.float32)
 
     def _decided(self, x: np.ndarray) -> np.ndarray:
         return self.predictor_.decide_of(self.predictor_.logits_of(x))
