@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from holdfast.models import BlackBoxModel, n_cores
+from holdfast.models import n_cores
 from holdfast.search import AbstractSolver, Problem, Solution, State, Status, is_found
 
 BLOCK_SECONDS = 0.02  # between two looks at the clock and at who has finished
@@ -56,8 +56,7 @@ def solve(
         Told how many more people are done, for a progress bar.
     """
     run = _Run(solver, problems, slots or slots_for(len(problems.x), solver.n_asked), deadline, on_rows)
-    on_host = isinstance(solver.decision.model, BlackBoxModel)
-    n_workers = 1 if on_host or jax.default_backend() != "cpu" else n_cores()
+    n_workers = 1 if solver.decision.model.on_host or jax.default_backend() != "cpu" else n_cores()
     n_workers = max(1, min(n_workers, -(-run.n // run.slots)))
     workers = [threading.Thread(target=run.work, daemon=True) for _ in range(n_workers)]
     for worker in workers:

@@ -24,6 +24,8 @@ class AbstractModel(eqx.Module):
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset()
+    on_host: ClassVar[bool] = False
+    """Whether `logits` calls back to Python, which one search at a time may do."""
 
     @property
     @abstractmethod

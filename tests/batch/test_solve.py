@@ -1,14 +1,17 @@
 """The batch runner: slots, refilling, deadlines, errors."""
 
+import threading
 import time
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from holdfast.batch import map_rows, padded_size, solve
+from holdfast.batch import _solve, map_rows, padded_size, solve
 from holdfast.encoding import feasible_sets
 from holdfast.methods import Wachter
+from holdfast.models import BlackBoxModel
+from holdfast.models.adapters import TorchModel
 from holdfast.schema import as_table
 from holdfast.search import Problem, Status
 from holdfast.testing import _world as world
@@ -47,6 +50,25 @@ def test_a_passed_deadline_reaches_nobody_or_reports_what_was_found(job):
     unreached = answer.status == int(Status.NOT_REACHED)
     assert unreached.any()
     np.testing.assert_array_equal(answer.x[unreached], problems.x[unreached])
+
+
+@pytest.mark.parametrize("on_host", [False, True])
+def test_a_model_that_calls_back_is_asked_by_one_worker(job, on_host, monkeypatch):
+    solver, problems = job
+    begun = []
+
+    class Counted(threading.Thread):
+        def start(self):
+            begun.append(self)
+            super().start()
+
+    monkeypatch.setattr(_solve, "n_cores", lambda: 2)
+    monkeypatch.setattr(_solve.threading, "Thread", Counted)
+    monkeypatch.setattr(type(solver.decision.model), "on_host", on_host)
+    solve(solver, problems, slots=16)
+    assert len(begun) == (1 if on_host else 2)
+    assert BlackBoxModel.on_host
+    assert TorchModel.on_host
 
 
 def test_an_error_in_a_worker_reaches_the_caller(job):

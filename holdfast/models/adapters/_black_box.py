@@ -24,6 +24,7 @@ class BlackBoxModel(AbstractModel):
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset()
+    on_host: ClassVar[bool] = True
     ask: Callable[[np.ndarray], np.ndarray] = eqx.field(static=True)
     k: int = eqx.field(static=True)
 

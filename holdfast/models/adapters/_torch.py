@@ -128,6 +128,7 @@ class TorchModel(AbstractModel):
     """Any module, asked on the host; its gradient is torch's."""
 
     capabilities: ClassVar[frozenset[str]] = frozenset({"differentiable"})
+    on_host: ClassVar[bool] = True
     front: Affine
     forward: Callable[[Any], np.ndarray] = eqx.field(static=True)
     backward: Callable[[Any, Any], np.ndarray] = eqx.field(static=True)
