@@ -2,9 +2,9 @@
 
 import sys
 
-from benchmarks import retrain, stream, wachter
+from benchmarks import peers, retrain, stream, throughput, wachter
 
 if __name__ == "__main__":
     sys.argv = sys.argv[:1]
-    for module in (wachter, retrain, stream):
+    for module in (wachter, retrain, stream, peers, throughput):
         module.main()

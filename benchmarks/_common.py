@@ -96,8 +96,8 @@ def best_of(run: Callable[[], Any], n: int) -> float:
     return min(times)
 
 
-def record(name: str, command: str, values: dict[str, Any]) -> None:
-    """Print a result and write it under `benchmarks/results/` with the command that made it."""
+def record(name: str, command: str, values: dict[str, Any], *, shown: bool = True) -> None:
+    """Write a result with the command that made it to `benchmarks/results/`; print it unless told not to."""
     header = {
         "command": command,
         "cores": n_cores(),
@@ -113,6 +113,8 @@ def record(name: str, command: str, values: dict[str, Any]) -> None:
     beside = target.with_suffix(f".{os.getpid()}.part")
     beside.write_text(json.dumps(header | values, indent=2) + "\n")
     os.replace(beside, target)
+    if not shown:
+        return
     print(f"\n{name}  ({command})")
     for key, value in values.items():
         print(f"  {key:<42} {value:,.3f}" if isinstance(value, float) else f"  {key:<42} {value}")

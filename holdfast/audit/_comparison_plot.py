@@ -1,9 +1,8 @@
 """A comparison as a picture: cost against survival, labels that do not lie on each other."""
 
-import itertools
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -14,11 +13,13 @@ if TYPE_CHECKING:
 
 INK, SOFT, LINE, BLUE = "#1f2933", "#52606d", "#9aa5b1", "#1f6fb2"
 COSTS = ("l0", "l1", "l2")
+SIZE = 9
+NEAR = 16  # points; a name further off has a line
 # Where a label may stand, in points from its marker: nearest first, right before left.
 PLACES = [
     (radius * math.cos(angle), radius * math.sin(angle))
-    for radius in (8, 14, 22, 32, 44, 58)
-    for angle in np.deg2rad([0, 180, 45, -45, 135, -135, 90, -90])
+    for radius in (8, 13, 22, 32, 44)
+    for angle in np.deg2rad([0, 180, 35, -35, 145, -145, 65, -65, 115, -115, 90, -90])
 ]
 
 
@@ -106,60 +107,101 @@ def _limits(axes: Any, xs: np.ndarray, ys: np.ndarray) -> None:
 
 
 def _label(figure: Any, canvas: Any, axes: Any, points: list[tuple[str, float, float, float]]) -> None:
-    """Put each name at the nearest free place; the crowded ones choose first, a line leads to distant ones."""
-    from matplotlib.transforms import Bbox
-
+    """Put each name at a free place near its point; a line leads to one that had to go further off."""
     canvas.draw()  # fixes the layout, so that places on the page are known
     renderer = canvas.get_renderer()
     scale = figure.dpi / 72
     at = [axes.transData.transform((x, y)) for _, x, y, _ in points]
-    markers = [Bbox.from_extents(x - 4 * scale, y - 4 * scale, x + 4 * scale, y + 4 * scale) for x, y in at]
-    inside, taken, lines = axes.get_window_extent(renderer), [], []
-
-    def crowd(i: int) -> float:
-        return sum(1 / (1 + np.hypot(*(at[i] - other))) for other in at)
-
-    for i in sorted(range(len(points)), key=crowd, reverse=True):
-        best = None
-        for place, (dx, dy) in enumerate(PLACES):
-            side = "left" if dx > 1 else "right" if dx < -1 else "center"
-            note = axes.annotate(
-                points[i][0], points[i][1:3], xytext=(dx, dy), textcoords="offset points", ha=side, va="center",
-                fontsize=9, color=INK, zorder=4,
-            )  # fmt: skip
-            box = note.get_window_extent(renderer).padded(1.5 * scale)
-            others = [m for j, m in enumerate(markers) if j != i]
-            clashes = sum(_overlap(box, b) for b in itertools.chain(taken, others))
-            clashes += sum(1000.0 for line in lines if _crosses(box, line))
-            clashes += 0 if inside.x0 <= box.x0 and box.x1 <= inside.x1 else 1e6
-            clashes += 0 if inside.y0 - 4 <= box.y0 and box.y1 <= inside.y1 + 14 * scale else 1e6
-            if best is None or clashes + place < best[0]:
-                if best is not None:
-                    best[1].remove()
-                best = (clashes + place, note, box, (dx, dy))
-            else:
-                note.remove()
-            if clashes == 0:
-                break
-        assert best is not None
-        taken.append(best[2])
-        if math.hypot(*best[3]) > 16:
-            end = (at[i][0] + best[3][0] * scale, at[i][1] + best[3][1] * scale)
-            lines.append((tuple(at[i]), end))
-            axes.annotate(
-                "", points[i][1:3], xytext=best[3], textcoords="offset points",
-                arrowprops={"arrowstyle": "-", "color": LINE, "lw": 0.8, "shrinkA": 0, "shrinkB": 4}, zorder=2,
-            )  # fmt: skip
+    sizes = []
+    for name, x, y, _ in points:
+        probe = axes.annotate(name, (x, y), fontsize=SIZE)
+        extent = probe.get_window_extent(renderer)
+        sizes.append((extent.width, extent.height))
+        probe.remove()
+    frame = axes.get_window_extent(renderer)
+    places = _places(np.array(at), np.array(sizes), np.array(frame.extents), scale)
+    for (name, x, y, _), place in zip(points, places, strict=True):
+        dx, dy = PLACES[place]
+        far = math.hypot(dx, dy) > NEAR
+        line = {
+            "arrowstyle": "-",
+            "color": LINE,
+            "lw": 0.8,
+            "shrinkA": 1,
+            "shrinkB": 4,
+            "relpos": _towards(dx, dy),
+        }
+        axes.annotate(
+            name, (x, y), xytext=(dx, dy), textcoords="offset points", ha=_side(dx), va="center", fontsize=SIZE,
+            color=INK, zorder=4, arrowprops=line if far else None,
+        )  # fmt: skip
 
 
-def _overlap(a: Any, b: Any) -> float:
-    width = min(a.x1, b.x1) - max(a.x0, b.x0)
-    height = min(a.y1, b.y1) - max(a.y0, b.y0)
-    return max(width, 0.0) * max(height, 0.0)
+def _places(at: np.ndarray, sizes: np.ndarray, frame: np.ndarray, scale: float) -> list[int]:
+    """Index of a place for each name, such that names keep clear of each other, of points and of lines."""
+    n, offsets = len(at), np.array(PLACES) * scale
+    boxes = np.array([[_box(at[i], o, sizes[i], scale) for o in offsets] for i in range(n)])
+    ends = at[:, None] + offsets
+    length = np.hypot(*np.array(PLACES).T)
+    far = length > NEAR
+    markers = np.concatenate([at - 4 * scale, at + 4 * scale], axis=1)
+    other = 1.0 - np.eye(n)
+    # What a place costs by itself: distance, points under the name or its line, leaving the picture.
+    alone = length**2 / 100 + np.einsum("ipj,ij->ip", _overlap(boxes[:, :, None], markers), other)
+    on_line = _crossed(markers[None, None], at[:, None, None], ends[:, :, None])
+    alone = alone + 50.0 * far * np.einsum("ipj,ij->ip", on_line, other)
+    outside = (boxes[..., :2] < frame[:2]).any(axis=-1) | (boxes[..., 2:] > frame[2:]).any(axis=-1)
+    alone = alone + 1e6 * outside
+    # What two places cost together: names on each other, or one on the other's line.
+    together = _overlap(boxes[:, :, None, None], boxes)
+    crossed = 50.0 * far[:, None, None] * _crossed(boxes, at[:, None, None, None], ends[:, :, None, None])
+    together = together + crossed + crossed.transpose(2, 3, 0, 1)
+    rng = np.random.default_rng(0)
+    tries = [_settle(rng.permutation(n), alone, together) for _ in range(200)]
+    return min(tries, key=lambda tried: tried[0])[1]
 
 
-def _crosses(box: Any, line: tuple[Any, Any]) -> bool:
-    (x0, y0), (x1, y1) = line
-    along = np.linspace(0, 1, 25)
-    xs, ys = x0 + along * (x1 - x0), y0 + along * (y1 - y0)
-    return bool(((box.x0 < xs) & (xs < box.x1) & (box.y0 < ys) & (ys < box.y1)).any())
+def _settle(order: np.ndarray, alone: np.ndarray, together: np.ndarray) -> tuple[float, list[int]]:
+    """Names choose in turn, then change their minds until nobody wants to. Returns the displeasure that is left."""
+    places: dict[int, int] = {}
+    for _ in range(10):
+        before = dict(places)
+        for i in order.tolist():
+            cost = alone[i] + sum(together[i, :, j, q] for j, q in places.items() if j != i)
+            places[i] = int(np.argmin(cost))
+        if places == before:
+            break
+    pairs = sum(together[i, p, j, q] for i, p in places.items() for j, q in places.items() if i < j)
+    chosen = [places[i] for i in range(len(places))]
+    return float(pairs + sum(alone[i, p] for i, p in places.items())), chosen
+
+
+def _side(dx: float) -> Literal["left", "right", "center"]:
+    return "left" if dx > 1 else "right" if dx < -1 else "center"
+
+
+def _towards(dx: float, dy: float) -> tuple[float, float]:
+    """Where on a name its line ends: the side that looks at the point."""
+    return (0.0, 0.5) if dx > 1 else (1.0, 0.5) if dx < -1 else (0.5, 0.0 if dy > 0 else 1.0)
+
+
+def _box(middle: np.ndarray, offset: np.ndarray, size: np.ndarray, scale: float) -> tuple[float, ...]:
+    """Left, bottom, right and top of a name at a place, with a little room about it."""
+    (x, y), (width, height), pad = middle + offset, size, 1.5 * scale
+    left = {"left": x, "right": x - width, "center": x - width / 2}[_side(offset[0])]
+    return (left - pad, y - height / 2 - pad, left + width + pad, y + height / 2 + pad)
+
+
+def _overlap(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Area that boxes share."""
+    sides = np.minimum(a[..., 2:], b[..., 2:]) - np.maximum(a[..., :2], b[..., :2])
+    return np.prod(np.maximum(sides, 0.0), axis=-1)
+
+
+def _crossed(boxes: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Whether a line from `start` to `end` runs through a box."""
+    inside = False
+    for share in np.linspace(0.1, 0.95, 12):
+        at = start + share * (end - start)
+        inside = inside | ((boxes[..., :2] < at) & (at < boxes[..., 2:])).all(axis=-1)
+    return np.asarray(inside)

@@ -10,6 +10,7 @@ from holdfast.models._autoencoder import (
     with_arrays,
 )
 from holdfast.models._base import AbstractArchitecture, AbstractModel, fresh
+from holdfast.models._conformal import ConformalSets
 from holdfast.models._decision import Decision, batch_decide, batch_logits
 from holdfast.models._ensemble import Ensemble, EnsembleModel, stack
 from holdfast.models._fit import (
@@ -43,6 +44,7 @@ __all__ = [
     "Autoencoder",
     "BlackBox",
     "BlackBoxModel",
+    "ConformalSets",
     "Data",
     "Decision",
     "Ensemble",
