@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from holdfast.models import Decision
+from holdfast.models import ConformalSets, Decision
 
 
 class Reply(NamedTuple):
@@ -85,3 +85,18 @@ class EnergyConstrained(AbstractLoss):
         energy = -reply.logits[reply.target]
         phi = self.a * (self.b + reply.n_steps + 1) ** -0.9  # steps count from 1
         return CrossEntropy()(reply) + self.weight * phi * (energy + self.ridge * energy**2)
+
+
+class SetSizePenalised(AbstractLoss):
+    """Another loss plus ``weight * max(size - kappa, 0)``, with the smooth size of the row's conformal set."""
+
+    loss: AbstractLoss
+    sets: ConformalSets
+    weight: Float[Array, ""]
+    kappa: Float[Array, ""]
+    temperature: Float[Array, ""]
+
+    def __call__(self, reply: Reply) -> Float[Array, ""]:
+        """Loss of a reply."""
+        size = self.sets.smooth_size(reply.logits, self.temperature)
+        return self.loss(reply) + self.weight * jnp.maximum(size - self.kappa, 0.0)

@@ -1,5 +1,7 @@
 """Generic and ECCCo: one step by hand, the stopping rule, the energy."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,8 @@ from holdfast.errors import DataError
 from holdfast.methods import ECCCo, Generic
 from holdfast.models import Decision, LinearModel
 from holdfast.search import Status
+from holdfast.search._losses import Reply
+from holdfast.testing import _world as world
 
 W = np.array([0.8, -0.4, 0.2], np.float32)
 
@@ -94,3 +98,56 @@ def test_a_probability_outside_0_and_1_is_refused():
     for method in (Generic, ECCCo):
         with pytest.raises(DataError, match=rf"{method.__name__}: `target_probability`"):
             method(target_probability=1.0).fit(predictor).recourse(X)
+
+
+def test_the_set_size_changes_the_path_by_its_slope():
+    """One step by hand: cross-entropy, energy, and the smooth size of the set where it exceeds kappa."""
+    predictor, X = linear()
+    rng = np.random.default_rng(0)
+    table = X.sample(30, replace=True, random_state=0)
+    y = rng.integers(0, 2, 30)
+    options = {"conformal_weight": 2.0, "coverage": 0.8, "step_size": 0.05, "cost_weight": 0.0, "n_steps": 2}
+    method = ECCCo(**options).fit(predictor, table, y)
+    tau = float(method.state_["set_threshold"])
+    own = 1 / (1 + np.exp(-table.to_numpy() @ W * (2 * y - 1)))
+    assert tau == pytest.approx(np.sort(own)[int(0.2 * 31) - 1], abs=1e-5)
+
+    solver, x = method.solver(), X.to_numpy()[0]
+    logits = np.array([0.0, W @ x], np.float32)
+
+    def penalty(z):
+        p = np.array([1 / (1 + np.exp(z)), 1 / (1 + np.exp(-z))])
+        return 2.0 * max(np.sum(1 / (1 + np.exp(-(p - tau) / 0.1))) - 1, 0)
+
+    def loss(values):
+        reply = Reply(values, values[1] - values[0], jnp.asarray(1), jnp.asarray(0))
+        return solver.loss(reply) - solver.loss.loss(reply)
+
+    numeric = (penalty(logits[1] + 1e-4) - penalty(logits[1] - 1e-4)) / 2e-4
+    assert float(loss(jnp.asarray(logits))) == pytest.approx(penalty(logits[1]), abs=1e-4)
+    assert float(jax.grad(loss)(jnp.asarray(logits))[1]) == pytest.approx(numeric, abs=1e-3)
+
+
+def test_the_threshold_is_kept_in_files(tmp_path):
+    table, y = world.people()
+    method = ECCCo(conformal_weight=0.1, n_steps=200)
+    clf = hf.RecourseClassifier(schema=world.SCHEMA, model=hf.Linear(), method=method, random_state=0).fit(
+        table, y
+    )
+    plan = clf.recourse(table[clf.predict(table) == 0].head(8))
+    assert plan.found.mean() > 0.5
+    clf.save(tmp_path / "model.hf")
+    again = hf.RecourseClassifier.load(tmp_path / "model.hf").recourse(plan.factual.native)
+    np.testing.assert_allclose(again.cost, plan.cost, rtol=1e-4)
+
+
+def test_calibration_needs_rows_only_where_the_set_counts():
+    predictor, X = linear()
+    ECCCo().fit(predictor)
+    with pytest.raises(DataError, match="ECCCo: a `conformal_weight` needs rows"):
+        ECCCo(conformal_weight=1.0).fit(predictor)
+    with pytest.raises(DataError, match="ECCCo: `y` must hold"):
+        ECCCo(conformal_weight=1.0).fit(predictor, X, np.full(len(X), 7))
+    for options in ({"coverage": 1.0}, {"temperature": 0.0}, {"conformal_weight": -1.0}):
+        with pytest.raises(DataError, match=f"ECCCo: `{next(iter(options))}`"):
+            ECCCo(**({"conformal_weight": 1.0} | options)).fit(predictor, X, np.zeros(len(X), int))
