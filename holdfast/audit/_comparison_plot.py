@@ -162,7 +162,7 @@ def _places(at: np.ndarray, sizes: np.ndarray, frame: np.ndarray, scale: float) 
 
 
 def _settle(order: np.ndarray, alone: np.ndarray, together: np.ndarray) -> tuple[float, list[int]]:
-    """Names choose in turn, then change their minds until nobody wants to. Returns the displeasure that is left."""
+    """Names choose in turn, then change their minds until nobody wants to. Returns what displeasure is left."""
     places: dict[int, int] = {}
     for _ in range(10):
         before = dict(places)

@@ -15,18 +15,26 @@ from holdfast.search import AbstractSolver, Problem, Solution, State, Status, is
 
 BLOCK_SECONDS = 0.02  # between two looks at the clock and at who has finished
 BLOCK_STEPS = 50
+BATCH_ROWS = 1024  # asked about at once, where a person's step asks about several
 
 
 def slots_for(n: int, n_asked: int = 1) -> int:
     """How many people are searched for at once: one of a few fixed sizes, so that compilations are few.
 
     256 rows keep a small network's activations in a core's cache; an accelerator wants more. Where one person's
-    step asks about many rows (`n_asked`), few people fill a batch.
+    step asks about many rows (`n_asked`), few people fill a batch: more would only wait for the slowest of them.
+
+    Parameters
+    ----------
+    n : int
+        People that one worker will have.
+    n_asked : int, default=1
+        Rows that one person's step asks about.
     """
-    on_cpu = jax.default_backend() == "cpu"
-    if n_asked > 64:
-        return 16 if on_cpu else 256
-    sizes = (16, 64, 256) if on_cpu else (16, 512, 8192)
+    if jax.default_backend() != "cpu":
+        sizes = (16, 512, 8192) if n_asked < 64 else (256,)
+    else:
+        sizes = tuple(size for size in (16, 64, 256) if size == 16 or size * n_asked <= BATCH_ROWS)
     return next((size for size in sizes if n <= size), sizes[-1])
 
 
@@ -55,8 +63,10 @@ def solve(
     on_rows : callable, optional
         Told how many more people are done, for a progress bar.
     """
-    run = _Run(solver, problems, slots or slots_for(len(problems.x), solver.n_asked), deadline, on_rows)
     n_workers = 1 if solver.decision.model.on_host or jax.default_backend() != "cpu" else n_cores()
+    if slots is None:
+        slots = slots_for(-(-len(problems.x) // n_workers), solver.n_asked)
+    run = _Run(solver, problems, slots, deadline, on_rows)
     n_workers = max(1, min(n_workers, -(-run.n // run.slots)))
     workers = [threading.Thread(target=run.work, daemon=True) for _ in range(n_workers)]
     for worker in workers:

@@ -73,6 +73,11 @@ class SparseSolver(AbstractSolver):
     block: int = eqx.field(static=True)
     effects: Effects | None = None
 
+    @property
+    def n_asked(self) -> int:
+        """A block of edits at a time."""
+        return self.block
+
     # ---- edits --------------------------------------------------------------------------------------
 
     def start(self, problem: Problem) -> Walk:

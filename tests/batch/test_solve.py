@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from holdfast.batch import _solve, map_rows, padded_size, solve
+from holdfast.batch import _solve, map_rows, padded_size, slots_for, solve
 from holdfast.encoding import feasible_sets
 from holdfast.methods import Wachter
 from holdfast.models import BlackBoxModel
@@ -102,3 +102,20 @@ def test_one_compilation_serves_every_number_of_rows(job):
     solve(solver, problems.take(np.arange(7)), slots=16)
     assert _solve._round._cached._cache_size() == before
     assert jnp.asarray(before) >= 1
+
+
+def test_slots_fit_the_work(monkeypatch):
+    """Few sizes, so few compilations; people are spread over cores; no batch waits for more rows than it must."""
+    monkeypatch.setattr("jax.default_backend", lambda: "cpu")
+    assert [slots_for(n) for n in (1, 16, 17, 64, 65, 10_000)] == [16, 16, 64, 64, 256, 256]
+    assert [slots_for(10_000, n_asked) for n_asked in (4, 16, 64, 1000)] == [256, 64, 16, 16]
+
+
+def test_cores_share_the_people(job, monkeypatch):
+    solver, problems = job
+    seen = []
+    run = _solve._Run
+    monkeypatch.setattr(_solve, "n_cores", lambda: 2)
+    monkeypatch.setattr(_solve, "_Run", lambda *args: seen.append(run(*args)) or seen[-1])
+    solve(solver, problems.take(np.arange(32)))
+    assert seen[0].slots == 16  # two workers of 16, not one of 64 with half of it idle
