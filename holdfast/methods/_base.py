@@ -64,6 +64,14 @@ class AbstractMethod(BaseEstimator):
         """
         return action, None
 
+    def consulted(self) -> tuple[str, ...]:
+        """Digests (`EnsembleModel.digests`) of further models that the search asks, to be guided or to stop.
+
+        A recourse that was made to please a model holds under it, which says nothing about the next one. The plan
+        carries these digests, so that whoever measures survival can leave such models out.
+        """
+        return ()
+
     def fit(self, model: Any, X: Any = None, y: Any = None) -> Self:
         """Prepare for a fitted classifier; methods that need training rows learn from `X`.
 
@@ -270,6 +278,7 @@ class AbstractMethod(BaseEstimator):
             person=rows,
             overrides=overrides or {},
             consequences=consequences,
+            consulted=self.consulted(),
         )
 
     def _unreached(self, table: Table, target: np.ndarray, overrides: Any) -> RecourseFrame:
@@ -291,6 +300,7 @@ class AbstractMethod(BaseEstimator):
             seconds=0.0,
             person=np.arange(n),
             overrides=overrides or {},
+            consulted=self.consulted(),
         )
 
     def _keys(self, x: np.ndarray) -> np.ndarray:

@@ -27,6 +27,10 @@ class AbstractBasedMethod(AbstractMethod):
         base = self._fresh_base().fit_encoded(self.predictor_, x if len(x) else None, y)
         return {PREFIX + name: value for name, value in base.state_.items()}
 
+    def consulted(self) -> tuple[str, ...]:
+        """What the base asked."""
+        return self._fitted_base().consulted()
+
     def _fresh_base(self) -> AbstractMethod:
         base: Any = Wachter() if self.base is None else clone(self.base)
         return base if base.random_state is not None else base.set_params(random_state=self.random_state)

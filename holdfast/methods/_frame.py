@@ -14,6 +14,7 @@ from holdfast.schema import Feature, Schema, Table, plain
 from holdfast.search import Status, is_found
 
 PER_ROW = ("status", "cost", "valid", "before", "after", "target", "n_steps", "person")
+SHARED = ("predictor", "method", "norm", "consulted")
 
 
 class Sentences(list[str]):
@@ -57,6 +58,8 @@ class RecourseFrame:
     consequences : bool array (people, features), optional
         What changes as a consequence of the person's action, by a causal model, without being acted on. The cost
         counts the action alone.
+    consulted : tuple of str
+        Digests of the further models that the search was guided or stopped by; see `AbstractMethod.consulted`.
     """
 
     factual: Table
@@ -75,6 +78,7 @@ class RecourseFrame:
     person: np.ndarray
     overrides: dict[int, Any] = field(default_factory=dict)
     consequences: np.ndarray | None = None
+    consulted: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.status)
@@ -117,7 +121,7 @@ class RecourseFrame:
         """Return some people (indices or a mask)."""
         rows = np.arange(len(self))[rows]
         parts = {name: getattr(self, name)[rows] for name in PER_ROW}
-        shared = {name: getattr(self, name) for name in ("predictor", "method", "norm")}
+        shared = {name: getattr(self, name) for name in SHARED}
         overrides = {i: self.overrides[row] for i, row in enumerate(rows.tolist()) if row in self.overrides}
         seconds = self.seconds * len(rows) / max(len(self), 1)
         tables = (self.factual.take(rows), self.recourse.take(rows))
@@ -217,7 +221,7 @@ def concat(frames: Sequence[RecourseFrame], whole: Table) -> RecourseFrame:
         for name in first.recourse.columns
     }
     parts = {name: np.concatenate([getattr(f, name) for f in frames]) for name in PER_ROW}
-    shared = {name: getattr(first, name) for name in ("predictor", "method", "norm")}
+    shared = {name: getattr(first, name) for name in SHARED}
     seconds = sum(f.seconds for f in frames)
     starts = np.cumsum([0, *(len(f) for f in frames)]).tolist()
     overrides = {start + i: o for start, f in zip(starts, frames, strict=False) for i, o in f.overrides.items()}

@@ -12,7 +12,7 @@ from holdfast.models._autoencoder import (
 from holdfast.models._base import AbstractArchitecture, AbstractModel, fresh
 from holdfast.models._conformal import ConformalSets
 from holdfast.models._decision import Decision, batch_decide, batch_logits
-from holdfast.models._ensemble import Ensemble, EnsembleModel, stack
+from holdfast.models._ensemble import Ensemble, EnsembleModel, model_digest, stack
 from holdfast.models._fit import (
     AbstractGradientStep,
     AbstractStep,
@@ -71,6 +71,7 @@ __all__ = [
     "linearise",
     "local_model",
     "log_density",
+    "model_digest",
     "n_cores",
     "solve_positive",
     "stack",

@@ -1,10 +1,12 @@
 """Many models of one shape that answer together."""
 
+import hashlib
 from typing import ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from holdfast.models._base import AbstractArchitecture, AbstractModel
@@ -36,6 +38,11 @@ class EnsembleModel(AbstractModel):
         """One of the models."""
         return jax.tree.map(lambda leaf: leaf[i] if eqx.is_array(leaf) else leaf, self.members)
 
+    def digests(self) -> tuple[str, ...]:
+        """Every member's `model_digest`: two models that were trained alike are told by it."""
+        leaves = _leaves(self.members)
+        return tuple(_digest([leaf[i] for leaf in leaves]) for i in range(self.n_members))
+
     def member_logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, "m k"]:
         """Every member's logits of one row, in one batched call."""
         return eqx.filter_vmap(lambda member: member.logits(x, key=key))(self.members)
@@ -44,6 +51,19 @@ class EnsembleModel(AbstractModel):
         """Logarithm of the mean probability."""
         log_p = jax.nn.log_softmax(self.member_logits(x, key=key), axis=-1)
         return jax.nn.logsumexp(log_p, axis=0) - jnp.log(self.n_members)
+
+
+def model_digest(model: AbstractModel) -> str:
+    """SHA-256 of a model's weights."""
+    return _digest(_leaves(model))
+
+
+def _leaves(model: AbstractModel) -> list[np.ndarray]:
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_array))]
+
+
+def _digest(arrays: list[np.ndarray]) -> str:
+    return hashlib.sha256(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)).hexdigest()
 
 
 def stack(models: list[AbstractModel]) -> EnsembleModel:

@@ -103,3 +103,20 @@ def test_html_escapes_what_it_shows():
     page = plan._repr_html_()
     assert "<script>" not in page
     assert "<table>" in page
+
+
+class Advised(Wachter):
+    def consulted(self):
+        return ("a", "b")
+
+
+def test_a_plan_says_which_models_its_search_asked(monkeypatch):
+    monkeypatch.setattr("holdfast.methods._base.CHUNK", 3)
+    table, y = world.people()
+    method = Advised(n_steps=3).fit(world.classifier(), table, y)
+    plan = method.recourse(table[:5])
+    assert plan.consulted == plan.take([0]).consulted == ("a", "b")
+    assert method.recourse(table[:5], deadline=1e-9).consulted == ("a", "b")
+    over = hf.SNS(base=Advised(n_steps=3), n_steps=2).fit(world.classifier(), table, y)
+    assert over.consulted() == ("a", "b")
+    assert hf.SNS().fit(world.classifier(), table, y).consulted() == ()

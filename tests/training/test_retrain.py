@@ -6,7 +6,7 @@ import pytest
 
 import holdfast as hf
 from holdfast.errors import DataError
-from holdfast.models import MLP
+from holdfast.models import MLP, model_digest
 from holdfast.schema import as_table
 from holdfast.testing import _world as world
 from holdfast.training import StandardTraining
@@ -133,3 +133,23 @@ def test_bad_requests(clf, tmp_path):
     with pytest.raises(DataError, match="holds no training rows"):
         hf.retrain(loaded, n=2)
     assert len(hf.retrain(loaded, vary="shift", tables=[world.people(60, seed=2)])) == 1
+
+
+def test_some_of_the_models_are_those_models(clf):
+    many = hf.retrain(clf, n=4, random_state=3)
+    some = many.take([2, 0])
+    X = world.people()[0]
+    np.testing.assert_array_equal(some.decide(X), many.decide(X)[[2, 0]])
+    assert (len(some), some.vary, len(many.take(np.array([True, False, True, True])))) == (2, "seed", 3)
+
+
+def test_models_trained_alike_have_one_digest(clf):
+    """The seeds of a smaller draw begin a larger one, so the models do too: this is what digests are to find."""
+    few, many, other = (
+        hf.retrain(clf, n=n, random_state=s).ensemble.digests() for n, s in ((2, 3), (4, 3), (4, 4))
+    )
+    assert many[:2] == few
+    assert len(set(many)) == 4
+    assert not set(many) & set(other)
+    member = hf.retrain(clf, n=2, random_state=3).member(1)
+    assert model_digest(member.decision.model) == few[1]
