@@ -34,10 +34,9 @@ class RBR(AbstractSolverMethod):
         How much farther than the boundary the recourse may lie (`delta_plus`).
     norm : {"l1", "l2", "linf", "mad"}, default="l1"
         Distance, of the ball too.
-    n_neighbours : int, default=10
-        Rows of the wanted decision on the way to which the boundary is looked for.
-    n_points : int, default=100
-        Points asked about on each way.
+    n_neighbours : int, default=200
+        Rows of the wanted decision on the way to which the boundary is looked for. The authors' code has 10 as its
+        default, and 1000 in its experiments.
     n_samples : int, default=200
         Points of the sample.
     spread : float, default=0.2
@@ -55,11 +54,11 @@ class RBR(AbstractSolverMethod):
     -----
     Serves every model; needs training rows. The inner maximum and minimum depend on a distance alone; they are
     found by narrowing grids for a range of distances, where the authors' code runs projected gradient steps for
-    each point at each step. Differs from that code in that points are labelled by what the model says once they
-    are hardened, in columns the person may change; that the two points between which the decision turns belong to
-    the sample; that the search goes on at the edge of the ball and does not end when it gets there; and that the
-    answer is the valid hardened point with the least objective. A changed category or a rounded number may leave
-    the ball.
+    each point at each step. Differs from that code in that the boundary is found by bisection, not as the first of
+    100 even steps; that points are labelled by what the model says once they are hardened, in columns the person
+    may change; that the two points between which the decision turns belong to the sample; that the search goes on
+    at the edge of the ball and does not end when it gets there; and that the answer is the valid hardened point
+    with the least objective. A changed category or a rounded number may leave the ball.
 
     References
     ----------
@@ -87,8 +86,7 @@ class RBR(AbstractSolverMethod):
         sigma: float = 1.0,
         slack: float = 0.2,
         norm: Norm = "l1",
-        n_neighbours: int = 10,
-        n_points: int = 100,
+        n_neighbours: int = 200,
         n_samples: int = 200,
         spread: float = 0.2,
         n_steps: int = 500,
@@ -102,7 +100,6 @@ class RBR(AbstractSolverMethod):
         self.slack = slack
         self.norm: Norm = norm
         self.n_neighbours = n_neighbours
-        self.n_points = n_points
         self.n_samples = n_samples
         self.spread = spread
         self.n_steps = n_steps
@@ -120,7 +117,7 @@ class RBR(AbstractSolverMethod):
         for name in ("sigma", "spread"):
             if not getattr(self, name) > 0:
                 raise DataError(f"RBR: `{name}` must be positive; got {getattr(self, name)!r}.")
-        for name in ("n_neighbours", "n_points", "n_samples"):
+        for name in ("n_neighbours", "n_samples"):
             if getattr(self, name) < 1:
                 raise DataError(f"RBR: `{name}` must be at least 1; got {getattr(self, name)!r}.")
         return kept_rows(self, x)
@@ -141,6 +138,5 @@ class RBR(AbstractSolverMethod):
             slack=jnp.asarray(self.slack, jnp.float32),
             norm=self.norm,
             n_neighbours=int(self.n_neighbours),
-            n_points=int(self.n_points),
             n_samples=int(self.n_samples),
         )

@@ -13,6 +13,7 @@ from holdfast.search._norm_ball import NormBall, movable_ball
 from holdfast.search._problem import Problem, Status, is_found
 from holdfast.search._solver import CLEARANCE, AbstractSolver, State
 
+BISECTIONS = 7  # the boundary to less than a hundredth of the way
 STILL = 1e-5  # a step shorter than this, in encoded units, ends the search
 
 
@@ -31,8 +32,8 @@ class Odds(NamedTuple):
 class OddsSolver(AbstractSolver):
     """Descend the log-odds of a refusal, as kernel densities of a sample about the boundary have them at worst.
 
-    The boundary is looked for on the way to each of the `n_neighbours` nearest rows of the wanted decision, at
-    `n_points` even steps. `n_samples` points of the l2 ball of `spread` about the nearest such place are labelled
+    The boundary is looked for on the way to each of the `n_neighbours` nearest rows of the wanted decision, by
+    bisection. `n_samples` points of the l2 ball of `spread` about the nearest such place are labelled
     by the model. From there on projected gradient steps lower ``log most(refused) - log least(accepted)`` within
     the ball of `norm` about the person that reaches `slack` beyond the boundary. Of the hardened valid points
     asked about, the one with the least odds is kept, whatever it costs.
@@ -54,13 +55,12 @@ class OddsSolver(AbstractSolver):
     slack: Float[Array, ""]
     norm: Norm = eqx.field(static=True)
     n_neighbours: int = eqx.field(static=True)
-    n_points: int = eqx.field(static=True)
     n_samples: int = eqx.field(static=True)
 
     @property
     def n_asked(self) -> int:
         """One row a step, but many at the start."""
-        return max(self.n_points, self.n_samples)
+        return max(self.n_neighbours, self.n_samples)
 
     def start(self, problem: Problem) -> Odds:
         """Find the boundary, draw about it, and ask for labels."""
@@ -85,23 +85,25 @@ class OddsSolver(AbstractSolver):
 
     def boundary(self, problem: Problem) -> tuple[Float[Array, " d"], Float[Array, " d"], Bool[Array, ""]]:
         """Last refused and first accepted point, on the way where that is nearest; whether there is one."""
-        feasible = problem.feasible
-        ends = jax.vmap(feasible.clip)(self.rows)
+        ends = jax.vmap(problem.feasible.clip)(self.rows)
         away = jnp.where(self.decided == problem.target, jax.vmap(lambda e: self._away(problem, e))(ends), jnp.inf)
         _, nearest = jax.lax.top_k(-away, min(self.n_neighbours, self.rows.shape[0]))
-        shares = jnp.arange(1, self.n_points + 1) / self.n_points
+        ends, away = ends[nearest], away[nearest]
 
-        def first(end: Float[Array, " d"]) -> tuple[Array, Array]:
-            at = problem.x + shares[:, None] * (end - problem.x)
+        def halve(i: Array, carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+            low, high, usable = carry
+            share = jnp.where(i == 0, high, (low + high) / 2)
+            at = problem.x + share[:, None] * (ends - problem.x)
             accepted = jax.vmap(lambda point: self._accepts(problem, point))(at)
-            return jnp.argmax(accepted), jnp.any(accepted)
+            # First the ends: a row's decision may be another once the person's fixed features replace its own.
+            usable = jnp.where(i == 0, accepted & jnp.isfinite(away), usable)
+            return jnp.where(accepted, low, share), jnp.where(accepted, share, high), usable
 
-        steps, crossed = jax.vmap(first)(ends[nearest])
-        crossed = crossed & jnp.isfinite(away[nearest])
-        share = (steps + 1) / self.n_points
-        best = jnp.argmin(jnp.where(crossed, share * away[nearest], jnp.inf))
-        way = ends[nearest[best]] - problem.x
-        return problem.x + (share[best] - 1 / self.n_points) * way, problem.x + share[best] * way, crossed[best]
+        start = (jnp.zeros_like(away), jnp.ones_like(away), jnp.zeros(away.shape, bool))
+        low, high, usable = jax.lax.fori_loop(0, 1 + BISECTIONS, halve, start)
+        best = jnp.argmin(jnp.where(usable, high * away, jnp.inf))
+        way = ends[best] - problem.x
+        return problem.x + low[best] * way, problem.x + high[best] * way, usable[best]
 
     def log_odds(self, own: Odds, x: Float[Array, " d"]) -> Float[Array, ""]:
         """Log-odds of a refusal at `x`, at worst."""

@@ -57,12 +57,13 @@ def test_the_boundary_is_the_nearest_crossing(plane, n_neighbours):
     before, after, crossed = boundary(solver, own)
     x, accepted = X.to_numpy()[0], table.to_numpy()[table["a"] >= 0]
     nearest = accepted[np.argsort(np.abs(accepted - x).sum(axis=1))[:n_neighbours]]
-    shares = np.ceil(100 * -x[0] / (nearest[:, 0] - x[0])) / 100  # of the way, rounded up to the next point
-    points = x + shares[:, None] * (nearest - x)
-    expected = points[np.argmin(np.abs(points - x).sum(axis=1))]
+    shares = -x[0] / (nearest[:, 0] - x[0])
+    away = np.abs(nearest - x).sum(axis=1)
+    best = np.argmin(np.ceil(128 * shares) / 128 * away)  # rounded up to the end of the last interval
     assert bool(crossed)
-    np.testing.assert_allclose(after, expected, atol=1e-5)
     assert before[0] < 0 <= after[0]
+    np.testing.assert_allclose(after, x + np.ceil(128 * shares[best]) / 128 * (nearest[best] - x), atol=1e-5)
+    np.testing.assert_allclose(after - before, (nearest[best] - x) / 128, atol=1e-5)
 
 
 def test_the_sample_fills_the_ball_and_is_labelled_by_the_model(plane):
@@ -102,20 +103,23 @@ def test_the_recourse_goes_straight_across(plane):
 
 
 def test_larger_radii_demand_a_larger_margin(plane):
-    """How far inside the worst odds of a refusal first fall below one half of what they are at the boundary."""
+    """How far inside the worst odds of a refusal first fall to what the plain odds are 0.1 inside."""
     predictor, table, X = plane
     own_problem = problem(predictor, X)
     line = jnp.asarray(np.linspace(0, 1.5, 301)[:, None] * W, jnp.float32)
     for name in ("refused_radius", "accepted_radius"):
         margins, odds = [], []
-        for radius in (0.0, 0.05, 0.1):
+        for radius in (0.0, 0.02, 0.05):
             method = RBR(n_samples=2000, sigma=0.5, random_state=0, **{name: radius}).fit(predictor, table)
             own = start(method.solver(), own_problem)
             at = own.u * jnp.asarray([0.0, 1.0, 1.0]) + line
             worst = np.asarray(odds_at(method.solver(), own, at))
             odds.append(worst)
-            margins.append(int(np.argmax(worst < -0.05)))
-        assert 0 < margins[0] < margins[1] < margins[2]
+            reached = worst <= odds[0][20]
+            assert reached.any()
+            margins.append(int(np.argmax(reached)))
+        assert margins[0] == 20
+        assert margins[0] < margins[1] < margins[2]
         assert (odds[0] < odds[1]).all()
         assert (odds[1] < odds[2]).all()
 
