@@ -16,8 +16,12 @@ from holdfast.errors import DataError
 @click.argument("table", metavar="TABLE")
 @click.option("--retrain", "n_models", type=click.IntRange(min=0), default=0, metavar="N",
               help="Train the model N times again and ask each about every recourse.")  # fmt: skip
-@click.option("--vary", type=click.Choice(["seed", "leave_one_out", "bootstrap"]), default="seed",
+@click.option("--vary", type=click.Choice(["seed", "leave_one_out", "bootstrap", "finetune"]), default="seed",
               show_default=True, help="What differs between retrainings.")  # fmt: skip
+@click.option("--new-order", is_flag=True, help="For leave_one_out: other shuffles, too.")
+@click.option("--layers", type=click.Choice(["top", "all"]), help="For finetune: what moves.  [default: top]")
+@click.option("--epochs", type=click.IntRange(min=1), metavar="N",
+              help="For finetune: passes over the rows.  [default: 5]")  # fmt: skip
 @click.option("--target", metavar="COLUMN", help="The label column; needed to retrain.")
 @click.option("--train", metavar="TABLE", help="The table to retrain on; TABLE itself by default.")
 @click.option("--method", metavar="NAME", help="Another method than the model's own; see `holdfast methods`.")
@@ -27,14 +31,15 @@ from holdfast.errors import DataError
 @seed_option
 @json_option
 def command(
-    model: str, table: str, n_models: int, vary: str, target: str | None, train: str | None, method: str | None,
-    settings: tuple[str, ...], out: str | None, people: str | None, seed: int, as_json: bool,
+    model: str, table: str, n_models: int, vary: str, new_order: bool, layers: str | None, epochs: int | None,
+    target: str | None, train: str | None, method: str | None, settings: tuple[str, ...], out: str | None,
+    people: str | None, seed: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Find recourse for the people in TABLE under MODEL and report on it.
 
     A model file holds no training rows. So to retrain, name the label column with --target: the model's
     architecture and regime are fitted again on TABLE, or on the rows of --train, and each retrained model is asked
-    about every recourse.
+    about every recourse. With --vary finetune the model itself goes on learning from resamples of those rows.
 
     \b
     holdfast audit loans.holdfast applicants.csv
@@ -66,7 +71,8 @@ def command(
     frame = Source(table).whole(schema)
     schema.check(frame, where="table")
     X = frame[schema.names]
-    report = make_report(classifier, X, frame, chosen, n_models, vary, target, train, table, seed)
+    how = {"vary": vary, "new_order": new_order, "layers": layers, "n_epochs": epochs}
+    report = make_report(classifier, X, frame, chosen, n_models, how, target, train, table, seed)
     if out is not None:
         report.write(out)
     if people is not None and people_format is not None:
@@ -82,7 +88,7 @@ def command(
 
 
 def make_report(
-    classifier: Any, X: Any, frame: Any, method: Any, n_models: int, vary: str, target: str | None,
+    classifier: Any, X: Any, frame: Any, method: Any, n_models: int, how: dict[str, Any], target: str | None,
     train: str | None, table: str, seed: int,
 ) -> Any:  # fmt: skip
     """Recourse under the model, held against its retrainings."""
@@ -96,7 +102,7 @@ def make_report(
     against = None
     if n_models:
         rows, labels = _rows_to_learn(classifier, frame, target, train, table)
-        against = retrain_again(classifier, rows, labels, n_models, vary, seed)
+        against = retrain_again(classifier, rows, labels, n_models, seed, **how)
     return audit(plan, against)
 
 
@@ -125,23 +131,24 @@ def _rows_to_learn(
     return classifier.schema_.check(rows, where="table").native[names], labels
 
 
-def retrain_again(classifier: Any, X: Any, y: Any, n: int, vary: str, seed: int) -> Any:
-    """Fit a clone on the table, then `n` more of it."""
+def retrain_again(classifier: Any, X: Any, y: Any, n: int, seed: int, **how: Any) -> Any:
+    """Fit a clone on the table, then `n` more of it; to fine-tune, the classifier itself is kept."""
     from sklearn.base import clone
 
-    from holdfast.training import retrain
+    from holdfast.training import retrain, training_rows
 
     # The loaded schema, with its bounds and levels: the retrained models must read the same columns.
     again: Any = clone(classifier)
     again.set_params(schema=classifier.schema_)
     with progress("retraining", n, "models") as bar:
         try:
-            if not hasattr(classifier, "training_"):
-                interruptible(lambda: again.fit(X, y))
-            else:
+            if hasattr(classifier, "training_"):
                 again = classifier
-            return interruptible(
-                lambda: retrain(again, n, vary=vary, random_state=seed, on_model=bar.to)  # type: ignore[arg-type]
-            )
+            elif how.get("vary") == "finetune":
+                again = classifier
+                again.training_ = training_rows(classifier, X, y)
+            else:
+                interruptible(lambda: again.fit(X, y))
+            return interruptible(lambda: retrain(again, n, random_state=seed, on_model=bar.to, **how))
         except KeyboardInterrupt as error:
             raise Interrupted("Interrupted. The retrainings were not finished, so no report was made.") from error

@@ -40,7 +40,7 @@ def command(n_models: int, seed: int, as_json: bool) -> None:
             plan = interruptible(lambda: classifier.recourse(refused, on_rows=bar.by))
         except KeyboardInterrupt as error:
             raise Interrupted("Interrupted. The demo writes no files.") from error
-    against = retrain_again(classifier, train.X, train.y, n_models, "seed", seed)
+    against = retrain_again(classifier, train.X, train.y, n_models, seed)
     report = hf.audit(plan, against=against)  # type: ignore[operator]
     survival = against.accepts(plan.recourse, plan.target).mean(axis=0)
     story = {

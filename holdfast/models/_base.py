@@ -49,6 +49,18 @@ class AbstractModel(eqx.Module):
         """Logits from what the first layer gave; only where `first` is not None."""
         raise TypeError(f"{type(self).__name__} has no affine first layer.")
 
+    @property
+    def top(self) -> tuple[Float[Array, "k h"], Float[Array, " k"]] | None:
+        """Weight and bias of an affine top layer, where there is one: ``logits(x) = weight @ hidden(x) + bias``.
+
+        Fine-tuning may be told to move nothing else.
+        """
+        return None
+
+    def hidden(self, x: Float[Array, " d"]) -> Float[Array, " h"]:
+        """What the top layer is given; only where `top` is not None."""
+        raise TypeError(f"{type(self).__name__} has no affine top layer.")
+
     @abstractmethod
     def logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
         """Logits of one encoded row. A `key` switches on what is random in training, such as dropout."""

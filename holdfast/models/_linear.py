@@ -29,6 +29,15 @@ class LinearModel(AbstractModel):
         """Nothing is left to do."""
         return hidden
 
+    @property
+    def top(self) -> tuple[Float[Array, "k d"], Float[Array, " k"]]:
+        """The model itself."""
+        return self.weight, self.bias
+
+    def hidden(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
+        """The row as it is."""
+        return x
+
     def logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
         """Logits of one encoded row."""
         return self.weight @ x + self.bias

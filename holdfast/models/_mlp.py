@@ -53,6 +53,17 @@ class MLPModel(AbstractModel):
             hidden = weight @ hidden + bias
         return hidden
 
+    @property
+    def top(self) -> tuple[Float[Array, "k h"], Float[Array, " k"]]:
+        """Last layer."""
+        return self.weights[-1], self.biases[-1]
+
+    def hidden(self, x: Float[Array, " d"]) -> Float[Array, " h"]:
+        """Activations of the last hidden layer."""
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            x = ACTIVATIONS[self.activation](weight @ x + bias)
+        return x
+
     def logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
         """Logits of one encoded row; with a `key`, dropout is on."""
         return self.rest(self.weights[0] @ x + self.biases[0], key=key)

@@ -63,6 +63,15 @@ class ModelChecks:
         middle = model.logits((a + b) / 2)
         np.testing.assert_allclose(middle, (model.logits(a) + model.logits(b)) / 2, atol=1e-5)
 
+    def test_top_layer_is_on_top(self, architecture: AbstractArchitecture) -> None:
+        """Where there is an affine top layer, it makes the logits of what `hidden` gives it."""
+        model = architecture.build(D, K, jax.random.key(0))
+        if model.top is None:
+            return
+        x = jax.random.normal(jax.random.key(4), (D,))
+        weight, bias = model.top
+        np.testing.assert_allclose(weight @ model.hidden(x) + bias, model.logits(x), rtol=1e-5, atol=1e-6)
+
     def test_learns(self, architecture: AbstractArchitecture) -> None:
         """Fitting lowers the loss and beats the majority."""
         table, y = world.people()

@@ -1,17 +1,20 @@
 """One training regime a file, each a step function for the one loop; retraining."""
 
 from holdfast.training._base import AbstractRegime
+from holdfast.training._finetune import TopLayerStep
 from holdfast.training._refit import refit, seeded
 from holdfast.training._registry import REGIMES, regime, register
-from holdfast.training._retrain import Retrained, TrainingData, Vary, retrain, start_keys
+from holdfast.training._retrain import Layers, Retrained, TrainingData, Vary, retrain, start_keys, training_rows
 from holdfast.training._standard import CrossEntropyStep, StandardTraining
 
 __all__ = [
     "REGIMES",
     "AbstractRegime",
     "CrossEntropyStep",
+    "Layers",
     "Retrained",
     "StandardTraining",
+    "TopLayerStep",
     "TrainingData",
     "Vary",
     "refit",
@@ -20,4 +23,5 @@ __all__ = [
     "retrain",
     "seeded",
     "start_keys",
+    "training_rows",
 ]

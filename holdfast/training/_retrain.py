@@ -1,4 +1,4 @@
-"""The same classifier, trained again: other seeds, a row left out, a resample, a later table."""
+"""The same classifier, trained again: other seeds, a row left out, a resample, a later table, a fine-tuning."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -16,8 +16,11 @@ from holdfast.batch import Predictor, map_rows
 from holdfast.errors import DataError
 from holdfast.models import AbstractModel, Data, Decision, EnsembleModel, Strategy, fit_many, stack
 from holdfast.schema import as_table
+from holdfast.training._finetune import top_layer_step
 
-Vary = Literal["seed", "leave_one_out", "bootstrap", "shift"]
+Vary = Literal["seed", "leave_one_out", "bootstrap", "shift", "finetune"]
+Layers = Literal["top", "all"]
+FINETUNE_EPOCHS = 5
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Retrained:
     ensemble : EnsembleModel
         The retrained models, stacked.
     vary : str
-        What was varied.
+        What was varied, with its options.
     """
 
     predictor: Predictor
@@ -105,6 +108,9 @@ def retrain(
     *,
     vary: Vary = "seed",
     tables: Sequence[tuple[Any, Any]] | None = None,
+    new_order: bool = False,
+    layers: Layers | None = None,
+    n_epochs: int | None = None,
     random_state: int | None = 0,
     strategy: Strategy = "auto",
     on_model: Callable[[int], None] | None = None,
@@ -114,16 +120,25 @@ def retrain(
     Parameters
     ----------
     clf : RecourseClassifier
-        Fitted in this process: a loaded model file holds no training rows, so fit again, or use
-        ``vary="shift"`` with `tables`.
+        Fitted in this process: a loaded model file holds no training rows, so fit again, or give `tables` to
+        ``vary="shift"`` or ``"finetune"``.
     n : int, default=100
-        Number of models; ignored for ``shift``, which trains one per table.
-    vary : {"seed", "leave_one_out", "bootstrap", "shift"}
+        Number of models; ignored where `tables` are given, which make one model each.
+    vary : {"seed", "leave_one_out", "bootstrap", "shift", "finetune"}
         ``seed``: other first weights and shuffles. ``leave_one_out``: same seed, one row's weight set to zero.
         ``bootstrap``: same seed, rows resampled with replacement. ``shift``: same seed, each of `tables`.
+        ``finetune``: the fitted model goes on learning, from each of `tables` or else from resampled rows.
     tables : sequence of (X, y), optional
-        Later or other tables, for ``shift``. Encoded as the classifier encodes, so that all answer about the
-        same rows.
+        Later or other tables, for ``shift`` and ``finetune``. Encoded as the classifier encodes, so that all
+        answer about the same rows.
+    new_order : bool, default=False
+        For ``leave_one_out``: other shuffles, too. Without it a row of weight zero leaves every minibatch as it
+        was, which is gentler than deleting a row from a table that is then shuffled anew.
+    layers : {"top", "all"}, default="top"
+        For ``finetune``: what moves. ``top`` leaves all but the top layer as it is, to the last bit.
+    n_epochs : int, default=5
+        For ``finetune``: passes over the rows, with the regime's step size, a fresh optimiser and no early
+        stopping. The other kinds train as the regime says.
     random_state : int, default=0
         Chooses seeds, rows left out and resamples.
     strategy : {"auto", "sequential", "threads", "vmap"}
@@ -135,42 +150,69 @@ def retrain(
         raise DataError(f"retrain: `vary` is not known; got {vary!r}. Known are {list(get_args(Vary))!r}.")
     if not isinstance(n, (int, np.integer)) or n < 1:
         raise DataError(f"retrain: `n` must be a positive whole number; got {n!r}.")
+    _check_options(vary, tables, new_order, layers, n_epochs)
     training: TrainingData | None = getattr(clf, "training_", None)
-    if training is None and vary != "shift":
+    if training is None and vary != "shift" and tables is None:
         raise DataError(
             "retrain: the classifier holds no training rows; it was loaded from a file or is not fitted. Call "
-            "fit(X, y) on a clone, or use vary='shift' with `tables`."
+            "fit(X, y) on a clone, or use vary='shift' or 'finetune' with `tables`."
         )
     predictor: Predictor = clf.predictor_
     rng = check_random_state(random_state)
     seed = training.seed if training is not None else 0
-    if vary == "shift":
-        sets = _shifted(clf, predictor, tables)
+    if vary == "shift" or tables is not None:
+        sets = _shifted(clf, tables, vary)
         seeds = [seed] * len(sets)
     else:
         assert training is not None
         sets, seeds = _varied(training, n, vary, rng)
-    build = functools.partial(clf.architecture().build, predictor.encoder.n_columns, len(predictor.classes))
-    keys = [start_keys(s) for s in seeds]
-    built = {s: build(start_keys(s)[0]) for s in set(seeds)}
-    held: list[Data | None] = [None] * len(sets)
-    if clf.regime_.patience is not None:
+    orders = [int(s) for s in rng.randint(0, 2**31 - 1, len(seeds))] if new_order else seeds
+    step, patience, held = clf.regime_.step(), clf.regime_.patience, [None] * len(sets)
+    how = f"{vary}, new order" if new_order else vary
+    if vary == "finetune":
+        layers, epochs, patience = layers or "top", n_epochs or FINETUNE_EPOCHS, None
+        starts = [predictor.decision.model] * len(sets)
+        step = top_layer_step(step, starts[0]) if layers == "top" else step
+        how = f"{vary}, {'top layer' if layers == 'top' else 'all layers'}"
+    else:
+        build = functools.partial(clf.architecture().build, predictor.encoder.n_columns, len(predictor.classes))
+        built = {s: build(start_keys(s)[0]) for s in set(seeds)}
+        starts, epochs = [built[s] for s in seeds], clf.regime_.n_epochs
+    if patience is not None:
         # Early stopping is part of the procedure: the same rows are held out as in the first training.
         pairs = [clf.regime_.split(data, s) for data, s in zip(sets, seeds, strict=True)]
         sets, held = [p[0] for p in pairs], [p[1] for p in pairs]
     models = fit_many(
-        [built[s] for s in seeds],
-        clf.regime_.step(),
+        starts,
+        step,
         sets,
-        [k[1] for k in keys],
-        n_epochs=clf.regime_.n_epochs,
+        [start_keys(s)[1] for s in orders],
+        n_epochs=epochs,
         batch_size=clf.regime_.batch_size,
         validation=held,
-        patience=clf.regime_.patience,
+        patience=patience,
         strategy=strategy,
         on_model=on_model,
     )
-    return Retrained(predictor, stack(models), vary)
+    return Retrained(predictor, stack(models), how)
+
+
+def _check_options(vary: Vary, tables: Any, new_order: bool, layers: Any, n_epochs: Any) -> None:
+    """Refuse an option that the kind of retraining would not use."""
+    uses: dict[str, tuple[Vary, ...]] = {
+        "tables": ("shift", "finetune"),
+        "new_order": ("leave_one_out",),
+        "layers": ("finetune",),
+        "n_epochs": ("finetune",),
+    }
+    given = {"tables": tables, "new_order": new_order or None, "layers": layers, "n_epochs": n_epochs}
+    for name, kinds in uses.items():
+        if given[name] is not None and vary not in kinds:
+            raise DataError(f"retrain: `{name}` is for vary={' or '.join(map(repr, kinds))}; got vary={vary!r}.")
+    if layers is not None and layers not in get_args(Layers):
+        raise DataError(f"retrain: `layers` is not known; got {layers!r}. Known are {list(get_args(Layers))!r}.")
+    if n_epochs is not None and (not isinstance(n_epochs, (int, np.integer)) or n_epochs < 1):
+        raise DataError(f"retrain: `n_epochs` must be a positive whole number; got {n_epochs!r}.")
 
 
 def start_keys(seed: int) -> tuple[Any, Any]:
@@ -199,21 +241,32 @@ def _varied(training: TrainingData, n: int, vary: Vary, rng: Any) -> tuple[list[
     return sets, [training.seed] * n
 
 
-def _shifted(clf: Any, predictor: Predictor, tables: Sequence[tuple[Any, Any]] | None) -> list[Data]:
-    if not tables:
-        raise DataError("retrain: vary='shift' needs `tables`, a list of (X, y); got none.")
-    encoded = []
+def training_rows(clf: Any, X: Any, y: Any) -> TrainingData:
+    """Encode a table as training rows, so that a classifier read from a file can be fine-tuned on resamples of it:
+    ``clf.training_ = training_rows(clf, X, y)``."""
+    x, codes, weight = _encoded(clf, X, y)
+    data = Data(jnp.asarray(x), jnp.asarray(codes), jnp.asarray(weight, jnp.float32))
+    return TrainingData(data, np.ones(len(x)), 0)
+
+
+def _encoded(clf: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    predictor: Predictor = clf.predictor_
     index = {label: i for i, label in enumerate(predictor.classes.tolist())}
-    for X, y in tables:
-        labels = np.asarray(y).tolist()
-        unknown = [label for label in labels if label not in index]
-        if unknown:
-            raise DataError(f"retrain: a shifted table has a class unseen at fit; got {unknown[0]!r}.")
-        x = predictor.encoder.encode(X).astype(np.float32)
-        if len(x) != len(labels):
-            raise DataError(f"retrain: a shifted table has {len(x)} rows but {len(labels)} labels.")
-        codes = np.array([index[label] for label in labels], np.int32)
-        encoded.append((x, codes, clf.regime_.weights(codes, np.ones(len(x)), predictor.classes)))
+    labels = np.asarray(y).tolist()
+    unknown = [label for label in labels if label not in index]
+    if unknown:
+        raise DataError(f"retrain: a table has a class unseen at fit; got {unknown[0]!r}.")
+    x = predictor.encoder.encode(X).astype(np.float32)
+    if len(x) != len(labels):
+        raise DataError(f"retrain: a table has {len(x)} rows but {len(labels)} labels.")
+    codes = np.array([index[label] for label in labels], np.int32)
+    return x, codes, clf.regime_.weights(codes, np.ones(len(x)), predictor.classes)
+
+
+def _shifted(clf: Any, tables: Sequence[tuple[Any, Any]] | None, vary: Vary) -> list[Data]:
+    if not tables:
+        raise DataError(f"retrain: vary={vary!r} needs `tables`, a list of (X, y); got none.")
+    encoded = [_encoded(clf, X, y) for X, y in tables]
     # Filled up with rows of weight 0 to one length, so that one compilation serves all.
     longest = max(len(x) for x, _, _ in encoded)
     out = []

@@ -31,12 +31,22 @@ def test_retraining_on_another_table(run_json, model, table):
     assert report["survival"]["n_models"] == 2
 
 
+def test_fine_tuning_starts_from_the_model_itself(run_json, model, table):
+    """A step size of zero would give the model back; one epoch of the top layer leaves nearly every recourse."""
+    args = ("--retrain", 2, "--target", "approve", "--vary", "finetune", "--epochs", 1)
+    survival = run_json("audit", model, table, *args, "--layers", "top")["survival"]
+    assert (survival["n_models"], survival["vary"]) == (2, "finetune, top layer")
+    anew = run_json("audit", model, table, "--retrain", 2, "--target", "approve")["survival"]
+    assert survival["mean"] > anew["mean"]
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [
         (["--retrain", "3"], "--retrain: needs the label column"),
         (["--retrain", "3", "--target", "aprove"], "Did you mean 'approve'"),
         (["--retrain", "3", "--target", "cons"], "classes are not the model's"),
+        (["--retrain", "3", "--target", "approve", "--layers", "all"], "`layers` is for vary='finetune'"),
         (["--retrain", "3", "--train", "nowhere.csv", "--target", "approve"], "no such file"),
         (["--out", "nowhere/report.json"], "the folder is not there"),
         (["--people", "people.xls"], "End it in .csv"),
