@@ -118,6 +118,7 @@ def compare(
         "data": name,
         "rows": table.n_rows,
         "rows_sha256": _digest(table, labels),
+        "schema": schema.digest(),
         "model": _model_name(model),
         "model_settings": _model_settings(model),
         "people": people,
@@ -260,12 +261,14 @@ def _model_name(model: Any) -> str:
 
 
 def _model_settings(model: Any) -> str | None:
-    """All parameters as text: what must be equal for two comparisons to be of the same model."""
-    if model is None:
-        return None
+    """Digest of all parameters: what must be equal for two comparisons to be of the same model."""
     if isinstance(model, RecourseClassifier) and hasattr(model, "predictor_"):
         return model.predictor_.digest()
-    return " ".join(repr(model).split()) if hasattr(model, "get_params") else type(model).__name__
+    if not hasattr(model, "get_params"):
+        return None
+    # Parameter by parameter: scikit-learn shortens the text of a whole estimator.
+    parts = [f"{k}={v.digest() if isinstance(v, Schema) else v!r}" for k, v in sorted(model.get_params().items())]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _fit(

@@ -1,5 +1,7 @@
 """The whole job: split, one model, methods side by side, resumed."""
 
+import dataclasses
+
 import numpy as np
 import polars as pl
 import pytest
@@ -87,6 +89,17 @@ def test_another_job_is_refused(bank, pair, option, value):
 def test_other_rows_are_refused(bank, pair):
     with pytest.raises(DataError, match="rows_sha256"):
         compare(bank.subset(range(499, -1, -1)), methods={"wachter": WACHTER}, done=pair, **OPTIONS)
+
+
+def test_another_schema_or_model_is_refused(bank, pair):
+    from sklearn.base import clone
+
+    narrow = hf.Schema([dataclasses.replace(f, cost_weight=2.0) for f in bank.schema])
+    with pytest.raises(DataError, match="differs in its schema"):
+        compare(bank, schema=narrow, methods={"wachter": WACHTER}, done=pair, **OPTIONS)
+    longer = clone(QUICK).set_params(regime__n_epochs=21)
+    with pytest.raises(DataError, match="differs in its model_settings"):
+        compare(bank, methods={"wachter": WACHTER}, done=pair, **{**OPTIONS, "model": longer})
 
 
 def test_a_model_made_elsewhere(bank):
