@@ -55,7 +55,7 @@ def main() -> None:
     print(f"\n{data}, MLP {WIDTHS}; plain matrix products {rate / 1e9:,.1f} GFLOP/s")
     print(
         f"{'':<20}{'family':<10}{'people':>8}{'found':>8}{'people/s':>11}{'goal':>7}{'floor/s':>12}"
-        f"{'of floor':>10}{'steps':>8}{'compile s':>11}"
+        f"{'of floor':>10}{'steps':>8}{'first s':>11}"
     )
     results = {}
     for name in asked:
