@@ -36,7 +36,7 @@ _HOME = {
         "Wachter",
     ),
     "training": ("Retrained", "StandardTraining", "retrain"),
-    "audit": ("Comparison", "Report"),
+    "audit": ("Calibration", "Comparison", "Report", "ShelfLife", "shelf_life"),
     "classifier": ("RecourseClassifier", "compare", "recourse", "wrap"),
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
@@ -57,7 +57,7 @@ __all__ = sorted([*_WHERE, *_FOLDERS, "__version__"])  # pyright: ignore[reportU
 
 if TYPE_CHECKING:
     from holdfast import audit, causal, datasets, errors, methods, metrics, models, schema, testing, training
-    from holdfast.audit import Comparison, Report
+    from holdfast.audit import Calibration, Comparison, Report, ShelfLife, shelf_life
     from holdfast.causal import SCM
     from holdfast.classifier import RecourseClassifier, compare, recourse, wrap
     from holdfast.methods import (

@@ -8,16 +8,20 @@ from types import ModuleType
 from typing import Any
 
 from holdfast.audit._audit import audit
+from holdfast.audit._calibration import Calibration
 from holdfast.audit._comparison import Comparison, Row, merged, same_settings
 from holdfast.audit._measure import measure, settings
 from holdfast.audit._parts import Summary, Survival
 from holdfast.audit._report import Report
+from holdfast.audit._shelf_life import ShelfLife, shelf_life
 from holdfast.methods import RecourseFrame
 
 __all__ = [
+    "Calibration",
     "Comparison",
     "Report",
     "Row",
+    "ShelfLife",
     "Summary",
     "Survival",
     "audit",
@@ -25,6 +29,7 @@ __all__ = [
     "merged",
     "same_settings",
     "settings",
+    "shelf_life",
 ]
 
 

@@ -5,16 +5,14 @@ from typing import Any
 import numpy as np
 
 from holdfast import metrics
-from holdfast.audit._against import accepts, panel
-from holdfast.audit._parts import People, Survival, summarise
+from holdfast.audit._against import Panel, answers, check_plan, check_shares, digests, panel
+from holdfast.audit._parts import People, Survival, chunks, spread, summarise
 from holdfast.audit._report import Report
 from holdfast.encoding import NORMS, broken_limits
-from holdfast.errors import CapabilityError, DataError
+from holdfast.errors import DataError
 from holdfast.methods import RecourseFrame
 from holdfast.search import Status
 from holdfast.training import Retrained
-
-CHUNK = 16_384  # people whose encoded rows are held at once
 
 
 def audit(plan: RecourseFrame, against: Any = None, *, confidence: float = 0.95, level: float = 0.9) -> Report:
@@ -53,20 +51,14 @@ def audit(plan: RecourseFrame, against: Any = None, *, confidence: float = 0.95,
     >>> report.validity, report.n_broken
     (1.0, 0)
     """
-    if not isinstance(plan, RecourseFrame):
-        raise CapabilityError(
-            f"audit: `plan` must be what recourse() returned; got {type(plan).__name__}. Call clf.recourse(X) "
-            "first, or clf.audit(X)."
-        )
+    check_plan(plan, "audit")
     if not plan.single:
         raise DataError(
             f"audit: each person must have one recourse; got {len(plan)} for {len(np.unique(plan.person))} people."
             " Choose one option each, as in plan.take(plan.option == 0)."
         )
-    for name, value in (("confidence", confidence), ("level", level)):
-        if not isinstance(value, (int, float)) or not 0 < value < 1:
-            raise DataError(f"audit: `{name}` must lie between 0 and 1; got {value!r}.")
-    models = None if against is None else panel(against)
+    check_shares("audit", confidence=confidence, level=level)
+    models = None if against is None else panel(against, "audit")
     found, n = plan.found, len(plan)
     favourable, valid = _ask_again(plan)
     people = _measure(plan, models)
@@ -95,7 +87,7 @@ def audit(plan: RecourseFrame, against: Any = None, *, confidence: float = 0.95,
         sparsity=summarise(metrics.sparsity(people.changed)),
         change_rates={f.name: float(rate) for f, rate in zip(plan.schema, rates, strict=True)},
         titles={f.name: f.title for f in plan.schema},
-        survival=None if models is None else _survival(models, people, columns, valid[found], confidence, level),
+        survival=None if models is None else _survival(models, plan, people, columns, valid, confidence, level),
         seconds=float(plan.seconds),
         people=columns,
         table=plan.factual,
@@ -106,24 +98,24 @@ def _ask_again(plan: RecourseFrame) -> tuple[np.ndarray, np.ndarray]:
     """Whether the model takes the wanted decision: about each person, and about each as proposed."""
     decide, classes = plan.predictor.decide, plan.predictor.classes
     favourable = np.zeros(len(plan), bool)
-    for rows in _chunks(np.arange(len(plan))):
+    for rows in chunks(np.arange(len(plan))):
         part = plan.take(rows)
         favourable[rows] = classes[decide(part.factual)] == part.target
     valid = favourable.copy()  # without a recourse, the person stays as they are
-    for rows in _chunks(np.flatnonzero(plan.found)):
+    for rows in chunks(np.flatnonzero(plan.found)):
         part = plan.take(rows)
         valid[rows] = classes[decide(part.recourse)] == part.target
     return favourable, valid
 
 
-def _measure(plan: RecourseFrame, models: Retrained | list[Any] | None) -> People:
+def _measure(plan: RecourseFrame, models: Panel | None) -> People:
     """Costs, changes, limits and other models' answers of everyone with a recourse, a chunk at a time."""
     encoder, found = plan.predictor.encoder, np.flatnonzero(plan.found)
     needless = np.where(plan.status == int(Status.ALREADY_FAVOURABLE), 0.0, np.nan)
     costs = {norm: needless.copy() for norm in NORMS}
     broken, sentences = np.zeros(len(plan), bool), {}
-    changed, answers = [np.zeros((0, len(plan.schema)), bool)], []
-    for rows in _chunks(found):
+    changed = [np.zeros((0, len(plan.schema)), bool)]
+    for rows in chunks(found):
         part = plan.take(rows)
         for norm, cost in metrics.costs(
             encoder, encoder.encode(part.factual), encoder.encode(part.action)
@@ -138,15 +130,13 @@ def _measure(plan: RecourseFrame, models: Retrained | list[Any] | None) -> Peopl
             for text in texts:
                 sentences[text] = sentences.get(text, 0) + 1
         changed.append(part.acted())
-        if models is not None:
-            answers.append(accepts(models, part))
-    n_models = 0 if models is None else len(models)
-    matrix = np.concatenate(answers, axis=1) if answers else np.zeros((n_models, 0), bool)
+    matrix = np.zeros((0, len(found)), bool) if models is None else answers(models, plan, "audit")
     return People(costs, broken, sentences, np.concatenate(changed), matrix)
 
 
 def _survival(
-    models: Retrained | list[Any],
+    models: Panel,
+    plan: RecourseFrame,
     people: People,
     columns: dict[str, np.ndarray],
     valid: np.ndarray,
@@ -154,7 +144,7 @@ def _survival(
     level: float,
 ) -> Survival:
     fraction = metrics.survival(people.accepts)
-    rate = metrics.invalidation_rate(people.accepts[:, valid])
+    rate = metrics.invalidation_rate(people.accepts[:, valid[plan.found]])
     return Survival(
         vary=models.vary if isinstance(models, Retrained) else None,
         n_models=len(models),
@@ -167,6 +157,7 @@ def _survival(
         invalidation=rate.mean,
         invalidation_std=rate.std,
         invalidation_worst=rate.worst,
+        n_consulted=sum(digest in plan.consulted for digest in digests(models)) if plan.consulted else 0,
     )
 
 
@@ -183,13 +174,7 @@ def _columns(plan: RecourseFrame, people: People, valid: np.ndarray, confidence:
         **{f"cost_{norm}": cost for norm, cost in people.costs.items()},
     }
     if len(people.accepts):
-        columns["survival"] = np.full(len(plan), np.nan)
-        columns["survival_lower"] = np.full(len(plan), np.nan)
-        columns["survival"][found] = metrics.survival(people.accepts)
         yes, n_models = people.accepts.sum(axis=0), len(people.accepts)
-        columns["survival_lower"][found] = metrics.clopper_pearson(yes, n_models, confidence)[0]
+        columns["survival"] = spread(metrics.survival(people.accepts), found)
+        columns["survival_lower"] = spread(metrics.clopper_pearson(yes, n_models, confidence)[0], found)
     return columns
-
-
-def _chunks(rows: np.ndarray) -> list[np.ndarray]:
-    return [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]

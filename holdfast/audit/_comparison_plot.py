@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from holdfast.errors import DataError, MissingDependencyError
+from holdfast.audit._figure import BLUE, INK, LINE, dress, new_figure, save
+from holdfast.errors import DataError
 
 if TYPE_CHECKING:
     from holdfast.audit._comparison import Comparison
 
-INK, SOFT, LINE, BLUE = "#1f2933", "#52606d", "#9aa5b1", "#1f6fb2"
 COSTS = ("l0", "l1", "l2")
 SIZE = 9
 NEAR = 16  # points; a name further off has a line
@@ -25,23 +25,14 @@ PLACES = [
 
 def draw(comparison: "Comparison", path: str | Path | None, cost: str) -> Any:
     """Draw, and write where a path is given."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-        from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, NullLocator, PercentFormatter
-    except ImportError as error:
-        raise MissingDependencyError(
-            "plot: needs matplotlib. Install it with: pip install 'holdfast[plots]'"
-        ) from error
+    figure, canvas, axes = new_figure()
+    from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, NullLocator, PercentFormatter
+
     if cost not in COSTS:
         raise DataError(f"plot: `cost` is not known; got {cost!r}. Known are {list(COSTS)!r}.")
     points, whom = _points(comparison, cost)
     if not points:
         raise DataError("plot: there is nothing to draw: no method has recourse held against retrained models.")
-    # A figure of its own, without pyplot: nothing stays open, and no window system is asked for.
-    figure = Figure(figsize=(7.6, 5.0), dpi=130, layout="constrained")
-    canvas = FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
     for _, x, y, found in points:
         axes.scatter(x, y, s=44, lw=1.4, zorder=3, facecolor=BLUE if found == 1 else "white", edgecolor=BLUE)
     xs, ys = np.array([p[1] for p in points]), np.array([p[2] for p in points])
@@ -55,28 +46,14 @@ def draw(comparison: "Comparison", path: str | Path | None, cost: str) -> Any:
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     job = comparison.job
-    axes.set_xlabel(f"cost of the recourse ({cost}, scaled units; mean over {whom})", color=SOFT)
-    axes.set_ylabel(f"share of {job.get('retrainings')} retrained models that still say yes", color=SOFT)
-    axes.set_title(
-        f"{job.get('data')}: {comparison.n_people:,} people refused by {job.get('model')}",
-        loc="left", color=INK, fontsize=11,
-    )  # fmt: skip
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["bottom", "left"]].set_color(LINE)
-    axes.tick_params(colors=SOFT)
-    axes.grid(color="#e4e7eb", lw=0.6)
-    axes.set_axisbelow(True)
+    dress(
+        axes,
+        x=f"cost of the recourse ({cost}, scaled units; mean over {whom})",
+        y=f"share of {job.get('retrainings')} retrained models that still say yes",
+        title=f"{job.get('data')}: {comparison.n_people:,} people refused by {job.get('model')}",
+    )
     _label(figure, canvas, axes, points)
-    if path is not None:
-        ending = Path(path).suffix.lstrip(".").lower()
-        if ending not in canvas.get_supported_filetypes():
-            known = ", ".join(sorted(canvas.get_supported_filetypes()))
-            raise DataError(f"plot: the ending does not name a picture; got {str(path)!r}. Known are {known}.")
-        metadata = (
-            {"Software": None} if ending == "png" else None
-        )  # no dates or versions: drawn again, it is equal
-        figure.savefig(path, metadata=metadata)
-    return figure
+    return save(figure, canvas, path)
 
 
 def _points(comparison: "Comparison", cost: str) -> tuple[list[tuple[str, float, float, float]], str]:

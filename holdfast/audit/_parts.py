@@ -6,6 +6,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+CHUNK = 16_384  # people whose encoded rows are held at once
+
+
+def chunks(rows: np.ndarray) -> list[np.ndarray]:
+    """Rows, so many at once."""
+    return [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]
+
+
+def spread(values: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """Values of those with a recourse, among everyone; NaN for the others."""
+    out = np.full(len(found), np.nan)
+    out[found] = values
+    return out
+
 
 class Summary(NamedTuple):
     """A quantity over the recourse found; NaN where none was."""
@@ -52,6 +66,8 @@ class Survival:
         does not guarantee all of them jointly.
     invalidation, invalidation_std, invalidation_worst : float
         See `holdfast.metrics.invalidation_rate`.
+    n_consulted : int
+        Models among them that guided or stopped the search. They were to be pleased, so survival is overstated.
     """
 
     vary: str | None
@@ -65,3 +81,4 @@ class Survival:
     invalidation: float
     invalidation_std: float
     invalidation_worst: float
+    n_consulted: int = 0

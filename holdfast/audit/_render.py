@@ -20,6 +20,20 @@ class Section(NamedTuple):
     rows: list[tuple[str, ...]]
 
 
+class Page(NamedTuple):
+    """What is printed: a first line, sections, what must not be, what a reader must know."""
+
+    title: str
+    sections: list[Section]
+    alarms: list[str]
+    notes: list[str]
+
+
+def page(report: "Report") -> Page:
+    """A report to be printed."""
+    return Page(title(report), sections(report), alarms(report), notes(report))
+
+
 def title(report: "Report") -> str:
     """The first line."""
     return f"Recourse audit: {report.n_people:,} people, by {report.method} ({report.norm})"
@@ -61,6 +75,11 @@ def notes(report: "Report") -> list[str]:
             out.append(f"Nobody can be assured by {s.n_models} models; it takes {needed} that all say yes.")
         elif s.vary in (None, "shift"):
             out.append("Assured holds for models drawn at random; models that were chosen are only themselves.")
+        if s.n_consulted:
+            out.append(
+                f"{s.n_consulted} of these models guided or stopped the search: they overstate survival. Use "
+                "holdfast.shelf_life."
+            )
     return out
 
 
@@ -126,25 +145,25 @@ def _survival(report: "Report") -> Section:
 # ---- the three forms --------------------------------------------------------------------------------
 
 
-def text(report: "Report") -> str:
+def text(page: Page) -> str:
     """Plain text within 86 columns."""
-    lines = [title(report), "=" * len(title(report))]
-    for section in sections(report):
+    lines = [page.title, "=" * len(page.title)]
+    for section in page.sections:
         lines += ["", _line(section.heads)]
         lines += [_line((f"  {row[0]}", *row[1:])) for row in section.rows]
-    remarks = [*alarms(report), *notes(report)]
+    remarks = [*page.alarms, *page.notes]
     lines += ["", *remarks] if remarks else []
     return "\n".join(lines)
 
 
-def rich(report: "Report") -> Any:
+def rich(page: Page) -> Any:
     """A rich renderable: a table a section under one title."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
-    parts: list[Any] = [Text(title(report), style="bold")]
-    for section in sections(report):
+    parts: list[Any] = [Text(page.title, style="bold")]
+    for section in page.sections:
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold cyan")
         table.add_column(Text(section.heads[0]), width=LABEL - 2, no_wrap=True, overflow="ellipsis")
         for head in section.heads[1:]:
@@ -152,21 +171,21 @@ def rich(report: "Report") -> Any:
         for row in section.rows:
             table.add_row(*(Text(cell) for cell in (f"  {row[0]}", *row[1:])))
         parts += [Text(""), table]
-    parts += [Text(""), *(Text(remark, style="bold red") for remark in alarms(report))]
-    return Group(*parts, *(Text(remark, style="dim") for remark in notes(report)))
+    parts += [Text(""), *(Text(remark, style="bold red") for remark in page.alarms)]
+    return Group(*parts, *(Text(remark, style="dim") for remark in page.notes))
 
 
-def html(report: "Report") -> str:
+def html(page: Page) -> str:
     """A table for notebooks."""
     rows = []
-    for section in sections(report):
+    for section in page.sections:
         pad = ("",) * (4 - len(section.heads))
         rows.append("".join(f"<th>{_html.escape(c)}</th>" for c in (*section.heads, *pad)))
         for row in section.rows:
             rows.append("".join(f"<td>{_html.escape(c)}</td>" for c in (*row, *pad)))
     table = "".join(f"<tr>{row}</tr>" for row in rows)
-    remarks = "".join(f"<p>{_html.escape(remark)}</p>" for remark in [*alarms(report), *notes(report)])
-    return f"<p><b>{_html.escape(title(report))}</b></p><table>{table}</table>{remarks}"
+    remarks = "".join(f"<p>{_html.escape(remark)}</p>" for remark in [*page.alarms, *page.notes])
+    return f"<p><b>{_html.escape(page.title)}</b></p><table>{table}</table>{remarks}"
 
 
 def _line(cells: tuple[str, ...]) -> str:

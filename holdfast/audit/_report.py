@@ -94,20 +94,20 @@ class Report:
         return f"<Report on {self.n_people} people by {self.method}: {recourse}>"
 
     def __str__(self) -> str:
-        return _render.text(self)
+        return _render.text(_render.page(self))
 
     def __rich__(self) -> Any:
-        return _render.rich(self)
+        return _render.rich(_render.page(self))
 
     def _repr_html_(self) -> str:
-        return _render.html(self)
+        return _render.html(_render.page(self))
 
     # ---- frames -------------------------------------------------------------------------------------
 
     def to_frame(self) -> Any:
         """Return a tidy dataframe of the input's kind: `measure`, `value`, `note`."""
         measure, value, note = zip(*self._measures(), strict=True)
-        return _frame(
+        return frame_like(
             self.table, {"measure": list(measure), "value": [float(v) for v in value], "note": list(note)}
         )
 
@@ -117,15 +117,7 @@ class Report:
         `status`, `valid`, `limits_kept`, `n_changed`, a cost per norm and, with models to hold it against,
         `survival` and its lower bound. Costs are 0 where nothing needs to change and NaN without a recourse.
         """
-        out = _frame(self.table, {k: v.tolist() if v.dtype == object else v for k, v in self.people.items()})
-        native = self.table.native
-        if (
-            native is not None
-            and len(native) == len(out)
-            and nw.from_native(native, eager_only=True).implementation.is_pandas()
-        ):
-            out.index = native.index
-        return out
+        return people_frame(self.table, self.people)
 
     def _measures(self) -> Iterator[tuple[str, float, str]]:
         yield "people", self.n_people, "in the plan"
@@ -172,12 +164,11 @@ class Report:
         parts["seconds_per_person"] = self.seconds_per_person
         if people:
             parts["people"] = self.people
-        software = f"holdfast {importlib.metadata.version('holdfast')}"
-        return {"format": FORMAT, "version": VERSION, "software": software, **plain(parts)}
+        return {**head(FORMAT, VERSION), **plain(parts)}
 
     def to_json(self, *, people: bool = False) -> str:
         """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(people=people), indent=2, allow_nan=False, ensure_ascii=False)
+        return to_json(self.to_dict(people=people))
 
     def write(self, path: str | Path, *, people: bool = False) -> None:
         """Write JSON beside its place and move it there: an interrupted write loses nothing."""
@@ -210,7 +201,31 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _frame(like: Table, columns: dict[str, Any]) -> Any:
+def people_frame(table: Table, columns: dict[str, np.ndarray]) -> Any:
+    """One row a person, as a dataframe of the table's kind and with its index where it has one."""
+    out = frame_like(table, {k: v.tolist() if v.dtype == object else v for k, v in columns.items()})
+    native = table.native
+    if (
+        native is not None
+        and len(native) == len(out)
+        and nw.from_native(native, eager_only=True).implementation.is_pandas()
+    ):
+        out.index = native.index
+    return out
+
+
+def head(format_: str, version: int) -> dict[str, Any]:
+    """What a file begins with: its format and the software that wrote it."""
+    software = f"holdfast {importlib.metadata.version('holdfast')}"
+    return {"format": format_, "version": version, "software": software}
+
+
+def to_json(parts: dict[str, Any]) -> str:
+    """JSON text of plain types."""
+    return json.dumps(parts, indent=2, allow_nan=False, ensure_ascii=False)
+
+
+def frame_like(like: Table, columns: dict[str, Any]) -> Any:
     """A dataframe of the library that a table came from; of pandas where it came from none."""
     if like.native is None:
         import pandas as pd

@@ -25,8 +25,8 @@ def command(n_models: int, seed: int, as_json: bool) -> None:
     began = time.monotonic()
     use_cache()
     import holdfast as hf
-    from holdfast.cli._audit import retrain_again
     from holdfast.cli._fit import fit_with_progress
+    from holdfast.cli._held import retrain_again
 
     bank = hf.datasets.load("loanapp")
     train, test = bank.split(random_state=seed)

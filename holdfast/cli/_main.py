@@ -18,8 +18,10 @@ COMMANDS = {
     "fit": "Train a classifier on a table and write a model file.",
     "recourse": "Find recourse for every person in a table, of any length.",
     "audit": "Report on a model's recourse: does it work, what does it cost, does it hold?",
+    "shelf-life": "State each recourse's chance to hold after a retraining, and mark the fragile ones.",
     "compare": "Run recourse methods side by side on one dataset and one model.",
     "schema": "Guess a schema from a table, for you to correct.",
+    "papers": "Run a paper's experiment, ours beside the printed figures.",
     "datasets": "List, show, add and export datasets.",
     "methods": "List the recourse methods, or show one.",
 }
@@ -36,7 +38,7 @@ class LazyGroup(click.Group):
         """Import one command."""
         if cmd_name not in COMMANDS:
             return None
-        return import_module(f"holdfast.cli._{cmd_name}").command
+        return import_module(f"holdfast.cli._{cmd_name.replace('-', '_')}").command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find the command that the first word names, or suggest one."""

@@ -9,14 +9,19 @@ from holdfast.metrics._influence import (
     radial_slope,
 )
 from holdfast.metrics._plausibility import neighbour_distance
+from holdfast.metrics._reliability import EDGES, Bin, Reliability, binned, reliability
 from holdfast.metrics._survival import Invalidation, clopper_pearson, invalidation_rate, models_needed, survival
 from holdfast.metrics._validity import Shares, share_with_recourse, validity
 
 __all__ = [
+    "EDGES",
+    "Bin",
     "InfluenceBound",
     "Invalidation",
+    "Reliability",
     "RadialSlope",
     "Shares",
+    "binned",
     "change_rates",
     "clopper_pearson",
     "costs",
@@ -26,6 +31,7 @@ __all__ = [
     "models_needed",
     "neighbour_distance",
     "radial_slope",
+    "reliability",
     "share_with_recourse",
     "sparsity",
     "survival",

@@ -208,7 +208,7 @@ def test_polars_in_polars_out(make_plan, make_retrained) -> None:
 def test_chunks_do_not_matter(plan, make_retrained, monkeypatch) -> None:
     against = make_retrained(50, 57)
     whole = hf.audit(plan, against)
-    monkeypatch.setattr("holdfast.audit._audit.CHUNK", 1)
+    monkeypatch.setattr("holdfast.audit._parts.CHUNK", 1)
     assert hf.audit(plan, against).to_dict(people=True) == whole.to_dict(people=True)
 
 
