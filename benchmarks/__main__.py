@@ -2,9 +2,9 @@
 
 import sys
 
-from benchmarks import peers, retrain, stream, throughput, wachter
+from benchmarks import influence, peers, retrain, stream, throughput, wachter
 
 if __name__ == "__main__":
     sys.argv = sys.argv[:1]
-    for module in (wachter, retrain, stream, peers, throughput):
+    for module in (wachter, retrain, stream, peers, throughput, influence):
         module.main()

@@ -1,7 +1,7 @@
-"""Draw the pictures of the documentation: ``python docs/images/make.py [survival] [layers] [flow]``.
+"""Draw the pictures of the documentation: ``python docs/images/make.py [survival] [two-boundaries] [layers] ...``.
 
-The chart is measured anew (about half a minute); the diagrams are only drawn. Seeds are fixed and files carry no
-date, so that drawing again changes a file only where its content changed.
+The charts are measured anew (half a minute at most); the diagrams are only drawn. Seeds are fixed and files carry
+no date, so that drawing again changes a file only where its content changed.
 """
 
 import sys
@@ -65,6 +65,67 @@ def reliability() -> None:
     calibration = life.calibration(hf.retrain(clf, n=100, random_state=1))
     print(life, calibration, sep="\n\n")
     calibration.plot(HERE / "reliability.png")
+
+
+def two_boundaries() -> None:
+    """One person, two recourses, and the boundaries of a network and of 40 retrainings: cost does not protect."""
+    import jax
+    import numpy as np
+    import pandas as pd
+
+    import holdfast as hf
+    from holdfast.models import batch_logits
+
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame(rng.random((500, 2)) * [10, 7], columns=["a", "b"])
+    y = ((X["a"] > 3) & (X["b"] + 0.35 * X["a"] < 6.4)).to_numpy() ^ (rng.random(len(X)) < 0.08)
+    schema = hf.Schema([hf.Feature(name=n, kind="numeric", bounds=(0, top)) for n, top in (("a", 10), ("b", 7))])
+    regime = hf.StandardTraining(n_epochs=60, step_size=0.01)
+    clf = hf.RecourseClassifier(schema=schema, model=hf.MLP(widths=(16, 16)), regime=regime, random_state=0)
+    again = hf.retrain(clf.fit(X, y.astype(int)), n=40)
+
+    wide, high = np.meshgrid(np.linspace(0, 10, 201), np.linspace(0, 7, 141))
+    grid = pd.DataFrame({"a": wide.ravel(), "b": high.ravel()})
+    encoded = np.asarray(clf.predictor_.encoder.encode(grid), np.float32)
+
+    def gap(model: Any) -> Any:
+        logits = np.asarray(batch_logits(model, jax.numpy.asarray(encoded)))
+        return (logits[:, 1] - logits[:, 0]).reshape(wide.shape)
+
+    figure, axes = plt.subplots(figsize=(7.4, 4.9))
+    for i in range(len(again)):
+        axes.contour(wide, high, gap(again.ensemble.member(i)), [0], colors=ORANGE, linewidths=0.6, alpha=0.4)
+    base = gap(clf.predictor_.decision.model)
+    axes.contourf(wide, high, base, [0, np.inf], colors=["#e6f0f9"], zorder=0)
+    edge = np.concatenate(axes.contour(wide, high, base, [0], colors=BLUE, linewidths=2.2).allsegs[0])
+
+    person = np.array([1.3, 1.7])
+    candidates = (("near", np.array([4.8, 2.3]), (0.15, -0.25)), ("far", np.array([6.9, 3.75]), (-0.7, 2.6)))
+    for name, point, (right, up) in candidates:
+        closest = edge[np.linalg.norm(edge - point, axis=1).argmin()]
+        held = again.accepts(pd.DataFrame([point], columns=["a", "b"]), [1]).mean()
+        cost, away = np.linalg.norm(point - person), np.linalg.norm(closest - point)
+        axes.plot(*np.stack([person, point]).T, color=SOFT, lw=1.1, ls=(0, (4, 3)))
+        axes.plot(*np.stack([point, closest]).T, color=INK, lw=1.6, zorder=4)
+        axes.scatter(*point, s=60, color=INK, zorder=5)
+        words = f"cost {cost:.1f}\n{away:.1f} from a boundary\naccepted by {held:.0%} of retrainings"
+        axes.text(point[0] + right, point[1] + up, f"the {name} recourse", va="top", weight="bold", color=INK)
+        axes.text(
+            point[0] + right, point[1] + up - 0.33, words, va="top", color=SOFT, fontsize=9, linespacing=1.35
+        )
+    axes.scatter(*person, s=60, facecolor="white", edgecolor=INK, lw=1.6, zorder=5)
+    axes.text(person[0], person[1] - 0.25, "the person", ha="center", va="top", weight="bold", color=INK)
+    axes.text(0.25, 6.5, "no", color=SOFT, fontsize=13, va="center")
+    axes.text(9.2, 0.45, "yes", color=BLUE, fontsize=13, va="center")
+    handles = [
+        plt.Line2D([], [], color=BLUE, lw=2.2, label="boundary of the model asked"),
+        plt.Line2D([], [], color=ORANGE, lw=0.9, label="of 40 retrainings"),
+        plt.Line2D([], [], color=INK, lw=1.6, label="way to the nearest boundary"),
+    ]
+    axes.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False, fontsize=9)
+    axes.set(xlim=(0, 10), ylim=(0, 7), xticks=[], yticks=[], aspect="equal")
+    axes.spines[:].set_color(LINE)
+    figure.savefig(HERE / "two-boundaries.png", dpi=130, bbox_inches="tight", metadata={"Software": None})
 
 
 # ---- diagrams ---------------------------------------------------------------------------------------
@@ -266,7 +327,13 @@ def save(figure: Any, name: str) -> None:
     figure.savefig(HERE / f"{name}.svg", metadata={"Date": None})
 
 
-DRAWN = {"survival": survival, "reliability": reliability, "layers": layers, "flow": flow}
+DRAWN = {
+    "survival": survival,
+    "reliability": reliability,
+    "two-boundaries": two_boundaries,
+    "layers": layers,
+    "flow": flow,
+}
 
 
 if __name__ == "__main__":

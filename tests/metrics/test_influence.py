@@ -217,6 +217,27 @@ def test_bound_on_a_trained_network() -> None:
         metrics.influence_bound(clf.predictor_.decision.model, tuned.ensemble, rows, radius=1e-6)
 
 
+# ---- Theorem 1 (no function of the package, but the documentation states the condition) ---------------------
+
+
+def test_theorem_1_for_boundaries_at_an_angle() -> None:
+    """The proof's point on H2 is no nearer to H1 than the person exactly where eta sin^2 >= cos * d(x, H2)."""
+    rng = np.random.default_rng(8)
+    outcomes = set()
+    for _ in range(2000):
+        x, n1, n2 = rng.normal(size=(3, 4))
+        n1, n2 = (n * np.sign(n @ x) / np.linalg.norm(n) for n in (n1, n2))  # of length 1, to the person
+        eta, cosine = rng.exponential(), n1 @ n2
+        beyond = x + eta * n1  # eq. 9
+        y = beyond - (n2 @ beyond) * n2  # eq. 8
+        assert abs(n2 @ y) < 1e-12
+        if n1 @ y > 0:  # on the person's side of the first boundary
+            farther = n1 @ y >= n1 @ x
+            assert farther == (eta * (1 - cosine**2) >= cosine * (n2 @ x))
+            outcomes.add(bool(farther))
+    assert outcomes == {True, False}
+
+
 # ---- Proposition 1 -------------------------------------------------------------------------------------
 
 
