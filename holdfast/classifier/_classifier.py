@@ -205,8 +205,8 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
             People as they are; the report tells the refused from the rest.
         retrain : int, default=0
             How many retrainings to hold the recourse against.
-        vary : {"seed", "leave_one_out", "bootstrap"}, default="seed"
-            What the retrainings vary.
+        vary : {"seed", "leave_one_out", "bootstrap", "finetune"}, default="seed"
+            What the retrainings vary; give `against` where `holdfast.retrain` needs further options.
         against : Retrained or classifiers, optional
             Models to hold the recourse against, in place of `retrain`.
         """
