@@ -32,6 +32,7 @@ _HOME = {
         "RecourseFrame",
         "SNS",
         "SparseSearch",
+        "StableSearch",
         "VanillaRandom",
         "Wachter",
     ),

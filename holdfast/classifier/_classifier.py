@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -29,9 +28,18 @@ from holdfast.encoding import Encoder, Scaling
 from holdfast.errors import DataError
 from holdfast.methods import AbstractMethod, RecourseFrame, Wachter
 from holdfast.methods import method as method_by_name
-from holdfast.models import MLP, AbstractArchitecture, AbstractModel, Data, Decision, fresh
+from holdfast.models import (
+    MLP,
+    AbstractArchitecture,
+    AbstractModel,
+    Data,
+    Decision,
+    fresh,
+    to_arrays,
+    with_arrays,
+)
 from holdfast.schema import Feature, Schema, Table, as_table
-from holdfast.training import AbstractRegime, StandardTraining, TrainingData, Vary, start_keys
+from holdfast.training import AbstractRegime, Retrained, StandardTraining, TrainingData, Vary, start_keys
 from holdfast.training import retrain as train_again
 
 
@@ -156,7 +164,8 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         model, self.history_ = self.regime_.train(model, data, fit_key, seed=seed, on_epoch=on_epoch)
         self.training_ = TrainingData(data, copies, seed)
         self._assemble(encoder, model)
-        self.method_ = self._fresh_method().fit(self.predictor_, table, y)
+        self._retrained: dict[Any, Retrained] = {}
+        self.method_ = self._fresh_method().fit(self, table, y)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -194,6 +203,19 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         table = self._read(X)
         return self._chosen(method).recourse(table, **options)
 
+    def retrain(self, n: int = 100, **options: Any) -> Retrained:
+        """Train this classifier again, `n` times, and return the models as one; see `holdfast.retrain`.
+
+        Asked twice for the same, it trains once.
+        """
+        check_is_fitted(self)
+        if "tables" in options or "on_model" in options:
+            return train_again(self, n, **options)
+        asked = (n, repr(sorted(options.items())))
+        if asked not in self._retrained:
+            self._retrained[asked] = train_again(self, n, **options)
+        return self._retrained[asked]
+
     def audit(
         self, X: Any, *, retrain: int = 0, vary: Vary = "seed", against: Any = None, **options: Any
     ) -> Report:
@@ -220,8 +242,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         """Write a model file: arrays and JSON, no pickle, no training rows but those the method keeps."""
         check_is_fitted(self)
         predictor = self.predictor_
-        leaves = jax.tree.leaves(eqx.filter(predictor.decision.model, eqx.is_array))
-        arrays: dict[str, np.ndarray] = {f"model/{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+        arrays = to_arrays(predictor.decision.model, "model/")
         arrays |= {f"encoder/{name}": getattr(predictor.encoder, name) for name in ("scale", "offset", "spread")}
         arrays |= {f"method/{name}": np.asarray(value) for name, value in self.method_.state_.items()}
         header = {
@@ -262,14 +283,8 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
             self.feature_names_in_ = np.asarray(header["inputs"]["feature_names_in"], object)
         self.regime_ = StandardTraining() if self.regime is None else self.regime
         empty = self.architecture().build(encoder.n_columns, len(self.classes_), jax.random.key(0))
-        leaves, structure = jax.tree.flatten(eqx.filter(empty, eqx.is_array))
-        stored = [arrays[f"model/{i}"] for i in range(len(leaves))]
-        if any(s.shape != leaf.shape for s, leaf in zip(stored, leaves, strict=True)):
-            raise DataError("load: the weights do not fit the architecture. The file is damaged.")
-        filled = jax.tree.unflatten(
-            structure, [jnp.asarray(s, leaf.dtype) for s, leaf in zip(stored, leaves, strict=True)]
-        )
-        self._assemble(encoder, eqx.combine(filled, empty), int(header["favourable"]))
+        self._retrained = {}
+        self._assemble(encoder, with_arrays(empty, arrays, "model/"), int(header["favourable"]))
         state = {name.removeprefix("method/"): v for name, v in arrays.items() if name.startswith("method/")}
         self.method_ = self._fresh_method().restore(self.predictor_, state)
         return self
@@ -286,7 +301,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(method, str):
             method = method_by_name(method)()
         if not hasattr(method, "predictor_"):
-            return fresh(method).fit(self.predictor_)
+            return fresh(method).fit(self)
         if method.predictor_ is not self.predictor_:
             raise DataError(
                 f"recourse: {type(method).__name__} was fitted to another classifier. Call fit(clf, X) with this "

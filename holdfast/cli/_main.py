@@ -21,6 +21,7 @@ COMMANDS = {
     "shelf-life": "State each recourse's chance to hold after a retraining, and mark the fragile ones.",
     "compare": "Run recourse methods side by side on one dataset and one model.",
     "schema": "Guess a schema from a table, for you to correct.",
+    "papers": "Run a paper's experiment, ours beside the printed figures.",
     "datasets": "List, show, add and export datasets.",
     "methods": "List the recourse methods, or show one.",
 }

@@ -20,6 +20,7 @@ from holdfast.methods._revise import REVISE
 from holdfast.methods._roar import ROAR
 from holdfast.methods._sns import SNS
 from holdfast.methods._sparse_search import SparseSearch
+from holdfast.methods._stable_search import StableSearch
 from holdfast.methods._vanilla_random import VanillaRandom
 from holdfast.methods._wachter import Wachter
 
@@ -46,6 +47,7 @@ __all__ = [
     "RecourseFrame",
     "Sentences",
     "SparseSearch",
+    "StableSearch",
     "VanillaRandom",
     "Wachter",
     "fitting",

@@ -44,13 +44,13 @@ class AbstractGenerativeMethod(AbstractSolverMethod):
         codes = np.asarray(jax.vmap(model.encode)(jnp.asarray(x)))
         # An autoencoder's codes have no scale of their own: how far a typical row lies from the middle.
         length = np.sqrt(np.sum(codes.var(axis=0)))
-        return {**to_arrays(model), "code_length": np.asarray(length, np.float32)}
+        return {**to_arrays(model, "array/"), "code_length": np.asarray(length, np.float32)}
 
     def generator(self) -> Any:
         """Return the fitted autoencoder, from `state_`."""
         encoder = self.predictor_.encoder
         blank = Rows.of(encoder, np.zeros((1, encoder.n_columns), np.float32))
-        return with_arrays(self.build(blank, jax.random.key(0)), self.state_)
+        return with_arrays(self.build(blank, jax.random.key(0)), self.state_, "array/")
 
 
 def fixed_columns(encoder: Encoder) -> tuple[int, ...]:

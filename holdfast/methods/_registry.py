@@ -21,6 +21,7 @@ from holdfast.methods._revise import REVISE
 from holdfast.methods._roar import ROAR
 from holdfast.methods._sns import SNS
 from holdfast.methods._sparse_search import SparseSearch
+from holdfast.methods._stable_search import StableSearch
 from holdfast.methods._vanilla_random import VanillaRandom
 from holdfast.methods._wachter import Wachter
 from holdfast.schema import did_you_mean
@@ -37,6 +38,7 @@ METHODS: dict[str, type[AbstractMethod]] = {
     "min_pgd": MinPGD,
     "flipset": Flipset,
     "sns": SNS,
+    "stable_search": StableSearch,
     "generic": Generic,
     "eccco": ECCCo,
     "roar": ROAR,

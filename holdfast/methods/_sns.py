@@ -1,24 +1,18 @@
 """Stable neighbour of another method's recourse."""
 
-import time
-from collections.abc import Callable
 from typing import ClassVar
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from holdfast.batch import solve
 from holdfast.encoding import norm_weights
 from holdfast.methods._base import AbstractMethod
-from holdfast.methods._based import AbstractBasedMethod
+from holdfast.methods._based import AbstractClimbingMethod
 from holdfast.methods._min_pgd import learned_radius
-from holdfast.search import NeighbourSolver, Problem, Solution, Status, is_found
-
-BASE_SHARE = 0.5  # of a deadline, for the base method
+from holdfast.search import NeighbourSolver
 
 
-class SNS(AbstractBasedMethod):
+class SNS(AbstractClimbingMethod):
     """Stable neighbour search: move another method's recourse to where retraining is less likely to undo it.
 
     Maximises ``sum_i p(target | (i / n_points) x')`` over the l2 ball of `radius` about the base's recourse
@@ -82,26 +76,6 @@ class SNS(AbstractBasedMethod):
         radius = learned_radius("SNS", self.radius, x, "l2")
         own = {"radius": radius if self.radius is not None else 0.8 * radius}  # B.3
         return own | self._learn_base(x, y)
-
-    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
-        """Let the base answer, then climb from each recourse it found."""
-        now = time.monotonic()
-        until = None if deadline is None else now + BASE_SHARE * (deadline - now)
-        found = self._fitted_base().search(problems, until, None)
-        rows = np.flatnonzero(is_found(np.asarray(found.status)))
-        if on_rows is not None:
-            on_rows(len(problems.x) - len(rows))
-        if len(rows) == 0:
-            return found
-        start = np.asarray(found.x, np.float32)[rows]
-        above = eqx.tree_at(lambda p: p.start, problems.take(rows), start)
-        climbed = solve(self.solver(), above, deadline=deadline, on_rows=on_rows)
-        better = is_found(climbed.status)
-        x, status, cost, n_steps = (np.array(leaf) for leaf in (found.x, found.status, found.cost, found.n_steps))
-        x[rows[better]], cost[rows[better]] = climbed.x[better], climbed.cost[better]
-        status[rows[better]] = int(Status.FOUND)
-        n_steps[rows] += climbed.n_steps
-        return Solution(x, status, cost, n_steps)  # type: ignore[arg-type]
 
     def solver(self) -> NeighbourSolver:
         """Ascent in a ball about ``problem.start``."""

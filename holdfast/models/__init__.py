@@ -1,13 +1,12 @@
 """One interface, `logits(x)`; the architectures; the decision; the one fitting loop."""
 
+from holdfast.models._arrays import to_arrays, with_arrays
 from holdfast.models._autoencoder import (
     AbstractAutoencoder,
     Autoencoder,
     ReconstructionStep,
     Rows,
     build_autoencoder,
-    to_arrays,
-    with_arrays,
 )
 from holdfast.models._base import AbstractArchitecture, AbstractModel, fresh
 from holdfast.models._conformal import ConformalSets

@@ -1,7 +1,6 @@
 """Autoencoders of mixed rows: numbers, categories, and what is given."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from typing import Any
 
 import equinox as eqx
@@ -151,19 +150,3 @@ class ReconstructionStep(AbstractGradientStep):
             keys = jax.random.split(key, batch.x.shape[0])
             losses = jax.vmap(lambda x, k: model.loss(x, k, beta))(batch.x, keys)
         return weighted_mean(losses, batch.weight)
-
-
-def to_arrays(model: AbstractAutoencoder) -> dict[str, np.ndarray]:
-    """Arrays of a model by number, for a model file."""
-    leaves = jax.tree.leaves(eqx.filter(model, eqx.is_array))
-    return {f"array_{i:03d}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
-
-
-def with_arrays(model: AbstractAutoencoder, arrays: Mapping[str, np.ndarray]) -> Any:
-    """Return a model of the same build with the arrays of `to_arrays`."""
-    own, static = eqx.partition(model, eqx.is_array)
-    leaves, tree = jax.tree.flatten(own)
-    stored = [jnp.asarray(arrays[f"array_{i:03d}"]) for i in range(len(leaves))]
-    if [a.shape for a in stored] != [a.shape for a in leaves]:
-        raise DataError("Autoencoder: the stored arrays have another shape than the parameters say. Fit again.")
-    return eqx.combine(jax.tree.unflatten(tree, stored), static)

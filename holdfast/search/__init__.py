@@ -28,6 +28,7 @@ from holdfast.search._shells import ShellSolver, fewest_changes
 from holdfast.search._solver import CLEARANCE, AbstractSolver, State, iterate
 from holdfast.search._space import AbstractSpace, RowSpace
 from holdfast.search._sparse import SparseSolver, value_grid
+from holdfast.search._stable import StableSolver
 
 __all__ = [
     "ACTION_COSTS",
@@ -63,6 +64,7 @@ __all__ = [
     "Solution",
     "SparseSolver",
     "SquaredScore",
+    "StableSolver",
     "State",
     "Status",
     "Support",

@@ -1,0 +1,105 @@
+"""`holdfast papers`: a paper's experiment, ours beside the printed figures."""
+
+import json
+import platform
+from pathlib import Path
+from typing import Any
+
+import click
+
+from holdfast.cli._cache import use_cache
+from holdfast.cli._console import Interrupted, interruptible, print_json, results, say, to_json
+from holdfast.cli._options import json_option
+from holdfast.errors import DataError
+
+
+@click.command("papers")
+@click.argument("paper", metavar="PAPER", required=False)
+@click.option("--dataset", "datasets", multiple=True, metavar="NAME",
+              help="One of the paper's datasets; may be repeated. All by default.")  # fmt: skip
+@click.option("--models", "n_models", type=click.IntRange(min=1), default=100, show_default=True, metavar="N",
+              help="Retrained models of each kind.")  # fmt: skip
+@click.option("--people", "n_people", type=click.IntRange(min=1), metavar="N",
+              help="Only the first N test rows; all by default.")  # fmt: skip
+@click.option("--bases", "n_bases", type=click.IntRange(min=1), default=3, show_default=True, metavar="N",
+              help="Base models, of different seeds.")  # fmt: skip
+@click.option("--quick", is_flag=True, help="One dataset, ten models, fifty people, one base model.")
+@click.option("--out", metavar="FOLDER",
+              help="Write NAME.json for every dataset as it is done, and tables.md; a dataset that is there "
+              "already is not run again.")  # fmt: skip
+@json_option
+def command(
+    paper: str | None, datasets: tuple[str, ...], n_models: int, n_people: int | None, n_bases: int, quick: bool,
+    out: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Run the experiment of PAPER and print its tables, ours beside the printed figures.
+
+    Without PAPER, the papers are listed. The datasets must have been added (`holdfast datasets add`) or lie in the
+    folder that HOLDFAST_DATA names.
+
+    \b
+    holdfast papers consistent-counterfactuals --quick
+    holdfast papers consistent-counterfactuals --dataset german --out results
+    """
+    from holdfast.papers import EXPERIMENTS, experiment
+
+    if paper is None:
+        click.echo(
+            "\n".join(f"{name}: {e.title}. Datasets: {', '.join(e.datasets)}." for name, e in EXPERIMENTS.items())
+        )
+        return
+    chosen = experiment(paper)
+    names = list(datasets) or list(chosen.datasets[:1] if quick else chosen.datasets)
+    unknown = [name for name in names if name not in chosen.datasets]
+    if unknown:
+        raise DataError(f"--dataset: is not in {paper}; got {unknown[0]!r}. It has {', '.join(chosen.datasets)}.")
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    use_cache()
+    options = {"n_models": n_models, "n_people": n_people, "n_bases": n_bases, "quick": quick}
+    found: list[dict[str, Any]] = []
+    try:
+        for name in names:
+            found.append(interruptible(lambda name=name: _one(chosen, name, options, folder)))
+    except KeyboardInterrupt as error:
+        kept = f"{len(found)} of {len(names)} datasets are done" + ("" if out is None else f" and kept in {out}")
+        raise Interrupted(f"Interrupted. {kept}.") from error
+    text = chosen.markdown(found)
+    if folder is not None:
+        (folder / "tables.md").write_text(text, encoding="utf-8")
+    if as_json:
+        print_json({"paper": paper, "results": found})
+    else:
+        from rich.markdown import Markdown
+
+        results().print(Markdown(text))
+
+
+def _one(chosen: Any, name: str, options: dict[str, Any], folder: Path | None) -> dict[str, Any]:
+    """Run a dataset, or read what an earlier run with the same options left."""
+    from holdfast import __version__
+
+    place = None if folder is None else folder / f"{name}.json"
+    if place is not None and place.exists():
+        kept = json.loads(place.read_text(encoding="utf-8"))
+        if kept.get("options") != options:
+            raise DataError(
+                f"--out: {str(place)!r} holds another run (options {kept.get('options')}). Give another folder, "
+                "or delete it."
+            )
+        say(f"{name}: read from {place}")
+        return kept
+    result = chosen.run(name, **options, say=lambda what: say(f"{name}: {what}"))
+    import jax
+
+    result |= {
+        "options": options,
+        "versions": {"holdfast": __version__, "jax": jax.__version__, "python": platform.python_version()},
+        "device": jax.devices()[0].device_kind,
+    }
+    if place is not None:
+        beside = place.with_suffix(".part")
+        beside.write_text(to_json(result) + "\n", encoding="utf-8")
+        beside.replace(place)
+    return result
