@@ -133,12 +133,19 @@ class StableSearch(AbstractClimbingMethod):
         """Fit the base, and keep the guides' weights."""
         return self._guides | self._learn_base(x, y)
 
+    def consulted(self) -> tuple[str, ...]:
+        """The guides, and what the base asked."""
+        return (*self._ensemble().digests(), *super().consulted())
+
+    def _ensemble(self) -> EnsembleModel:
+        """The guides, from the state alone."""
+        return EnsembleModel(with_arrays(self.predictor_.decision.model, self.state_, PREFIX, stacked=True))
+
     def solver(self) -> StableSolver:
         """Ascent with the guides in a ball about the factual."""
-        members = with_arrays(self.predictor_.decision.model, self.state_, PREFIX, stacked=True)
         return StableSolver(
             decision=self.predictor_.decision,
-            guides=EnsembleModel(members),
+            guides=self._ensemble(),
             cost_weights=jnp.asarray(norm_weights(self.predictor_.encoder, self.norm)),
             n_steps=jnp.asarray(self.n_steps + (0 if self.keep_cost else POLISH_STEPS)),
             ball_steps=jnp.asarray(self.ball_steps),

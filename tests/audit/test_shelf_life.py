@@ -288,3 +288,18 @@ def test_what_guided_the_search_is_left_out_of_a_draw(trained) -> None:
     assert "1 more were drawn, but left out" in str(life)
     with pytest.raises(DataError, match="asked all 3 models"):
         hf.shelf_life(dataclasses.replace(plan, consulted=drawn.digests), clf, n=3)
+
+
+def test_guides_of_a_search_are_known_by_its_plan(trained, tmp_path) -> None:
+    clf, plan = trained
+    guides = hf.retrain(clf, n=2, random_state=9)
+    people = plan.factual.native[plan.found][:8]
+    method = hf.StableSearch(base=hf.Wachter(n_steps=50), n_steps=40).fit(clf, people, guides=guides)
+    guided = method.recourse(people)
+    assert guided.consulted == guides.ensemble.digests()
+    # The seeds of two begin those of four: another object, but the same models.
+    with pytest.raises(DataError, match="got 2 of 4 that were"):
+        hf.shelf_life(guided, against=hf.retrain(clf, n=4, random_state=9))
+    assert hf.shelf_life(guided, clf, n=2, random_state=9).n_left_out == 0
+    restored = hf.StableSearch(base=hf.Wachter(n_steps=50), n_steps=40).restore(method.predictor_, method.state_)
+    assert restored.consulted() == guided.consulted  # a model file knows them too
