@@ -135,24 +135,23 @@ class _Run:
 
     def _work(self) -> None:
         rows = np.full(self.slots, -1)
-        problems = self.problems.take(np.zeros(self.slots, int))
-        shape = eqx.filter_eval_shape(_begin, self.solver, problems)
-        state: Any = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shape)
-        fresh, steps = np.ones(self.slots, bool), 1
+        problems, steps = self.problems, 1
+        state: Any = None
         while True:
             empty = np.flatnonzero(rows < 0)
             taken = self._take(len(empty))
             rows[empty[: len(taken)]] = taken
-            fresh[empty[: len(taken)]] = True
+            fresh = np.isin(np.arange(self.slots), empty[: len(taken)])
             if (rows < 0).all():
                 return
+            began, begun = time.monotonic(), state
             if len(taken):
                 problems = self.problems.take(np.maximum(rows, 0))
-            began = time.monotonic()
-            state = _round(self.solver, problems, state, fresh, rows < 0, jnp.asarray(steps))
+                begun = _begin(self.solver, problems)
+            state = begun if state is None else state
+            state = _round(self.solver, problems, state, begun, fresh, rows < 0, jnp.asarray(steps))
             done = np.asarray(state.done)
             seconds = time.monotonic() - began
-            fresh = np.zeros(self.slots, bool)
             late = self.late()
             leaving = (rows >= 0) & (done | late)
             if leaving.any():
@@ -185,9 +184,13 @@ def _with_key(problem: Problem) -> Problem:
     return eqx.tree_at(lambda p: p.key, problem, jax.random.wrap_key_data(problem.key))
 
 
+@eqx.filter_jit
 def _begin(solver: AbstractSolver, problems: Problem) -> State[Any]:
+    """Everyone's state before the first step."""
     axes = problems.axes()
-    return jax.vmap(lambda p: solver.begin(_with_key(p)), in_axes=(axes,))(problems)
+    state = jax.vmap(lambda p: solver.begin(_with_key(p)), in_axes=(axes,))(problems)
+    # Without jax's weak types: a state that was begun and one that comes from a round share a program.
+    return jax.tree.map(lambda a: jax.lax.convert_element_type(a, a.dtype), state)
 
 
 @eqx.filter_jit
@@ -198,17 +201,16 @@ def _finish(solver: AbstractSolver, problems: Problem, state: State[Any]) -> Sol
 
 @eqx.filter_jit
 def _round(
-    solver: AbstractSolver, problems: Problem, state: State[Any], fresh: Any, idle: Any, n_steps: Any
+    solver: AbstractSolver, problems: Problem, state: State[Any], begun: Any, fresh: Any, idle: Any, n_steps: Any
 ) -> State[Any]:
-    """Begin the fresh slots, then up to `n_steps` steps of every slot that is neither idle nor done."""
+    """Take what was begun for the fresh slots, then up to `n_steps` steps of each neither idle nor done."""
     fresh, idle = jnp.asarray(fresh), jnp.asarray(idle)
     axes = problems.axes()
 
-    def renew(old: State[Any]) -> State[Any]:
-        new = _begin(solver, problems)
-        return jax.tree.map(lambda a, b: jnp.where(fresh.reshape(-1, *[1] * (a.ndim - 1)), a, b), new, old)
+    def renew(new: Any, old: Any) -> Any:
+        return jnp.where(fresh.reshape(-1, *[1] * (old.ndim - 1)), new, old)
 
-    state = jax.lax.cond(jnp.any(fresh), renew, lambda old: old, state)
+    state = jax.tree.map(renew, begun, state)
     state = eqx.tree_at(lambda s: s.done, state, state.done | idle)
     advance = jax.vmap(lambda p, s: solver.advance(_with_key(p), s), in_axes=(axes, 0))
 
