@@ -46,6 +46,21 @@ SETTINGS = {
 }
 
 
+RADII = (0.05, 0.1, 0.2, 0.5, 1.2, 1.5)
+"""Radii of SNS, as shares of the paper's, for the front of cost and invalidation."""
+AIMS = (0.8, 0.9, 0.999)
+"""Aims of StableSearch for the same front, beside its default."""
+
+
+def front(setting: Setting) -> dict[str, AbstractMethod]:
+    """SNS at other radii and StableSearch at other aims."""
+    base = ElasticNet(norm="l2")
+    radii: dict[str, AbstractMethod] = {
+        f"SNS, {share:g} of the radius": SNS(base=base, radius=share * setting.sns_radius) for share in RADII
+    }
+    return radii | {f"Stable, aim {aim:g}": StableSearch(base=base, aim=aim) for aim in AIMS}
+
+
 def methods(setting: Setting) -> dict[str, AbstractMethod]:
     """The paper's methods under the names of its tables, and ours."""
     bases: dict[str, AbstractMethod] = {

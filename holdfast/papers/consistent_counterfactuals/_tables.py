@@ -20,7 +20,14 @@ def printed() -> dict[str, Any]:
 
 def markdown(results: Sequence[dict[str, Any]]) -> str:
     """All tables of some datasets' results."""
-    parts = [_main(results), _success(results), _ours(results), _directions(results), _hardened(results)]
+    parts = [
+        _main(results),
+        _success(results),
+        _ours(results),
+        _front(results),
+        _directions(results),
+        _hardened(results),
+    ]
     parts += [_r2(results), _shelf_life(results), _time(results)]
     return "\n\n".join(parts) + "\n"
 
@@ -107,6 +114,17 @@ def _ours(results: Sequence[dict[str, Any]]) -> str:
     return f"### StableSearch beside SNS: invalidation under new seeds at l2 cost (success)\n\n{text}"
 
 
+def _front(results: Sequence[dict[str, Any]]) -> str:
+    names = [n for n in results[0]["bases"][0]["relaxed"] if n.startswith(("SNS,", "Stable, aim"))]
+
+    def cell(result: dict[str, Any], name: str) -> str:
+        return f"{_cell(_figure(result, name, 'iv_rs'), 3)} at {_cell(_figure(result, name, 'l2'))}"
+
+    return "### Other radii and aims: invalidation under new seeds at l2 cost\n\n" + _by_method(
+        results, names, cell
+    )
+
+
 def _directions(results: Sequence[dict[str, Any]]) -> str:
     def cell(result: dict[str, Any], name: str) -> str:
         return " at ".join(_cell(_figure(result, name, key, "favourable"), 3) for key in ("iv_rs", "l2"))
@@ -127,7 +145,7 @@ def _hardened(results: Sequence[dict[str, Any]]) -> str:
         )
         return f"{_cell(rate, 3)} at {_cell(cost)} ({_cell(success)})"
 
-    names = ["Min l2", "Min l2 + SNS", *OURS]
+    names = ["Min l2", "Min l2 + SNS", *OURS, "Stable, aim 0.9"]
     return (
         "### Hardened afterwards: share still valid, and invalidation under new seeds of those\n\n"
         + _by_method(results, [*PAPER, *OURS], afterwards)
@@ -166,8 +184,12 @@ def _time(results: Sequence[dict[str, Any]]) -> str:
         ["accuracy of the base models", *(", ".join(f"{a:.3f}" for a in r["accuracy"]) for r in results)],
         ["seconds in all", *(f"{sum(r['seconds'].values()):.0f}" for r in results)],
         [
-            "seconds of training",
-            *(f"{sum(s for n, s in r['seconds'].items() if 'models' in n or 'guides' in n):.0f}" for r in results),
+            "of which training",
+            *(f"{sum(s for n, s in r['seconds'].items() if _is_training(n)):.0f}" for r in results),
         ],
     ]
     return "### What was run\n\n" + _table(["", *(r["title"] for r in results)], rows)
+
+
+def _is_training(stage: str) -> bool:
+    return stage == "base models" or stage.endswith((" guides", " of rows", " of new seeds"))
