@@ -31,6 +31,7 @@ docs: $(STAMP)
 	$(BIN)/python docs/reference/make_datasets.py
 	$(BIN)/python docs/reference/make_methods.py
 	$(BIN)/python docs/images/make.py
+	$(BIN)/python docs/papers/make.py
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

@@ -57,7 +57,7 @@ def run(
         Base models of other seeds. The models of new seeds, seen by no search, and the guides serve all of them;
         leave-one-out models belong to one base, and the first has them.
     quick : bool, default=False
-        Ten models, fifty people, one base.
+        Ten models, fifty people, one base, no fronts.
     say : callable, optional
         Told what is being done.
     """
@@ -81,7 +81,8 @@ def run(
     bases = []
     for number, case in enumerate(cases):
         against = groups if number == 0 else {"iv_rs": unseen}
-        bases.append(_base(case, setting, guides, against, clock))
+        asked = {} if quick else front(setting)
+        bases.append(_base(case, setting, asked, guides, against, clock))
     clock.stop()
     return {
         "dataset": name,
@@ -149,7 +150,12 @@ def _targets(clf: RecourseClassifier, X: Any, decided: np.ndarray) -> np.ndarray
 
 
 def _base(
-    case: Case, setting: Setting, guides: Retrained, groups: dict[str, Retrained], clock: Clock
+    case: Case,
+    setting: Setting,
+    further: dict[str, AbstractMethod],
+    guides: Retrained,
+    groups: dict[str, Retrained],
+    clock: Clock,
 ) -> dict[str, Any]:
     """Every method for one base model: relaxed as the paper, hardened, and searched within the schema."""
     predictor = case.clf.predictor_
@@ -159,8 +165,8 @@ def _base(
     people, learned = as_frame(case.rows), as_frame(encoded)
     wanted = predictor.classes[case.target]
     found, points, survivals = {}, {}, {}
-    for name, method in {**methods(setting), **front(setting)}.items():
-        clock(name if name not in front(setting) else "other radii and aims")
+    for name, method in {**methods(setting), **further}.items():
+        clock(name if name not in further else "other radii and aims")
         plan = _fitted(method, view, learned, replace(guides, predictor=view)).recourse(people, target=wanted)
         points[name] = (plan.found & plan.valid, np.stack(list(plan.recourse.columns.values()), axis=1))
     clock("asking the retrained models")

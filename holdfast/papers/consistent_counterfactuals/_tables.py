@@ -29,7 +29,7 @@ def markdown(results: Sequence[dict[str, Any]]) -> str:
         _hardened(results),
     ]
     parts += [_r2(results), _shelf_life(results), _time(results)]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def mean(result: dict[str, Any], get: Callable[[dict[str, Any]], float | None]) -> float | None:
@@ -116,6 +116,9 @@ def _ours(results: Sequence[dict[str, Any]]) -> str:
 
 def _front(results: Sequence[dict[str, Any]]) -> str:
     names = [n for n in results[0]["bases"][0]["relaxed"] if n.startswith(("SNS,", "Stable, aim"))]
+
+    if not names:
+        return ""
 
     def cell(result: dict[str, Any], name: str) -> str:
         return f"{_cell(_figure(result, name, 'iv_rs'), 3)} at {_cell(_figure(result, name, 'l2'))}"
