@@ -121,7 +121,8 @@ def _features(report: "Report") -> Section:
         (report.titles[name], f"{round(rate * report.n_found):,}", percent(rate)) for rate, name in ranked[:MOST]
     ]
     if len(ranked) > MOST:
-        rows.append((f"and {len(ranked) - MOST} features more", "", ""))
+        more = len(ranked) - MOST
+        rows.append((f"and {more} more feature{'s' if more > 1 else ''}", "", ""))
     return Section(("What it changes", "recourse", "share"), rows)
 
 

@@ -38,7 +38,7 @@ def test_long_names_and_many_features_stay_inside(report) -> None:
     wide = dataclasses.replace(report, change_rates=rates, titles=titles, n_people=123_456_789)
     lines = str(wide).splitlines()
     assert max(map(len, lines)) <= 86
-    assert any("and 4 features more" in line for line in lines)
+    assert any("and 4 more features" in line for line in lines)
     assert sum("…" in line for line in lines) == 8
 
 
