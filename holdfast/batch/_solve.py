@@ -16,13 +16,16 @@ from holdfast.search import AbstractSolver, Problem, Solution, State, Status, is
 BLOCK_SECONDS = 0.02  # between two looks at the clock and at who has finished
 BLOCK_STEPS = 50
 BATCH_ROWS = 1024  # asked about at once, where a person's step asks about several
+REFILLS = 4  # people per slot, from which on many slots are worth it
 
 
 def slots_for(n: int, n_asked: int = 1) -> int:
     """How many people are searched for at once: one of a few fixed sizes, so that compilations are few.
 
-    256 rows keep a small network's activations in a core's cache; an accelerator wants more. Where one person's
-    step asks about many rows (`n_asked`), few people fill a batch: more would only wait for the slowest of them.
+    256 rows keep a small network's activations in a core's cache; an accelerator wants more. Slots save time only
+    where they are refilled, so there are 256 for 1024 people and more: fewer people would all be begun at once,
+    and wait for the slowest of them. For the same reason few people fill a batch where one person's step asks
+    about many rows (`n_asked`).
 
     Parameters
     ----------
@@ -35,6 +38,8 @@ def slots_for(n: int, n_asked: int = 1) -> int:
         sizes = (16, 512, 8192) if n_asked < 64 else (256,)
     else:
         sizes = tuple(size for size in (16, 64, 256) if size == 16 or size * n_asked <= BATCH_ROWS)
+        if n < REFILLS * sizes[-1]:
+            sizes = tuple(size for size in sizes if size <= 64)
     return next((size for size in sizes if n <= size), sizes[-1])
 
 

@@ -35,14 +35,23 @@ class NeighbourSolver(AbstractSolver):
     norm: Norm = eqx.field(static=True)
     n_points: int = eqx.field(static=True)
 
+    @property
+    def n_asked(self) -> int:
+        """All points of the way at once."""
+        return self.n_points
+
     def start(self, problem: Problem) -> Climb:
         """Start at the valid point."""
         return Climb(problem.start)
 
     def area(self, x: Float[Array, " d"], target: Int[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """Definition 5's integral as a sum, from the zero of the encoded space to `x`; and the margin at `x`."""
-        shares = jnp.arange(1, self.n_points + 1) / self.n_points
-        logits = jax.vmap(lambda share: self.decision.model.logits(share * x))(shares)
+        shares, model = jnp.arange(1, self.n_points + 1) / self.n_points, self.decision.model
+        if model.first is None:
+            logits = jax.vmap(lambda share: model.logits(share * x))(shares)
+        else:  # the points are multiples of one row, so the first layer's product is asked for once
+            weight, bias = model.first
+            logits = jax.vmap(model.rest)(shares[:, None] * (weight @ x) + bias)
         return jnp.sum(jax.nn.softmax(logits, axis=-1)[:, target]), self.decision.margin_of(logits[-1], target)
 
     def step(self, problem: Problem, state: State[Climb]) -> State[Climb]:

@@ -107,7 +107,7 @@ def test_one_compilation_serves_every_number_of_rows(job):
 def test_slots_fit_the_work(monkeypatch):
     """Few sizes, so few compilations; people are spread over cores; no batch waits for more rows than it must."""
     monkeypatch.setattr("jax.default_backend", lambda: "cpu")
-    assert [slots_for(n) for n in (1, 16, 17, 64, 65, 10_000)] == [16, 16, 64, 64, 256, 256]
+    assert [slots_for(n) for n in (1, 16, 17, 64, 65, 1023, 1024, 10_000)] == [16, 16, 64, 64, 64, 64, 256, 256]
     assert [slots_for(10_000, n_asked) for n_asked in (4, 16, 64, 1000)] == [256, 64, 16, 16]
 
 
