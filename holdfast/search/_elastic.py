@@ -18,6 +18,7 @@ from holdfast.search._prototype import PrototypePull
 from holdfast.search._solver import CLEARANCE, AbstractSolver, State
 
 NO_UPPER = 1e10  # no round has succeeded yet
+STILL = 1e-5  # steps shorter than this, in encoded units, end a round
 
 
 class Rounds(NamedTuple):
@@ -38,7 +39,8 @@ class Rounds(NamedTuple):
 class ElasticSolver(AbstractSolver):
     """Accelerated proximal steps on ``weight * loss + l1_weight * |x'-x|_1 + l2_weight * |x'-x|_2^2``.
 
-    A round is `round_steps` steps from the start at one `weight`. It has succeeded if any point it asked about was
+    A round is `round_steps` steps from the start at one `weight`, or fewer where the iterate stands still, as it
+    does at once at weights too small to pay for any change. It has succeeded if any point it asked about was
     valid: then the weight falls half-way to the largest that failed; else it grows tenfold, or half-way to the
     smallest that succeeded. After `n_rounds` rounds the best point is polished (see `Polish`).
 
@@ -61,6 +63,7 @@ class ElasticSolver(AbstractSolver):
     n_rounds: Int[Array, ""]
     norm: Norm = eqx.field(static=True)
     pull: PrototypePull | None = None
+    still: float = eqx.field(static=True, default=STILL)
 
     def start(self, problem: Problem) -> Rounds:
         """Start the first round."""
@@ -100,9 +103,11 @@ class ElasticSolver(AbstractSolver):
         lost = ~jnp.all(jnp.isfinite(moved)) & ~polishing
         # FISTA: the next question is a little beyond the point reached.
         ahead = moved + own.at / (own.at + 3) * (moved - own.last)
+        # Both: a turning point of the momentum is no end.
+        still = jnp.max(jnp.maximum(jnp.abs(moved - own.u), jnp.abs(moved - own.last))) < self.still
         own = own._replace(u=jnp.where(lost, own.u, ahead), last=jnp.where(lost, own.last, moved))
         own = own._replace(at=own.at + 1, hit=own.hit | valid)
-        over = own.at >= self.round_steps
+        over = (own.at >= self.round_steps) | still
         following = jax.tree.map(lambda a, b: jnp.where(over, a, b), self._next_round(problem, state, own), own)
         ball = movable_ball(problem, self.weights(problem), self.norm)
         told = own._replace(polish=own.polish.told(problem, ball, x, -slope, reply.margin, valid, state.best))

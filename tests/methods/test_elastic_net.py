@@ -1,5 +1,7 @@
 """ElasticNet: exact minima on linear models, and the parts of its objective."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,13 +9,14 @@ import pandas as pd
 import pytest
 
 import holdfast as hf
-from holdfast.batch import Predictor
+from holdfast.batch import Predictor, solve
 from holdfast.encoding import Encoder, feasible_sets
 from holdfast.errors import DataError
 from holdfast.methods import ElasticNet
 from holdfast.models import Decision, LinearModel
 from holdfast.schema import as_table
 from holdfast.search import Problem, Status
+from holdfast.testing import _world as world
 
 W = np.array([2.0, -1.0, 0.5, 0.1], np.float32)
 B = -0.2
@@ -96,7 +99,29 @@ def test_a_yes_out_of_reach_is_not_found():
     predictor, X, _ = linear(bias=-1e4)
     plan = ElasticNet(n_rounds=3, n_steps=20).fit(predictor).recourse(X.head(3))
     assert (plan.status == int(Status.NOT_FOUND)).all()
-    assert (plan.n_steps == 60).all()
+    assert (plan.n_steps == 3).all()  # c |w| <= 0.2 pays for no change: each round ends at its first step
+    moving = ElasticNet(n_rounds=3, n_steps=20, first_weight=1.0).fit(predictor).recourse(X.head(3))
+    assert (moving.status == int(Status.NOT_FOUND)).all()
+    # At c = 1, 10 and 100 the first feature pays, so that rounds go on.
+    assert (moving.n_steps > 22).all()
+    assert (moving.n_steps <= 60).all()
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_ending_rounds_that_stand_still_changes_no_answer(norm):
+    table, _ = world.people()
+    method = ElasticNet(norm=norm).fit(world.classifier())
+    sets = feasible_sets(method.predictor_.encoder, as_table(table.head(120)))
+    x = np.asarray(sets.x)
+    problems = Problem(x, np.ones(len(x), np.int32), sets, method._keys(x), x)
+    solver = method.solver()
+    short = solve(solver, problems)
+    full = solve(dataclasses.replace(solver, still=-1.0), problems)
+    searched = full.n_steps > 0
+    assert (full.n_steps[searched] == 929).all()
+    assert (short.n_steps[searched] < 929).mean() > 0.9
+    np.testing.assert_array_equal(short.status, full.status)
+    np.testing.assert_allclose(short.cost, full.cost, rtol=1e-3)
 
 
 def test_a_model_of_nan_diverges():
