@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from holdfast.encoding import Norm, norm_weights
 from holdfast.errors import DataError
@@ -132,11 +133,16 @@ class RBR(AbstractSolverMethod):
             n_steps=jnp.asarray(self.n_steps),
             step_size=jnp.asarray(self.step_size, jnp.float32),
             sigma=jnp.asarray(self.sigma, jnp.float32),
-            refused_radius=jnp.asarray(self.refused_radius, jnp.float32),
-            accepted_radius=jnp.asarray(self.accepted_radius, jnp.float32),
+            refused_radius=radius_of(self.refused_radius),
+            accepted_radius=radius_of(self.accepted_radius),
             spread=jnp.asarray(self.spread, jnp.float32),
             slack=jnp.asarray(self.slack, jnp.float32),
             norm=self.norm,
             n_neighbours=int(self.n_neighbours),
             n_samples=int(self.n_samples),
         )
+
+
+def radius_of(radius: float) -> Array | None:
+    """No radius where it is 0: a kernel that stays as it is needs no search for its extremes."""
+    return jnp.asarray(radius, jnp.float32) if radius > 0 else None

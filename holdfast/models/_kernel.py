@@ -28,7 +28,8 @@ class Kernel(eqx.Module):
     radius : how far it may move and widen.
     n_free : dimensions; a number, since people differ in what they may change.
     reach : largest distance asked about.
-    nodes : shares of shift and widening at distances from 0 to `reach`, see `_most` and `_least`.
+    nodes : shares of shift and widening at distances from 0 to `reach`, see `_most` and `_least`; none for
+        a kernel that stays as it is.
     """
 
     sigma: Float[Array, ""]
@@ -39,9 +40,12 @@ class Kernel(eqx.Module):
     sense: Sense = eqx.field(static=True)
 
     @staticmethod
-    def of(sigma: Array, radius: Array, n_free: Array, reach: Array, sense: Sense) -> "Kernel":
-        """Find the extreme kernels for distances up to `reach`."""
-        blank = Kernel(sigma, radius, n_free, reach, jnp.zeros((0, 1 if sense == "most" else 2)), sense)
+    def of(sigma: Array, radius: Array | None, n_free: Array, reach: Array, sense: Sense) -> "Kernel":
+        """Find the extreme kernels for distances up to `reach`; without a radius, the Gaussian itself."""
+        none = jnp.zeros((0, 1 if sense == "most" else 2))
+        blank = Kernel(sigma, jnp.zeros_like(sigma) if radius is None else radius, n_free, reach, none, sense)
+        if radius is None:
+            return blank
         distances = reach * jnp.linspace(0.0, 1.0, N_NODES)
         sign = -1.0 if sense == "most" else 1.0
         nodes = jax.vmap(lambda c: least_on_unit_box(lambda s: sign * blank.at(c, s), blank.nodes.shape[1]))
@@ -52,6 +56,8 @@ class Kernel(eqx.Module):
 
         The gradient is taken at the extreme kernel held fixed, which is the gradient of the extreme itself.
         """
+        if not self.nodes.shape[0]:
+            return self.at(distance, jnp.zeros(self.nodes.shape[1]))
         where = jnp.clip(distance / jnp.maximum(self.reach, 1e-12), 0.0, 1.0) * (N_NODES - 1)
         left = jnp.clip(where.astype(jnp.int32), 0, N_NODES - 2)
         before, after = self.nodes[left], self.nodes[left + 1]

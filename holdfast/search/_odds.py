@@ -49,8 +49,8 @@ class OddsSolver(AbstractSolver):
     n_steps: Int[Array, ""]
     step_size: Float[Array, ""]
     sigma: Float[Array, ""]
-    refused_radius: Float[Array, ""]
-    accepted_radius: Float[Array, ""]
+    refused_radius: Float[Array, ""] | None
+    accepted_radius: Float[Array, ""] | None
     spread: Float[Array, ""]
     slack: Float[Array, ""]
     norm: Norm = eqx.field(static=True)

@@ -50,6 +50,16 @@ def over_gaussians(distance, sigma, radius, p, sense, n_starts=12):
 
 
 @pytest.mark.parametrize("sense", SENSES)
+def test_without_a_radius_it_is_the_gaussian(sense):
+    plain = Kernel.of(jnp.asarray(0.7), None, jnp.asarray(3.0), jnp.asarray(6.0), sense)
+    for distance in (0.0, 0.4, 3.0, 9.0):
+        truth = multivariate_normal(np.zeros(3), 0.49 * np.eye(3)).logpdf([distance, 0, 0])
+        assert float(plain.log(jnp.asarray(distance))) - 3 * CONSTANT == pytest.approx(truth, abs=1e-4)
+        slope = float(jax.grad(plain.log)(jnp.asarray(distance)))
+        assert slope == pytest.approx(-distance / 0.49, abs=1e-4)
+
+
+@pytest.mark.parametrize("sense", SENSES)
 @pytest.mark.parametrize(("sigma", "radius", "p"), [(1.0, 0.5, 2), (0.5, 1.0, 2), (0.3, 0.4, 3), (1.0, 1.0, 1)])
 def test_no_gaussian_within_reach_says_more_or_less(sense, sigma, radius, p):
     ours = kernel(sigma, radius, p, sense)
