@@ -19,7 +19,7 @@ def bank():
 def model(tmp_path_factory, bank):
     """A fitted linear model in a file."""
     regime = hf.StandardTraining(n_epochs=30, step_size=0.01, class_weight="balanced")
-    method = hf.Wachter(n_steps=120, patience=20)  # a quick search serves
+    method = hf.Wachter(n_steps=40, patience=10)  # a quick search serves
     clf = hf.RecourseClassifier(
         schema=bank.schema, model=hf.Linear(), regime=regime, method=method, random_state=0
     )

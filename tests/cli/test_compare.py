@@ -7,11 +7,12 @@ QUICK = (
     "--set", "regime.class_weight=balanced",
 )  # fmt: skip
 WACHTER = ("--set", "wachter.n_steps=100", "--set", "wachter.patience=20")
+NEIGHBOUR = ("--set", "nearest_neighbour.n_rows=100", "--set", "nearest_neighbour.n_candidates=50")
 
 
 def test_side_by_side(run, run_json, tmp_path):
     out, plot = tmp_path / "c.json", tmp_path / "c.png"
-    args = ("compare", "loanapp", "--methods", "wachter,nearest_neighbour", *QUICK, *WACHTER)
+    args = ("compare", "loanapp", "--methods", "wachter,nearest_neighbour", *QUICK, *WACHTER, *NEIGHBOUR)
     text = run(*args, "--output", out, "--plot", plot).stdout
     assert "2 methods, 20 people refused by Linear on loanapp" in text
     written = json.loads(out.read_text())
@@ -54,7 +55,8 @@ def test_interrupted_rows_are_kept(run, run_json, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return measure(name, *args, **options)
 
-    args = ("compare", "loanapp", "--methods", "wachter,nearest_neighbour", *QUICK, *WACHTER, "--output", out)
+    both = ("--methods", "wachter,nearest_neighbour")
+    args = ("compare", "loanapp", *both, *QUICK, *WACHTER, *NEIGHBOUR, "--output", out)
     with monkeypatch.context() as patch:
         patch.setattr(_compare, "measure", stopped)
         assert "1 of 2 methods are in" in run(*args, code=130).stderr

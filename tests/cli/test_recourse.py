@@ -138,7 +138,8 @@ def test_types_do_not_depend_on_a_chunk(run, tmp_path, bank):
 
 def test_another_method_and_settings(run_json, tmp_path, model, table):
     out = tmp_path / "o.csv"
-    options = ("--method", "nearest_neighbour", "--reference", table, "--set", "n_candidates=16")
+    settings = ("--set", "n_rows=50", "--set", "n_candidates=16")
+    options = ("--method", "nearest_neighbour", "--reference", table, *settings)
     summary = run_json("recourse", model, table, "--out", out, *options)
     assert summary["method"] == "NearestNeighbour"
     loose = run_json("recourse", model, table, "--out", out, "--set", "n_steps=1")

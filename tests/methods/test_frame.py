@@ -44,7 +44,7 @@ def test_a_list_in_words():
 @pytest.fixture(scope="module")
 def plan():
     table, _ = world.people()
-    return Wachter().fit(world.classifier()).recourse(table, overrides={0: {"income": "fixed"}})
+    return Wachter(n_steps=100).fit(world.classifier()).recourse(table, overrides={0: {"income": "fixed"}})
 
 
 def test_sentences_say_what_changed_or_why_not(plan):
@@ -83,7 +83,7 @@ def test_chunks_join_to_one_call(plan, monkeypatch):
     monkeypatch.setattr(_base, "CHUNK", 70)
     table, _ = world.people()
     again = (
-        Wachter()
+        Wachter(n_steps=100)
         .fit(world.classifier())
         .recourse(table, overrides={0: {"income": "fixed"}, 150: {"debt": "fixed"}})
     )

@@ -40,9 +40,10 @@ def test_never_costlier_than_a_whole_row_taken_over():
     """Brute force takes what may be taken over and keeps the rest; clipping to bounds can only find more."""
     clf = world.classifier("linear")
     predictor = clf.predictor_
-    table = as_table(world.people()[0])
+    rows = world.people()[0].head(120)
+    table = as_table(rows)
     people = world.refused(predictor, 2)
-    plan = NearestNeighbour(n_candidates=300, n_rows=10_000).fit(clf, *world.people()).recourse(people)
+    plan = NearestNeighbour(n_candidates=120, n_rows=10_000).fit(clf, rows).recourse(people)
     for i in range(len(people)):
         best = brute_force(predictor, as_table(people.iloc[[i]]), table)
         if np.isfinite(best):
@@ -66,9 +67,9 @@ def test_serves_a_scikit_learn_forest():
     from sklearn.ensemble import RandomForestClassifier
 
     bank = hf.datasets.load("loanapp")
-    forest = RandomForestClassifier(n_estimators=20, random_state=0).fit(bank.X, bank.y)
+    forest = RandomForestClassifier(n_estimators=5, random_state=0).fit(bank.X, bank.y)
     refused = bank.X[forest.predict(bank.X) == 0].head(20)
-    plan = hf.recourse(forest, refused, bank.schema, reference=bank.X)
+    plan = hf.recourse(forest, refused, bank.schema, reference=bank.X.head(400))
     assert plan.found.mean() > 0.9
     assert (
         forest.predict(plan.recourse.like_native(plan.recourse.columns)[bank.X.columns])[plan.found] == 1

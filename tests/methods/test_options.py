@@ -87,7 +87,7 @@ def test_deadline_keeps_what_was_found(monkeypatch):
     """The check is done in parts, so that when time runs out in it only the parts not checked are lost."""
     clf = small_world.classifier("linear")
     X = pd.concat([small_world.refused(clf.predictor_, 60)] * 4, ignore_index=True)
-    method = hf.Wachter().fit(clf)
+    method = hf.Wachter(n_steps=100).fit(clf)
     method.recourse(X)  # compiled
     usual, calls = method._checked, []
 

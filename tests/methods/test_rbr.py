@@ -94,7 +94,8 @@ def test_the_recourse_goes_straight_across(plane):
     """The densities differ along w alone: from the person, the way of least odds is w to the edge of the ball."""
     predictor, table, X = plane
     X = X.head(6)
-    plan = RBR(norm="l2", slack=0.3, n_samples=1000, random_state=0).fit(predictor, table).recourse(X)
+    method = RBR(norm="l2", slack=0.3, n_neighbours=50, n_samples=500, random_state=0)
+    plan = method.fit(predictor, table).recourse(X)
     assert plan.found.all()
     change = rows(plan) - X.to_numpy()
     along = change @ W / np.linalg.norm(change, axis=1)

@@ -6,12 +6,23 @@ from holdfast.errors import DataError
 from holdfast.methods import METHODS, fitting, method
 from holdfast.testing import MethodChecks
 
+# Where a small world needs less than the default, which only costs time here.
+SETTINGS: dict[str, dict[str, int]] = {
+    "cchvae": {"n_candidates": 100, "n_steps": 60},
+    "flipset": {"n_samples": 200},
+    "growing_spheres": {"n_candidates": 200, "n_steps": 100},
+    "latent_search": {"n_candidates": 300},
+    "nearest_neighbour": {"n_rows": 100, "n_candidates": 50},
+    "rbr": {"n_rows": 100, "n_neighbours": 20, "n_samples": 50, "n_steps": 100},
+    "roar": {"n_samples": 200},
+}
+
 
 @pytest.mark.parametrize("name", list(METHODS))
 class TestMethods(MethodChecks):
     @pytest.fixture
     def method(self, name):
-        return METHODS[name]()
+        return METHODS[name](**SETTINGS.get(name, {}))
 
 
 def test_unknown_names_are_answered_with_the_nearest():
