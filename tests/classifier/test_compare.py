@@ -14,6 +14,7 @@ QUICK = hf.RecourseClassifier(
     model=hf.Linear(), regime=hf.StandardTraining(n_epochs=20, step_size=0.01, class_weight="balanced")
 )
 WACHTER = hf.Wachter(n_steps=100, patience=20)
+NEAREST = hf.NearestNeighbour(n_rows=100, n_candidates=50)
 OPTIONS = {"model": QUICK, "people": 20, "retrainings": 3}
 
 
@@ -24,7 +25,7 @@ def bank():
 
 @pytest.fixture(scope="module")
 def pair(bank):
-    return compare(bank, methods={"wachter": WACHTER, "nearest": "nearest_neighbour"}, **OPTIONS)
+    return compare(bank, methods={"wachter": WACHTER, "nearest": NEAREST}, **OPTIONS)
 
 
 def test_rows_agree_with_an_audit_by_hand(bank, pair):
@@ -66,14 +67,14 @@ def test_methods_that_are_done_are_not_run_again(bank, pair, monkeypatch):
         raise AssertionError("run again")
 
     kept = []
-    methods = {"wachter": WACHTER, "nearest": "nearest_neighbour"}
+    methods = {"wachter": WACHTER, "nearest": NEAREST}
     with monkeypatch.context() as patch:
         patch.setattr("holdfast.classifier._compare.measure", never)
         again = compare(bank, methods=methods, done=pair, on_row=kept.append, **OPTIONS)
         assert str(again) == str(pair)
         assert kept == []
     # Another parameter is another method; the rows stand in the order asked for.
-    other = {"nearest": hf.NearestNeighbour(n_candidates=64), "wachter": WACHTER}
+    other = {"nearest": hf.NearestNeighbour(n_rows=100, n_candidates=20), "wachter": WACHTER}
     third = compare(bank, methods=other, done=pair, on_row=kept.append, **OPTIONS)
     assert [row.name for row in third.rows] == ["nearest", "wachter"]
     assert third["wachter"] is pair["wachter"]
