@@ -37,7 +37,8 @@ class Walk(NamedTuple):
     """Where the enumeration stands.
 
     `depth` edits are already taken; `base` says which entry of the current list of bases they are, `chunk` which
-    block of further edits comes next. Bases at depth 1 are the edits themselves, beyond that the `beam`.
+    block of further edits comes next. Bases at depth 1 are the edits themselves, beyond that the `beam`. `polish`
+    counts the steps at the end that move a number back, and `calm` those since one of them did.
     """
 
     edits: Edits
@@ -45,6 +46,7 @@ class Walk(NamedTuple):
     base: Int[Array, ""]
     chunk: Int[Array, ""]
     polish: Int[Array, ""]
+    calm: Int[Array, ""]
     beam: Int[Array, "w k"]
     beam_merit: Float[Array, " w"]
     next_beam: Int[Array, "w k"]
@@ -86,7 +88,7 @@ class SparseSolver(AbstractSolver):
         nobody = jnp.full((self.width, max(self.max_changes, 1)), NONE)
         low = jnp.full(self.width, -jnp.inf)
         zero = jnp.asarray(0)
-        return Walk(edits, zero, zero, zero, zero, nobody, low, nobody, low)
+        return Walk(edits, zero, zero, zero, zero, zero, nobody, low, nobody, low)
 
     def _edits(self, problem: Problem) -> Edits:
         feasible, layout = problem.feasible, problem.feasible.layout
@@ -178,9 +180,11 @@ class SparseSolver(AbstractSolver):
         good = allowed & (margins >= CLEARANCE)
         best = jnp.argmin(jnp.where(good, cost, jnp.inf))
         point, margin, ok = self._settled(problem, rows[best], margins[best])
+        before = state.best_cost
         state = self.offer(problem, state, point, margin, ok & good[best])
         walk = self._remember(walk, base, margins, allowed & ~polishing)
-        return self._next(state, walk)
+        walk = walk._replace(calm=jnp.where(polishing & ~(state.best_cost < before), walk.calm + 1, 0))
+        return self._next(problem, state, walk)
 
     def _base(self, walk: Walk) -> Int[Array, " k"]:
         """Indices of the edits already taken."""
@@ -211,7 +215,7 @@ class SparseSolver(AbstractSolver):
         n, feasible = self.values.shape[0], problem.feasible
         gap = state.best[:n] - problem.x[:n]
         _, order = jax.lax.top_k(self.cost_weights[:n] * jnp.abs(gap), min(self.max_changes, n))
-        at = order[(state.own.polish - 1) % order.shape[0]]
+        at = order[(state.own.polish - 1) % jnp.clip(self._n_moved(problem, state.best), 1, order.shape[0])]
         # Finer near the best point: each round, the boundary is closer to it.
         share = 1.0 - ((jnp.arange(self.block) + 1.0) / (self.block + 1.0)) ** 3
         value = problem.x[at] + share * gap[at]
@@ -222,6 +226,11 @@ class SparseSolver(AbstractSolver):
         zero = jnp.zeros(self.block)
         moves = Edits(column, column, value - state.best[at], zero, column, zero)
         return moves, jnp.full(self.block, jnp.abs(gap[at]) > 1e-7)
+
+    def _n_moved(self, problem: Problem, x: Float[Array, " d"]) -> Int[Array, ""]:
+        """How many numbers differ from the factual's."""
+        n = self.values.shape[0]
+        return jnp.sum(jnp.abs(x[:n] - problem.x[:n]) > 1e-7)
 
     def _margins(
         self, problem: Problem, x: Float[Array, " d"], moves: Edits, rows: Float[Array, "b d"]
@@ -264,7 +273,7 @@ class SparseSolver(AbstractSolver):
         top, at = jax.lax.top_k(merit, self.width)
         return walk._replace(next_merit=top, next_beam=jnp.concatenate([walk.next_beam, sets])[at])
 
-    def _next(self, state: State[Walk], walk: Walk) -> State[Walk]:
+    def _next(self, problem: Problem, state: State[Walk], walk: Walk) -> State[Walk]:
         edits, n_edits = walk.edits, walk.edits.cost.shape[0]
         bound = self._bound(state)
         found = is_found(state.status)
@@ -307,7 +316,9 @@ class SparseSolver(AbstractSolver):
             next_beam=jnp.where(deeper, nobody, walk.next_beam),
             next_merit=jnp.where(deeper, low, walk.next_merit),
         )
-        done = (polish > 0) & (~found | (polish > POLISH * self.max_changes))
+        # Once every changed number has had its turn in vain, the next turns would ask the same again.
+        n_moved = self._n_moved(problem, state.best)
+        done = (polish > 0) & (~found | (walk.calm >= n_moved) | (polish > POLISH * n_moved))
         # What a complete enumeration proves: the cheapest of those searched, or that there is none.
         proof = jnp.where(found, int(Status.OPTIMAL), int(Status.INFEASIBLE))
         proven = over & (walk.depth < 2) & (found | (self.max_changes <= 2))

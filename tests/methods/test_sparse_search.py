@@ -124,6 +124,25 @@ def test_continuous_changes_are_moved_back_to_the_boundary():
     np.testing.assert_allclose(plan.cost, gap, atol=2e-3)
 
 
+def test_where_no_number_changed_none_is_moved_back():
+    """One block of edits holds the answer; no pair can be cheaper; there is nothing to polish."""
+    table = pd.DataFrame({"a": list("xyz"), "b": list("uvw"), "n": [0.0, 0.5, 1.0]})
+    features = [hf.Feature(name=c, kind="categorical", levels=tuple(table[c])) for c in "ab"]
+    features.append(hf.Feature(name="n", kind="numeric", bounds=(0, 1), direction="fixed"))
+    encoder = Encoder.fit(hf.Schema(features), table)
+    weights = np.zeros((2, encoder.n_columns), np.float32)
+    weights[1, encoder.layout.slot("a").start + 2] = 2.0  # level z of a decides
+    predictor = Predictor(
+        encoder,
+        Decision(LinearModel(weights, np.array([0, -1], np.float32)), np.float32(0.5), 1),
+        np.array([0, 1]),
+    )
+    plan = SparseSearch().fit(predictor, table).recourse(table.head(1))
+    assert plan.status.tolist() == [int(Status.OPTIMAL)]
+    assert plan.cost.tolist() == [2.0]
+    assert plan.n_steps.tolist() == [1]
+
+
 def test_values_come_from_the_grid_the_splits_or_the_data():
     grid = hf.Feature(name="a", kind="integer", bounds=(0, 4))
     np.testing.assert_array_equal(candidate_values(grid, np.array([1.0]), None, 10), [0, 1, 2, 3, 4])
