@@ -57,7 +57,7 @@ class CCHVAE(AbstractGenerativeMethod, AbstractSamplingMethod):
     --------
     >>> import holdfast as hf
     >>> bank = hf.datasets.load("loanapp")
-    >>> method = hf.CCHVAE(n_epochs=10, random_state=0)
+    >>> method = hf.CCHVAE(n_epochs=10, n_candidates=50, random_state=0)
     >>> clf = hf.RecourseClassifier(schema=bank.schema, model=hf.Linear(), method=method)
     >>> clf = clf.fit(bank.X, bank.y)
     >>> plan = clf.recourse(bank.X[clf.predict(bank.X) == 0][:5])

@@ -18,14 +18,19 @@ FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
 MANY, FEW = 100, 10  # retrainings
 
 
+@pytest.fixture
+def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages do what a reader would; fewer retrained models and neighbours show as well that their code runs."""
+    retrain, neighbour = hf.retrain, hf.NearestNeighbour
+    monkeypatch.setattr(hf, "retrain", lambda clf, n=MANY, **how: retrain(clf, FEW if n == MANY else n, **how))
+    monkeypatch.setattr(hf, "NearestNeighbour", lambda **settings: neighbour(**{"n_rows": 200} | settings))
+
+
 @pytest.mark.parametrize("page", RUN, ids=title)
-@pytest.mark.usefixtures("registries")
+@pytest.mark.usefixtures("registries", "smaller")
 def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    # Pages speak of a hundred retrained models; ten show as well that the code runs.
-    retrain = hf.retrain
-    monkeypatch.setattr(hf, "retrain", lambda clf, n=MANY, **how: retrain(clf, FEW if n == MANY else n, **how))
     namespace: dict[str, object] = {"__name__": "__main__"}
     printed = ""
     before = set(sys.modules)
