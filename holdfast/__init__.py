@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "schema": ("Feature", "Implication", "LinearConstraint", "Schema"),
+    "ledger": ("Ledger", "Record"),
     "models": ("Ensemble", "Linear", "MLP"),
     "causal": ("SCM",),
     "search": ("Status",),
@@ -46,6 +47,7 @@ _FOLDERS = (
     "causal",
     "datasets",
     "errors",
+    "ledger",
     "methods",
     "metrics",
     "models",
@@ -57,10 +59,23 @@ _FOLDERS = (
 __all__ = sorted([*_WHERE, *_FOLDERS, "__version__"])  # pyright: ignore[reportUnsupportedDunderAll]
 
 if TYPE_CHECKING:
-    from holdfast import audit, causal, datasets, errors, methods, metrics, models, schema, testing, training
+    from holdfast import (
+        audit,
+        causal,
+        datasets,
+        errors,
+        ledger,
+        methods,
+        metrics,
+        models,
+        schema,
+        testing,
+        training,
+    )
     from holdfast.audit import Calibration, Comparison, Report, ShelfLife, shelf_life
     from holdfast.causal import SCM
     from holdfast.classifier import RecourseClassifier, compare, recourse, wrap
+    from holdfast.ledger import Ledger, Record
     from holdfast.methods import (
         CCHVAE,
         RBR,

@@ -178,7 +178,7 @@ def layers() -> None:
         [("causal", "structural causal models: abduct, act, predict", ARRAYS)],
         [("models", "logits(x); the Decision; the one fitting loop; adapters", ARRAYS)],
         [("encoding", "table to float array and back; the feasible set; the distance", BOTH)],
-        [("datasets", "named tables with schema, label and licence", TABLES)],
+        [("datasets", "named tables, labelled", TABLES), ("ledger", "promises made to people", TABLES)],
         [("schema", "what the columns are and how each may change", TABLES)],
         [("errors", "every error raised on purpose", TABLES)],
     ]

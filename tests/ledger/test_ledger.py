@@ -1,0 +1,7 @@
+"""The shipped checks, on a SQLite file and on a PostgreSQL server."""
+
+from holdfast.testing import LedgerChecks
+
+
+class TestLedger(LedgerChecks):
+    """`place` is of each kind in turn."""
