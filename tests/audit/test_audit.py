@@ -228,7 +228,8 @@ def test_a_classifier_from_fit_to_report() -> None:
     regime = hf.StandardTraining(n_epochs=20)
     # A high threshold, so that the few epochs leave enough people refused.
     parts = {"schema": bank.schema, "model": hf.Linear(), "regime": regime, "threshold": 0.85}
-    clf = hf.RecourseClassifier(**parts, random_state=0).fit(X, y)
+    method = hf.Wachter(n_steps=100, patience=20)
+    clf = hf.RecourseClassifier(**parts, method=method, random_state=0).fit(X, y)
     plan = clf.recourse(X)
     against = hf.retrain(clf, n=5, vary="bootstrap")
     report = hf.audit(plan, against)
