@@ -39,7 +39,7 @@ _HOME = {
     ),
     "training": ("Retrained", "StandardTraining", "retrain"),
     "audit": ("Calibration", "Comparison", "Report", "ShelfLife", "shelf_life"),
-    "classifier": ("RecourseClassifier", "compare", "recourse", "wrap"),
+    "classifier": ("RecourseClassifier", "Replay", "compare", "records", "recourse", "replay", "wrap"),
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 _FOLDERS = (
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     )
     from holdfast.audit import Calibration, Comparison, Report, ShelfLife, shelf_life
     from holdfast.causal import SCM
-    from holdfast.classifier import RecourseClassifier, compare, recourse, wrap
+    from holdfast.classifier import RecourseClassifier, Replay, compare, records, recourse, replay, wrap
     from holdfast.ledger import Ledger, Record
     from holdfast.methods import (
         CCHVAE,

@@ -20,6 +20,7 @@ COMMANDS = {
     "audit": "Report on a model's recourse: does it work, what does it cost, does it hold?",
     "shelf-life": "State each recourse's chance to hold after a retraining, and mark the fragile ones.",
     "compare": "Run recourse methods side by side on one dataset and one model.",
+    "replay": "Compute a record of issued recourse again, and say whether it comes out the same.",
     "ledger": "Keep the recourse that was promised to people.",
     "schema": "Guess a schema from a table, for you to correct.",
     "papers": "Run a paper's experiment, ours beside the printed figures.",

@@ -15,7 +15,7 @@ from holdfast.ledger._canonical import canonical, check_plain, parse
 from holdfast.ledger._chain import STATE_AFTER, STATES, Head, commitment, event_hash, new_salt
 from holdfast.ledger._database import Database
 from holdfast.ledger._entries import Event, Issued, Promise, Verification
-from holdfast.ledger._record import Record, check_subject, from_text, new_id, now, to_text
+from holdfast.ledger._record import Record, check_subject, from_text, new_id, to_text, utc_now
 from holdfast.ledger._tables import events, head, personal, promises
 from holdfast.ledger._verify import verify
 from holdfast.schema import plain
@@ -299,7 +299,7 @@ def _issue(record: Record, text: str) -> Entry:
 
 def _append(connection: sa.Connection, end: Head, token: str, entries: Sequence[Entry]) -> None:
     """Write events after the end of the chain, what they say about people, and where promises stand now."""
-    at, seq, last = to_text(now()), end.seq, end.hash
+    at, seq, last = to_text(utc_now()), end.seq, end.hash
     rows: list[dict[str, Any]] = []
     people: list[dict[str, Any]] = []
     issued: list[dict[str, Any]] = []
@@ -380,7 +380,7 @@ def _same_label(a: Any, b: Any) -> bool:
 
 
 def _aware(at: datetime | None) -> datetime:
-    at = now() if at is None else at
+    at = utc_now() if at is None else at
     if at.tzinfo is None:
         raise DataError(f"ledger: a time must have a time zone; got {at!r}. Write datetime.now(UTC).")
     return at

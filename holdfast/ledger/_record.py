@@ -24,7 +24,7 @@ def new_id() -> str:
     return secrets.token_hex(16)
 
 
-def now() -> datetime:
+def utc_now() -> datetime:
     """The time, in UTC."""
     return datetime.now(UTC)
 
@@ -89,7 +89,7 @@ class Record:
     limits: dict[str, Any] = field(default_factory=dict)
     survival: dict[str, Any] | None = None
     certificate: dict[str, Any] | None = None
-    issued: datetime = field(default_factory=now)
+    issued: datetime = field(default_factory=utc_now)
     valid_until: datetime | None = None
     id: str = field(default_factory=new_id)
 

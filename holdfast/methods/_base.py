@@ -281,6 +281,7 @@ class AbstractMethod(BaseEstimator):
             overrides=overrides or {},
             consequences=consequences,
             consulted=self.consulted(),
+            settings=self.get_params(deep=False),
         )
 
     def _unreached(self, table: Table, target: np.ndarray, overrides: Any) -> RecourseFrame:
@@ -303,6 +304,7 @@ class AbstractMethod(BaseEstimator):
             person=np.arange(n),
             overrides=overrides or {},
             consulted=self.consulted(),
+            settings=self.get_params(deep=False),
         )
 
     def _keys(self, x: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from holdfast.schema import Feature, Schema, Table, plain
 from holdfast.search import Status, is_found
 
 PER_ROW = ("status", "cost", "valid", "before", "after", "target", "n_steps", "person")
-SHARED = ("predictor", "method", "norm", "consulted")
+SHARED = ("predictor", "method", "norm", "consulted", "settings")
 
 
 class Sentences(list[str]):
@@ -60,6 +60,8 @@ class RecourseFrame:
         counts the action alone.
     consulted : tuple of str
         Digests of the further models that the search was guided or stopped by; see `AbstractMethod.consulted`.
+    settings : dict
+        The method's parameters, as it was asked with them.
     """
 
     factual: Table
@@ -79,6 +81,7 @@ class RecourseFrame:
     overrides: dict[int, Any] = field(default_factory=dict)
     consequences: np.ndarray | None = None
     consulted: tuple[str, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.status)
