@@ -14,8 +14,9 @@ from holdfast.errors import LedgerError, MissingDependencyError
 
 T = TypeVar("T")
 DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
-# Of PostgreSQL: serialization, deadlock, lock timeout, shutdown and start; class 08 is a broken connection.
-AGAIN = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03"}
+# Of PostgreSQL: serialization, deadlock, lock timeout, too many connections, shutdown and start. Class 08 is a
+# broken connection.
+AGAIN = {"40001", "40P01", "55P03", "53300", "57P01", "57P02", "57P03"}
 
 
 def url_of(place: str | Path | sa.URL) -> sa.URL:
@@ -105,6 +106,10 @@ class Database:
                     self.reached = True
                     answer = work(connection)
                 return answer  # noqa: RET504 - after the commit
+            except exc.TimeoutError as error:
+                raise LedgerError(
+                    f"ledger: too many threads wait for a connection; got {self.name!r}. Use fewer at once."
+                ) from error
             except exc.DBAPIError as error:
                 if not self._passes(error) or time.monotonic() > until:
                     raise self.explain(error) from error

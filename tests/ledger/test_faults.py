@@ -62,17 +62,31 @@ def test_ten_processes_at_once(place: str, tmp_path: Path) -> None:
 
 
 def test_the_server_restarts_while_issuing(server, postgres: str) -> None:
-    records = [promise_to(f"person {i}") for i in range(400)]
+    records = [promise_to(f"person {i}") for i in range(150)]
+    asked, down = threading.Event(), threading.Event()
+
+    def stream():
+        for i, record in enumerate(records):
+            if i == 50:
+                asked.set()
+                assert down.wait(30)  # the next write meets no server
+            if i == 100:
+                asked.set()  # stopped while writing, at whatever moment that is
+            yield record
+
     with Ledger.create(postgres) as ledger:
-        worker = threading.Thread(target=ledger.issue, args=(records,), kwargs={"batch_size": 1})
+        worker = threading.Thread(target=ledger.issue, args=(stream(),), kwargs={"batch_size": 1})
         worker.start()
-        time.sleep(0.2)
-        server.stop()
-        time.sleep(0.2)
-        server.start()
+        for _ in range(2):
+            assert asked.wait(30)
+            asked.clear()
+            server.stop()
+            down.set()
+            time.sleep(0.2)
+            server.start()
         worker.join()
         assert sorted(kept(ledger)) == sorted(record.id for record in records)
-        assert ledger.verify().n_events == 400
+        assert ledger.verify().n_events == 150
         assert ledger.verify().ok
 
 

@@ -1,6 +1,7 @@
 """From every released schema to this one, with nothing lost; and the tables are what the steps make."""
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
 from holdfast.errors import LedgerError
-from holdfast.ledger import Ledger
+from holdfast.ledger import Head, Ledger
 from holdfast.ledger._migrate import newest, scripts
 from holdfast.ledger._tables import METADATA, VERSION_TABLE
 from holdfast.testing._ledger import START, promise_to
@@ -63,6 +64,17 @@ def test_a_newer_schema_is_refused(place: str) -> None:
     for opening in (Ledger, Ledger.create):
         with pytest.raises(LedgerError, match="newer version"):
             opening(place)
+
+
+def test_many_make_it_at_once(place: str) -> None:
+    with ThreadPoolExecutor(6) as pool:
+        heads = list(pool.map(lambda _: _made(place), range(6)))
+    assert len(set(heads)) == 1
+
+
+def _made(place: str) -> Head:
+    with Ledger.create(place) as ledger:
+        return ledger.head()
 
 
 def test_an_interrupted_making_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from holdfast.errors import DataError
 from holdfast.ledger import Record, read_records, write_records
 from holdfast.ledger._canonical import LARGEST, canonical, parse
+from holdfast.ledger._record import from_text, to_text
 from holdfast.testing._ledger import START, promise_to
 
 LABELS = st.one_of(
@@ -114,6 +115,9 @@ def _with(**changes: object) -> str:
         (_with(sesame=1), "unknown field"),
         (_with(issued="yesterday"), "`issued`"),
         (_with(issued=7), "`issued`"),
+        (_with(issued="2026-02-31T00:00:00.000000Z"), "`issued`"),
+        (_with(issued="2026-W05-6T00:00:00.000000Z"), "`issued`"),
+        (_with(issued="2026-01-31T00:00:00.000000+"), "`issued`"),
         (json.dumps({k: v for k, v in promise_to("x").to_dict().items() if k != "target"}), "no target"),
         (_with().replace('"cost": 0.09', '"cost": NaN'), "NaN"),
         (_with().replace('"cost": 0.09', '"cost": 1e999'), "not finite"),
@@ -183,5 +187,14 @@ def test_the_ledger_does_not_import_jax() -> None:
     assert run.stdout.strip() == "[]"
 
 
-def test_a_time_without_zone_is_not_guessed() -> None:
-    assert promise_to("x", issued=datetime(2026, 1, 1, tzinfo=UTC), valid_until=None).valid_until is None
+OFFSETS = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+
+
+@given(time=st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=OFFSETS))
+def test_any_time_survives_its_text(time: datetime) -> None:
+    assert from_text(to_text(time)) == time
+
+
+@given(a=st.datetimes(timezones=st.just(UTC)), b=st.datetimes(timezones=st.just(UTC)))
+def test_texts_sort_as_times_do(a: datetime, b: datetime) -> None:
+    assert (a < b) == (to_text(a) < to_text(b))
