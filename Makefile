@@ -18,9 +18,10 @@ check: $(STAMP)
 	$(BIN)/lint-imports
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
-# Two workers: the suite is bound by compilation, which one process does on one core.
+# Two workers: the suite is bound by compilation, which one process does on one core. A file's tests share compiled
+# programs and fixtures, so they stay together.
 tests: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations 25
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations 25
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

@@ -37,15 +37,6 @@ def _known(flag: str) -> bool:
     return False
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep what shares compiled programs on one worker: a file's tests, and of the registry's, each method's."""
-    for item in items:
-        name = getattr(item, "callspec", None) and item.callspec.params.get("name")  # type: ignore[attr-defined]
-        group = f"{item.path}-{name}" if name and item.path.name == "test_registry.py" else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
-
-
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """Drop compiled programs before the system runs out of memory maps.
 
