@@ -224,7 +224,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_no_server_is_said_at_once_and_without_the_password(tmp_path: Path) -> None:
-    pytest.importorskip("psycopg")
+    pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'holdfast[postgres]'")
     began = time.monotonic()
     with pytest.raises(LedgerError, match="cannot be reached") as caught:
         Ledger(f"postgresql://me:hunter2@/db?host={tmp_path}")
