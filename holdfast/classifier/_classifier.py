@@ -24,7 +24,7 @@ from holdfast.batch import Predictor
 from holdfast.classifier import _file
 from holdfast.classifier._objects import describe, rebuild
 from holdfast.classifier._rows import canonical
-from holdfast.encoding import Encoder, Scaling
+from holdfast.encoding import Encoder, Permits, Scaling
 from holdfast.errors import DataError
 from holdfast.methods import AbstractMethod, RecourseFrame, Wachter
 from holdfast.methods import method as method_by_name
@@ -39,7 +39,15 @@ from holdfast.models import (
     with_arrays,
 )
 from holdfast.schema import Feature, Schema, Table, as_table
-from holdfast.training import AbstractRegime, Retrained, StandardTraining, TrainingData, Vary, start_keys
+from holdfast.training import (
+    AbstractRegime,
+    Retrained,
+    Setting,
+    StandardTraining,
+    TrainingData,
+    Vary,
+    start_keys,
+)
 from holdfast.training import retrain as train_again
 
 
@@ -161,9 +169,12 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
             jnp.asarray(x), jnp.asarray(codes, jnp.int32), jnp.asarray(weight / weight.mean(), jnp.float32)
         )
         model = self.architecture().build(encoder.n_columns, len(classes), model_key)
-        model, self.history_ = self.regime_.train(model, data, fit_key, seed=seed, on_epoch=on_epoch)
+        setting = Setting(Permits.of(encoder), self._favourable(), self.threshold)
+        model, self.history_ = self.regime_.train(
+            model, data, fit_key, setting=setting, seed=seed, on_epoch=on_epoch
+        )
         self.training_ = TrainingData(data, copies, seed)
-        self._assemble(encoder, model)
+        self._assemble(encoder, model, setting.favourable)
         self._retrained: dict[Any, Retrained] = {}
         self.method_ = self._fresh_method().fit(self, table, y)
         return self
@@ -187,6 +198,12 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
     def schema_(self) -> Schema:
         """The schema with bounds and levels filled in."""
         return self.predictor_.encoder.schema
+
+    @property
+    def setting_(self) -> Setting:
+        """What a training regime may know of the task."""
+        decision = self.predictor_.decision
+        return Setting(Permits.of(self.predictor_.encoder), decision.favourable, self.threshold)
 
     def recourse(self, X: Any, *, method: str | AbstractMethod | None = None, **options: Any) -> RecourseFrame:
         """Find recourse for every row; see `AbstractMethod.recourse` for the options.
@@ -314,17 +331,18 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
             return method_by_name(self.method)()
         return Wachter() if self.method is None else fresh(self.method)
 
-    def _assemble(self, encoder: Encoder, model: AbstractModel, favourable: int | None = None) -> None:
-        if favourable is None:
-            favourable = len(self.classes_) - 1
-            if self.favourable is not None:
-                labels = self.classes_.tolist()
-                if self.favourable not in labels:
-                    raise DataError(
-                        f"RecourseClassifier: `favourable` is not a class; got {self.favourable!r}. Classes are "
-                        f"{labels!r}."
-                    )
-                favourable = int(labels.index(self.favourable))
+    def _favourable(self) -> int:
+        labels = self.classes_.tolist()
+        if self.favourable is None:
+            return len(labels) - 1
+        if self.favourable not in labels:
+            raise DataError(
+                f"RecourseClassifier: `favourable` is not a class; got {self.favourable!r}. Classes are "
+                f"{labels!r}."
+            )
+        return int(labels.index(self.favourable))
+
+    def _assemble(self, encoder: Encoder, model: AbstractModel, favourable: int) -> None:
         decision = Decision(model, jnp.asarray(self.threshold, jnp.float32), favourable)
         self.predictor_ = Predictor(encoder, decision, self.classes_)
 

@@ -17,25 +17,32 @@ from holdfast.errors import DataError
 @click.argument("paper", metavar="PAPER", required=False)
 @click.option("--dataset", "datasets", multiple=True, metavar="NAME",
               help="One of the paper's datasets; may be repeated. All by default.")  # fmt: skip
-@click.option("--models", "n_models", type=click.IntRange(min=1), default=100, show_default=True, metavar="N",
+@click.option(
+    "--table", "tables", multiple=True, metavar="N", help="Only this table of the paper; may be repeated."
+)
+@click.option("--figure", "figures", multiple=True, metavar="N",
+              help="Only this figure of the paper; may be repeated.")  # fmt: skip
+@click.option("--models", "n_models", type=click.IntRange(min=1), metavar="N",
               help="Retrained models of each kind.")  # fmt: skip
 @click.option("--people", "n_people", type=click.IntRange(min=1), metavar="N",
-              help="Only the first N test rows; all by default.")  # fmt: skip
-@click.option("--bases", "n_bases", type=click.IntRange(min=1), default=3, show_default=True, metavar="N",
+              help="Only the first N test rows.")  # fmt: skip
+@click.option("--bases", "n_bases", type=click.IntRange(min=1), metavar="N",
               help="Base models, of different seeds.")  # fmt: skip
-@click.option("--quick", is_flag=True, help="One dataset, ten models, fifty people, one base model.")
+@click.option("--splits", "n_splits", type=click.IntRange(min=1), metavar="N",
+              help="Splits into training and test rows, or training seeds, drawn afresh.")  # fmt: skip
+@click.option("--quick", is_flag=True, help="One dataset and little of everything, in about a minute.")
 @click.option("--out", metavar="FOLDER",
               help="Write NAME.json for every dataset as it is done, and tables.md; a dataset that is there "
               "already is not run again.")  # fmt: skip
 @json_option
 def command(
-    paper: str | None, datasets: tuple[str, ...], n_models: int, n_people: int | None, n_bases: int, quick: bool,
-    out: str | None, as_json: bool,
+    paper: str | None, datasets: tuple[str, ...], tables: tuple[str, ...], figures: tuple[str, ...], quick: bool,
+    out: str | None, as_json: bool, **sizes: int | None,
 ) -> None:  # fmt: skip
     """Run the experiment of PAPER and print its tables, ours beside the printed figures.
 
-    Without PAPER, the papers are listed. The datasets must have been added (`holdfast datasets add`) or lie in the
-    folder that HOLDFAST_DATA names.
+    Without PAPER, the papers are listed, with their datasets, tables, figures and sizes. The datasets must have
+    been added (`holdfast datasets add`) or lie in the folder that HOLDFAST_DATA names.
 
     \b
     holdfast papers consistent-counterfactuals --quick
@@ -44,20 +51,26 @@ def command(
     from holdfast.papers import EXPERIMENTS, experiment
 
     if paper is None:
-        click.echo(
-            "\n".join(f"{name}: {e.title}. Datasets: {', '.join(e.datasets)}." for name, e in EXPERIMENTS.items())
-        )
+        click.echo("\n".join(_about(name, chosen) for name, chosen in EXPERIMENTS.items()))
         return
     chosen = experiment(paper)
     names = list(datasets) or list(chosen.datasets[:1] if quick else chosen.datasets)
     unknown = [name for name in names if name not in chosen.datasets]
     if unknown:
         raise DataError(f"--dataset: is not in {paper}; got {unknown[0]!r}. It has {', '.join(chosen.datasets)}.")
+    parts = [f"table {n}" for n in tables] + [f"figure {n}" for n in figures]
+    for part in parts:
+        if part not in chosen.parts:
+            raise DataError(f"--{part.split()[0]}: {paper} has no {part}. It has {', '.join(chosen.parts)}.")
+    given = {name: size for name, size in sizes.items() if size is not None}
+    for name in given:
+        if name not in chosen.options:
+            raise DataError(f"--{name[2:]}: is not a size of {paper}. It has {_sizes(chosen)}.")
     folder = None if out is None else Path(out)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     use_cache()
-    options = {"n_models": n_models, "n_people": n_people, "n_bases": n_bases, "quick": quick}
+    options = chosen.options | given | {"quick": quick} | ({"parts": parts} if parts else {})
     found: list[dict[str, Any]] = []
     try:
         for name in names:
@@ -65,7 +78,7 @@ def command(
     except KeyboardInterrupt as error:
         kept = f"{len(found)} of {len(names)} datasets are done" + ("" if out is None else f" and kept in {out}")
         raise Interrupted(f"Interrupted. {kept}.") from error
-    text = chosen.markdown(found)
+    text = chosen.markdown(found, parts)
     if folder is not None:
         (folder / "tables.md").write_text(text, encoding="utf-8")
     if as_json:
@@ -74,6 +87,17 @@ def command(
         from rich.markdown import Markdown
 
         results().print(Markdown(text))
+
+
+def _about(name: str, chosen: Any) -> str:
+    return (
+        f"{name}: {chosen.title}. Datasets: {', '.join(chosen.datasets)}. Parts: {', '.join(chosen.parts)}. "
+        f"Sizes: {_sizes(chosen)}."
+    )
+
+
+def _sizes(chosen: Any) -> str:
+    return ", ".join(f"--{n[2:]} ({'all' if v is None else v})" for n, v in chosen.options.items())
 
 
 def _one(chosen: Any, name: str, options: dict[str, Any], folder: Path | None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from holdfast.encoding._encoder import SCALINGS, Encoder, Scaling, to_grid
 from holdfast.encoding._feasible import Feasible
 from holdfast.encoding._layout import Layout, Slot
 from holdfast.encoding._limits import broken_limits, decode_recourse, differs, feasible_sets
+from holdfast.encoding._permits import Permits
 from holdfast.encoding._polytope import nearest_in_polytope
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Feasible",
     "Layout",
     "Norm",
+    "Permits",
     "Scaling",
     "Slot",
     "broken_limits",

@@ -109,7 +109,7 @@ class Feasible(eqx.Module):
             rounding = ROUNDING * (jnp.abs(self.a) @ jnp.abs(x) + jnp.abs(self.b))
             ok = jnp.all(self.a @ x <= self.b + ACCEPT + rounding)
         for i, clause in enumerate(self.layout.clauses):
-            broken = self._holds(clause.when, x) & ~self._holds(clause.then, x)
+            broken = self.holds(clause.when, x) & ~self.holds(clause.then, x)
             ok = ok & ~(self.active[i] & broken)
         return ok
 
@@ -166,7 +166,8 @@ class Feasible(eqx.Module):
         """Encoded values of some levels of an ordinal or binary feature."""
         return (jnp.asarray(positions, jnp.float32) - self.offset[slot.start]) / self.scale[slot.start]
 
-    def _holds(self, part: Part, x: Float[Array, " d"]) -> Bool[Array, ""]:
+    def holds(self, part: Part, x: Float[Array, " d"]) -> Bool[Array, ""]:
+        """Whether `x` takes one of the levels in every feature that a side of an implication names."""
         ok = jnp.asarray(True)
         for index, positions in part:
             slot = self.layout.slots[index]
@@ -180,7 +181,7 @@ class Feasible(eqx.Module):
 
     def _follow_clauses(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
         for i, clause in enumerate(self.layout.clauses):
-            broken = self.active[i] & self._holds(clause.when, x) & ~self._holds(clause.then, x)
+            broken = self.active[i] & self.holds(clause.when, x) & ~self.holds(clause.then, x)
             led = x
             for index, positions in clause.then:
                 led = self._take_level(led, index, positions)
@@ -189,7 +190,7 @@ class Feasible(eqx.Module):
             for index, _ in clause.when:
                 slot = self.layout.slots[index]
                 given_up = given_up.at[slot.start : slot.stop].set(self._part(self.x, slot))
-            repaired = jnp.where(self._holds(clause.then, led), led, given_up)
+            repaired = jnp.where(self.holds(clause.then, led), led, given_up)
             x = jnp.where(broken, repaired, x)
         return x
 

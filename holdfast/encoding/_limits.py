@@ -39,10 +39,10 @@ def feasible_sets(encoder: Encoder, factual: Table, overrides: Any = None) -> Fe
     for slot in layout.groups:
         feature, part = schema[slot.name], slice(slot.start, slot.stop)
         codes = level_codes(feature, factual.columns[slot.name], factual.missing(slot.name))
-        movable[:, part] = _reachable(feature, codes, limits)
+        movable[:, part] = reachable(feature, codes, limits)
         lower[:, part] = (0.0 - encoder.offset[part]) / encoder.scale[part]
         upper[:, part] = (1.0 - encoder.offset[part]) / encoder.scale[part]
-    a, b = _rows(encoder, own)
+    a, b = constraint_rows(encoder, own)
     active = _active(encoder, factual)
     f32 = np.float32
     return Feasible(
@@ -126,7 +126,7 @@ def broken_limits(
             before = level_codes(feature, factual.columns[name], factual.missing(name))
             after = level_codes(feature, recourse.columns[name], recourse.missing(name))
             if feature.kind == "categorical":
-                allowed = _reachable(feature, before, limits)[np.arange(n), after]
+                allowed = reachable(feature, before, limits)[np.arange(n), after]
                 mark(changed & ~allowed, f"{name} may not take that level")
                 continue
             before, after = before.astype(float), after.astype(float)
@@ -146,7 +146,7 @@ def broken_limits(
             off = np.abs(after / grid - np.rint(after / grid)) > 1e-6 + 1e-12 * np.abs(after / grid)
             mark(changed & off, f"{name} is off its grid of {grid:g}")
     own, new = encoder.encode(factual), encoder.encode(recourse)
-    a, b = _rows(encoder, own)
+    a, b = constraint_rows(encoder, own)
     for i, constraint in enumerate(schema.constraints):
         text = f"constraint {constraint.name or dict(constraint.coefficients)} is broken"
         rounding = ROUNDING * (np.abs(new) @ np.abs(a[i]) + np.abs(b[:, i]))
@@ -187,7 +187,7 @@ def _interval(
     return np.where(fixed, np.inf, low), np.where(fixed, -np.inf, high)
 
 
-def _reachable(feature: Feature, codes: np.ndarray, limits: dict) -> np.ndarray:
+def reachable(feature: Feature, codes: np.ndarray, limits: dict) -> np.ndarray:
     """For each person, the levels of a category they may take."""
     levels = feature.levels or ()
     k = len(levels)
@@ -213,7 +213,7 @@ def _reachable(feature: Feature, codes: np.ndarray, limits: dict) -> np.ndarray:
     return out
 
 
-def _rows(encoder: Encoder, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def constraint_rows(encoder: Encoder, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Linear constraints in encoded units, rows of unit length; one right-hand side per person."""
     constraints = encoder.schema.constraints
     a = np.zeros((len(constraints), encoder.n_columns))

@@ -1,6 +1,6 @@
 """Experiments by the name of their paper."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -17,22 +17,29 @@ class Experiment:
     ----------
     title : str
     module : str
-        Has ``run(name, *, quick, n_models, n_people, say) -> dict`` for one of its `datasets`, and
-        ``markdown(results) -> str``.
+        Has ``run(name, *, quick, parts, say, **options) -> dict`` for one of its `datasets`, and
+        ``markdown(results, parts) -> str``. The dict is what JSON can hold; ``parts`` are those asked for, or none
+        for all.
     datasets : tuple of str
+    parts : tuple of str
+        Tables and figures of the paper that can be asked for alone: ``"table 1"``, ``"figure 3"``.
+    options : dict
+        What `run` understands beside those, with the defaults of a full run.
     """
 
     title: str
     module: str
     datasets: tuple[str, ...]
+    parts: tuple[str, ...]
+    options: dict[str, Any]
 
     def run(self, dataset: str, **options: Any) -> dict[str, Any]:
         """Run one dataset; plain numbers that JSON can hold."""
         return self._part("run")(dataset, **options)
 
-    def markdown(self, results: Sequence[dict[str, Any]]) -> str:
+    def markdown(self, results: Sequence[dict[str, Any]], parts: Collection[str] = ()) -> str:
         """Tables of the results of some datasets, ours beside the printed figures."""
-        return self._part("markdown")(results)
+        return self._part("markdown")(results, parts)
 
     def _part(self, name: str) -> Callable[..., Any]:
         return getattr(import_module(self.module), name)
@@ -43,6 +50,8 @@ EXPERIMENTS = {
         "Black, Wang, Datta, Fredrikson (2022), Consistent counterfactuals for deep models",
         "holdfast.papers.consistent_counterfactuals",
         ("german", "seizure", "ctg", "warfarin", "heloc", "taiwan", "taiwan-minmax"),
+        ("table 1", "table 2", "table 3", "table 4"),
+        {"n_models": 100, "n_people": None, "n_bases": 3},
     ),
 }
 

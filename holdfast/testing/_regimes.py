@@ -7,9 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from holdfast.classifier import RecourseClassifier
+from holdfast.encoding import Encoder, Permits
 from holdfast.models import MLP, Data, fit, fresh
+from holdfast.schema import Feature, Schema
 from holdfast.testing import _world as world
-from holdfast.training import AbstractRegime, retrain
+from holdfast.training import AbstractRegime, Setting, retrain
 
 
 class RegimeChecks:
@@ -39,6 +41,9 @@ class RegimeChecks:
         """Rows of weight 0 leave no trace, wherever they stand and whatever they hold."""
         rng = np.random.default_rng(0)
         x = rng.normal(size=(60, 4)).astype(np.float32)
+        schema = Schema([Feature(name=f"x{i}", kind="numeric", bounds=(-5, 5)) for i in range(4)])
+        encoder = Encoder.fit(schema, {f"x{i}": x[:, i] for i in range(4)})
+        setting = Setting(Permits.of(encoder), 1)
         y = (x[:, 0] > 0).astype(np.int32)
         weight = np.ones(60, np.float32)
         weight[[3, 17, 40]] = 0
@@ -48,7 +53,7 @@ class RegimeChecks:
         results = []
         for rows in (x, spoiled):
             data = Data(jnp.asarray(rows), jnp.asarray(y), jnp.asarray(weight))
-            fitted, _ = fit(model, regime.step(), data, jax.random.key(1), n_epochs=5, batch_size=16)
+            fitted, _ = fit(model, regime.step(setting), data, jax.random.key(1), n_epochs=5, batch_size=16)
             results.append(jax.tree.leaves(fitted)[0])
         np.testing.assert_allclose(results[0], results[1], rtol=1e-5, atol=1e-6)
 

@@ -1,6 +1,6 @@
 """One training regime a file, each a step function for the one loop; retraining."""
 
-from holdfast.training._base import AbstractRegime
+from holdfast.training._base import AbstractRegime, Setting
 from holdfast.training._finetune import TopLayerStep
 from holdfast.training._refit import refit, seeded
 from holdfast.training._registry import REGIMES, regime, register
@@ -13,6 +13,7 @@ __all__ = [
     "CrossEntropyStep",
     "Layers",
     "Retrained",
+    "Setting",
     "StandardTraining",
     "TopLayerStep",
     "TrainingData",

@@ -4,14 +4,34 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import equinox as eqx
 import numpy as np
 from jaxtyping import PRNGKeyArray
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.utils import compute_class_weight
 
+from holdfast.encoding import Permits
 from holdfast.errors import DataError
 from holdfast.models import AbstractModel, AbstractStep, Data, History, fit
+
+
+class Setting(eqx.Module):
+    """What a regime may know of the task beside the rows: what people may change, and what they want.
+
+    Attributes
+    ----------
+    permits : Permits
+        Gives the feasible set of any encoded row.
+    favourable : int
+        Index of the class people want.
+    threshold : float
+        With two classes, the probability from which the favourable one is decided.
+    """
+
+    permits: Permits
+    favourable: int = eqx.field(static=True)
+    threshold: float = eqx.field(static=True, default=0.5)
 
 
 class AbstractRegime(BaseEstimator):
@@ -27,8 +47,8 @@ class AbstractRegime(BaseEstimator):
     patience: int | None
 
     @abstractmethod
-    def step(self) -> AbstractStep:
-        """Return what is done with one minibatch."""
+    def step(self, setting: Setting) -> AbstractStep:
+        """Return what is done with one minibatch of the task."""
 
     def weights(self, y: np.ndarray, weight: np.ndarray, classes: np.ndarray) -> np.ndarray:
         """Sample weights times class weights; `y` holds class indices."""
@@ -53,6 +73,7 @@ class AbstractRegime(BaseEstimator):
         data: Data,
         key: PRNGKeyArray,
         *,
+        setting: Setting,
         seed: int = 0,
         on_epoch: Callable[[int, float], None] | None = None,
     ) -> tuple[AbstractModel, History]:
@@ -63,7 +84,7 @@ class AbstractRegime(BaseEstimator):
             data, validation = self.split(data, seed)
         return fit(
             model,
-            self.step(),
+            self.step(setting),
             data,
             key,
             n_epochs=self.n_epochs,

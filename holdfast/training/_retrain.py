@@ -167,7 +167,7 @@ def retrain(
         assert training is not None
         sets, seeds = _varied(training, n, vary, rng)
     orders = [int(s) for s in rng.randint(0, 2**31 - 1, len(seeds))] if new_order else seeds
-    step, patience, held = clf.regime_.step(), clf.regime_.patience, [None] * len(sets)
+    step, patience, held = clf.regime_.step(clf.setting_), clf.regime_.patience, [None] * len(sets)
     how = f"{vary}, new order" if new_order else vary
     if vary == "finetune":
         layers, epochs, patience = layers or "top", n_epochs or FINETUNE_EPOCHS, None

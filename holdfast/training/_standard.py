@@ -9,7 +9,7 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from holdfast.models import AbstractGradientStep, AbstractModel, Data, weighted_mean
-from holdfast.training._base import AbstractRegime
+from holdfast.training._base import AbstractRegime, Setting
 
 
 class CrossEntropyStep(AbstractGradientStep):
@@ -76,7 +76,7 @@ class StandardTraining(AbstractRegime):
         self.validation_fraction = validation_fraction
         self.patience = patience
 
-    def step(self) -> CrossEntropyStep:
+    def step(self, setting: Setting) -> CrossEntropyStep:
         """Cross-entropy by Adam."""
         return CrossEntropyStep(
             jnp.asarray(self.step_size, jnp.float32), jnp.asarray(self.weight_decay, jnp.float32)

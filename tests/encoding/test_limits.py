@@ -4,7 +4,8 @@ import jax
 import numpy as np
 import pytest
 
-from holdfast.encoding import Encoder, Feasible, broken_limits, decode_recourse, feasible_sets
+import holdfast as hf
+from holdfast.encoding import Encoder, Feasible, Permits, broken_limits, decode_recourse, feasible_sets
 from holdfast.schema import Feature, Implication, LinearConstraint, Schema, as_table
 
 SCHEMA = Schema(
@@ -173,3 +174,42 @@ def test_steps_finer_than_float32_come_back_on_the_grid() -> None:
     assert broken_limits(encoder, table, recourse) == [[], [], []]
     np.testing.assert_allclose(recourse.columns["x"], [3e5, 7e5, 123e3], rtol=1e-6)
     assert (np.round(recourse.columns["x"], 2) == recourse.columns["x"]).all()
+
+
+# ---- the same sets as a function of the encoded row -----------------------------------------------------
+
+
+def both_ways(encoder: Encoder, table) -> tuple[Feasible, Feasible]:
+    rows = encoder.encode(table).astype(np.float32)
+    permits = Permits.of(encoder)
+    return jax.jit(jax.vmap(permits))(rows), feasible_sets(encoder, table)
+
+
+def agree(ours: Feasible, theirs: Feasible) -> None:
+    for name in ("movable", "active"):
+        np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name), name)
+    for name in ("x", "lower", "upper", "step", "b"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=2e-6, atol=2e-6, err_msg=name)
+    np.testing.assert_array_equal(ours.a[0], theirs.a)
+
+
+@pytest.mark.parametrize("scaling", ["minmax", "standard", "standard-all"])
+def test_every_kind_of_limit(scaling):
+    # Directions, grids, a factual off its grid, missing values, transitions, constraints on values and on changes.
+    agree(*both_ways(Encoder.fit(SCHEMA, TABLE, scaling), TABLE))
+
+
+@pytest.mark.parametrize("name", ["loanapp", "recid"])
+def test_real_people(name):
+    data = hf.datasets.load(name)
+    table = as_table(data.X[:300])
+    agree(*both_ways(Encoder.fit(data.schema, table), table))
+
+
+def test_a_fixed_feature_may_not_move():
+    permits = Permits.of(Encoder.fit(SCHEMA, TABLE))
+    encoder = Encoder.fit(SCHEMA, TABLE)
+    one = permits(jax.numpy.asarray(encoder.encode(TABLE)[0], jax.numpy.float32))
+    column = encoder.layout.slot("still").start
+    assert not bool(one.movable[column])
+    assert float(one.lower[column]) == float(one.upper[column]) == float(one.x[column])

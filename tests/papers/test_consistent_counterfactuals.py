@@ -62,8 +62,19 @@ def test_papers_are_listed_and_wrong_names_answered():
     assert "consistent-counterfactuals" in CliRunner().invoke(cli, ["papers"]).output
     with pytest.raises(DataError, match="Did you mean 'consistent-counterfactuals'"):
         experiment("consistent-counterfactual")
-    asked = ["papers", "consistent-counterfactuals", "--dataset", "mars"]
-    assert "is not in consistent-counterfactuals; got 'mars'" in CliRunner().invoke(cli, asked).output
+    for asked, answer in (
+        (["--dataset", "mars"], "is not in consistent-counterfactuals; got 'mars'"),
+        (["--table", "9"], "has no table 9. It has table 1,"),
+        (["--splits", "2"], "is not a size of consistent-counterfactuals. It has --models (100)"),
+    ):
+        assert answer in CliRunner().invoke(cli, ["papers", "consistent-counterfactuals", *asked]).output
+
+
+def test_a_single_table_can_be_asked_for(quick):
+    result, _, _ = quick
+    text = experiment("consistent-counterfactuals").markdown([result], ["table 2"])
+    assert text.startswith("### Success rate (Table 2)")
+    assert "Invalidation" not in text
 
 
 def test_the_relaxed_view_is_the_same_model():

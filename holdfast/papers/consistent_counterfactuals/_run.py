@@ -1,7 +1,6 @@
 """One dataset: base models, retrainings, every method, and whether what it found survives."""
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +13,7 @@ from holdfast.errors import DataError
 from holdfast.methods import SNS, AbstractMethod, ElasticNet, RecourseFrame, StableSearch
 from holdfast.models import MLP
 from holdfast.papers._relaxed import as_frame, relaxed
+from holdfast.papers._report import Clock
 from holdfast.papers.consistent_counterfactuals._settings import SETTINGS, Setting, front, methods
 from holdfast.schema import Table
 from holdfast.training import Retrained, StandardTraining, retrain
@@ -41,6 +41,7 @@ def run(
     n_people: int | None = None,
     n_bases: int = 3,
     quick: bool = False,
+    parts: Collection[str] = (),
     say: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Run one dataset and return its figures as plain numbers.
@@ -58,6 +59,8 @@ def run(
         leave-one-out models belong to one base, and the first has them.
     quick : bool, default=False
         Ten models, fifty people, one base, no fronts.
+    parts : collection of str, optional
+        Unused: all tables come from the same runs.
     say : callable, optional
         Told what is being done.
     """
@@ -94,24 +97,6 @@ def run(
         "bases": bases,
         "seconds": clock.seconds,
     }
-
-
-class Clock:
-    """Says what is done next, and keeps how long each thing took."""
-
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self.say, self.seconds, self._now = say, {}, (None, time.monotonic())
-
-    def __call__(self, what: str) -> None:
-        self.stop()
-        self.say(what)
-        self._now = (what, time.monotonic())
-
-    def stop(self) -> None:
-        what, began = self._now
-        if what is not None:
-            self.seconds[what] = round(self.seconds.get(what, 0.0) + time.monotonic() - began, 2)
-        self._now = (None, time.monotonic())
 
 
 def _case(setting: Setting, seed: int, n_people: int | None) -> Case:
