@@ -1,6 +1,15 @@
 """Measures of recourse: pure functions of arrays."""
 
 from holdfast.metrics._cost import change_rates, costs, sparsity
+from holdfast.metrics._guarantee import (
+    Bound,
+    Guarantee,
+    allowed_failures,
+    best_f1_threshold,
+    guaranteed_threshold,
+    miss_bound,
+    people_needed,
+)
 from holdfast.metrics._influence import (
     InfluenceBound,
     RadialSlope,
@@ -16,20 +25,27 @@ from holdfast.metrics._validity import Shares, share_with_recourse, validity
 __all__ = [
     "EDGES",
     "Bin",
+    "Bound",
+    "Guarantee",
     "InfluenceBound",
     "Invalidation",
     "RadialSlope",
     "Reliability",
     "Shares",
+    "allowed_failures",
+    "best_f1_threshold",
     "binned",
     "change_rates",
     "clopper_pearson",
     "costs",
     "distributional_influence",
+    "guaranteed_threshold",
     "influence_bound",
     "invalidation_rate",
+    "miss_bound",
     "models_needed",
     "neighbour_distance",
+    "people_needed",
     "radial_slope",
     "reliability",
     "share_with_recourse",
