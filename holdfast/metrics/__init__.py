@@ -1,5 +1,16 @@
 """Measures of recourse: pure functions of arrays."""
 
+from holdfast.metrics._attacks import (
+    ATTACK_NORMS,
+    AttackNorm,
+    collapse_radius,
+    fgsm,
+    is_linear,
+    linear_rise,
+    pgd,
+    robust_accuracy,
+    withstands,
+)
 from holdfast.metrics._cost import change_rates, costs, sparsity
 from holdfast.metrics._guarantee import (
     Bound,
@@ -23,7 +34,9 @@ from holdfast.metrics._survival import Invalidation, clopper_pearson, invalidati
 from holdfast.metrics._validity import Shares, share_with_recourse, validity
 
 __all__ = [
+    "ATTACK_NORMS",
     "EDGES",
+    "AttackNorm",
     "Bin",
     "Bound",
     "Guarantee",
@@ -37,19 +50,26 @@ __all__ = [
     "binned",
     "change_rates",
     "clopper_pearson",
+    "collapse_radius",
     "costs",
     "distributional_influence",
+    "fgsm",
     "guaranteed_threshold",
     "influence_bound",
     "invalidation_rate",
+    "is_linear",
+    "linear_rise",
     "miss_bound",
     "models_needed",
     "neighbour_distance",
     "people_needed",
+    "pgd",
     "radial_slope",
     "reliability",
+    "robust_accuracy",
     "share_with_recourse",
     "sparsity",
     "survival",
     "validity",
+    "withstands",
 ]

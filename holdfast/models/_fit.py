@@ -180,7 +180,7 @@ def _fit(
 
 def fit_many(
     models: Sequence[AbstractModel],
-    step: AbstractStep,
+    step: AbstractStep | Sequence[AbstractStep],
     data: Sequence[Data],
     keys: Sequence[PRNGKeyArray],
     *,
@@ -195,6 +195,8 @@ def fit_many(
 
     Parameters
     ----------
+    step : AbstractStep or sequence of it
+        One for all, or one each that differ in their numbers only, so that one compilation serves a whole sweep.
     validation, patience
         As in `fit`, one validation set per model.
     strategy : {"auto", "sequential", "threads", "vmap"}
@@ -206,19 +208,18 @@ def fit_many(
         strategy = "threads" if jax.default_backend() == "cpu" else "vmap"
     batch_size = min(batch_size, len(data[0].x))
     held = list(validation) if validation is not None else [None] * len(models)
+    steps = [step] * len(models) if isinstance(step, AbstractStep) else list(step)
     if strategy == "vmap":
         arrays, static = eqx.partition(list(models), eqx.is_array)
-        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays)
-        one = _FitOne(static[0], step, n_epochs, batch_size, patience)
-        rows = jax.tree.map(lambda *leaves: jnp.stack(leaves), *data)
-        watched = jax.tree.map(lambda *leaves: jnp.stack(leaves), *held)
-        fitted = one(stacked, rows, jnp.stack(list(keys)), watched)
+        numbers, rules = eqx.partition(steps, eqx.is_array)
+        one = _FitOne(static[0], rules[0], n_epochs, batch_size, patience)
+        fitted = one(_stacked(arrays), _stacked(numbers), _stacked(data), jnp.stack(list(keys)), _stacked(held))
         return [eqx.combine(jax.tree.map(lambda a, i=i: a[i], fitted), static[0]) for i in range(len(models))]
 
     done = itertools.count(1)
 
     def run(i: int) -> AbstractModel:
-        model, history = _fit(models[i], step, data[i], keys[i], held[i], None, n_epochs, batch_size, patience)
+        model, history = _fit(models[i], steps[i], data[i], keys[i], held[i], None, n_epochs, batch_size, patience)
         jax.block_until_ready(history)
         if on_model is not None:
             on_model(next(done))
@@ -231,25 +232,27 @@ def fit_many(
         return [first, *pool.map(run, range(1, len(models)))]
 
 
+def _stacked(trees: Sequence[Any]) -> Any:
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
+
+
 class _FitOne(eqx.Module):
     """A fit as a function of arrays only, for vmap."""
 
     static: AbstractModel
-    step: AbstractStep
+    rules: AbstractStep
     n_epochs: int = eqx.field(static=True)
     batch_size: int = eqx.field(static=True)
     patience: int | None = eqx.field(static=True)
 
     @eqx.filter_jit
-    def __call__(self, arrays: Any, rows: Data, keys: PRNGKeyArray, watched: Data | None) -> Any:
-        def run(params: Any, data: Data, key: PRNGKeyArray, held: Data | None) -> Any:
-            model = eqx.combine(params, self.static)
-            fitted, _ = _fit(
-                model, self.step, data, key, held, None, self.n_epochs, self.batch_size, self.patience
-            )
+    def __call__(self, arrays: Any, numbers: Any, rows: Data, keys: PRNGKeyArray, watched: Data | None) -> Any:
+        def run(params: Any, own: Any, data: Data, key: PRNGKeyArray, held: Data | None) -> Any:
+            model, step = eqx.combine(params, self.static), eqx.combine(own, self.rules)
+            fitted, _ = _fit(model, step, data, key, held, None, self.n_epochs, self.batch_size, self.patience)
             return eqx.filter(fitted, eqx.is_array)
 
-        return jax.vmap(run)(arrays, rows, keys, watched)
+        return jax.vmap(run)(arrays, numbers, rows, keys, watched)
 
 
 def n_cores() -> int:

@@ -1,6 +1,8 @@
 """One training regime a file, each a step function for the one loop; retraining."""
 
+from holdfast.training._adversarial import AdversarialStep, AdversarialTraining, movable_columns
 from holdfast.training._base import AbstractRegime, Setting
+from holdfast.training._decay import CosineStep
 from holdfast.training._finetune import TopLayerStep
 from holdfast.training._refit import refit, seeded
 from holdfast.training._registry import REGIMES, regime, register
@@ -10,6 +12,9 @@ from holdfast.training._standard import CrossEntropyStep, StandardTraining
 __all__ = [
     "REGIMES",
     "AbstractRegime",
+    "AdversarialStep",
+    "AdversarialTraining",
+    "CosineStep",
     "CrossEntropyStep",
     "Layers",
     "Retrained",
@@ -18,6 +23,7 @@ __all__ = [
     "TopLayerStep",
     "TrainingData",
     "Vary",
+    "movable_columns",
     "refit",
     "regime",
     "register",
