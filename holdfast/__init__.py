@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 _HOME = {
     "schema": ("Feature", "Implication", "LinearConstraint", "Schema"),
     "ledger": ("Ledger", "Record"),
-    "models": ("Ensemble", "Linear", "MLP"),
+    "models": ("NTK", "Ensemble", "Linear", "MLP"),
     "causal": ("SCM",),
     "search": ("Status",),
     "methods": (
@@ -97,7 +97,7 @@ if TYPE_CHECKING:
         VanillaRandom,
         Wachter,
     )
-    from holdfast.models import MLP, Ensemble, Linear
+    from holdfast.models import MLP, NTK, Ensemble, Linear
     from holdfast.schema import Feature, Implication, LinearConstraint, Schema
     from holdfast.search import Status
     from holdfast.training import AdversarialTraining, Retrained, StandardTraining, retrain

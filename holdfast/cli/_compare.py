@@ -16,8 +16,8 @@ from holdfast.errors import DataError
 @click.option("--methods", default="all", show_default=True, metavar="NAMES",
               help="Methods, with commas; see `holdfast methods`.")  # fmt: skip
 @click.option("--model", default="mlp", show_default=True, metavar="NAME|FILE",
-              help="linear, mlp, ensemble, logistic_regression, random_forest, xgboost, lightgbm, or a model file "
-              "that `holdfast fit` wrote.")  # fmt: skip
+              help="linear, mlp, ensemble, ntk, logistic_regression, random_forest, xgboost, lightgbm, or a model "
+              "file that `holdfast fit` wrote.")  # fmt: skip
 @click.option("--people", type=click.IntRange(min=1), metavar="N",
               help="Only the first N refused people of the test rows.")  # fmt: skip
 @click.option("--retrainings", type=click.IntRange(min=0), default=20, show_default=True, metavar="N",

@@ -25,7 +25,7 @@ FAMILIES = ("model", "regime", "method")
 @click.option(
     "--favourable", metavar="LABEL", help="The class people want; the last of the sorted ones by default."
 )
-@click.option("--model", default="mlp", show_default=True, metavar="NAME", help="linear, mlp or ensemble.")
+@click.option("--model", default="mlp", show_default=True, metavar="NAME", help="linear, mlp, ensemble or ntk.")
 @click.option("--regime", default="standard", show_default=True, metavar="NAME", help="How the model is trained.")
 @click.option("--method", default="wachter", show_default=True, metavar="NAME", help="How recourse is found.")
 @set_option

@@ -9,6 +9,7 @@ from holdfast.models._autoencoder import (
     build_autoencoder,
 )
 from holdfast.models._base import AbstractArchitecture, AbstractModel, fresh
+from holdfast.models._closed_form import AbstractClosedForm
 from holdfast.models._conformal import ConformalSets
 from holdfast.models._decision import Decision, batch_decide, batch_logits
 from holdfast.models._ensemble import Ensemble, EnsembleModel, model_digest, stack
@@ -26,6 +27,7 @@ from holdfast.models._fit import (
 from holdfast.models._kernel import Kernel, log_density
 from holdfast.models._linear import Linear, LinearModel
 from holdfast.models._mlp import MLP, MLPModel
+from holdfast.models._ntk import NTK, NTKModel, Nystroem, kernel_ridge, ntk, ntk_matrix, nystroem
 from holdfast.models._registry import ARCHITECTURES, architecture
 from holdfast.models._surrogate import Neighbourhood, lime, linearise, local_model, solve_positive
 from holdfast.models._vae import VAE, build_vae, gaussian_kl
@@ -34,9 +36,11 @@ from holdfast.models.adapters import BlackBox, BlackBoxModel
 __all__ = [
     "ARCHITECTURES",
     "MLP",
+    "NTK",
     "VAE",
     "AbstractArchitecture",
     "AbstractAutoencoder",
+    "AbstractClosedForm",
     "AbstractGradientStep",
     "AbstractModel",
     "AbstractStep",
@@ -53,7 +57,9 @@ __all__ = [
     "Linear",
     "LinearModel",
     "MLPModel",
+    "NTKModel",
     "Neighbourhood",
+    "Nystroem",
     "ReconstructionStep",
     "Rows",
     "Strategy",
@@ -66,12 +72,16 @@ __all__ = [
     "fit_many",
     "fresh",
     "gaussian_kl",
+    "kernel_ridge",
     "lime",
     "linearise",
     "local_model",
     "log_density",
     "model_digest",
     "n_cores",
+    "ntk",
+    "ntk_matrix",
+    "nystroem",
     "solve_positive",
     "stack",
     "to_arrays",

@@ -5,9 +5,15 @@ from holdfast.models._base import AbstractArchitecture
 from holdfast.models._ensemble import Ensemble
 from holdfast.models._linear import Linear
 from holdfast.models._mlp import MLP
+from holdfast.models._ntk import NTK
 from holdfast.schema import did_you_mean
 
-ARCHITECTURES: dict[str, type[AbstractArchitecture]] = {"linear": Linear, "mlp": MLP, "ensemble": Ensemble}
+ARCHITECTURES: dict[str, type[AbstractArchitecture]] = {
+    "linear": Linear,
+    "mlp": MLP,
+    "ensemble": Ensemble,
+    "ntk": NTK,
+}
 
 
 def architecture(name: str) -> type[AbstractArchitecture]:

@@ -12,8 +12,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import compute_class_weight
 
 from holdfast.encoding import Permits
-from holdfast.errors import DataError
-from holdfast.models import AbstractModel, AbstractStep, Data, History, fit
+from holdfast.errors import CapabilityError, DataError
+from holdfast.models import AbstractClosedForm, AbstractModel, AbstractStep, Data, History, fit
 
 
 class Setting(eqx.Module):
@@ -50,6 +50,15 @@ class AbstractRegime(BaseEstimator):
     def step(self, setting: Setting) -> AbstractStep:
         """Return what is done with one minibatch of the task."""
 
+    def solve(
+        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, setting: Setting
+    ) -> tuple[AbstractClosedForm, History]:
+        """Fit a model that is solved in closed form; only where a regime says what it is solved for."""
+        raise CapabilityError(
+            f"{type(self).__name__}: trains by minibatches; got {type(model).__name__}, which is solved in closed "
+            "form. Use StandardTraining, or another model."
+        )
+
     def weights(self, y: np.ndarray, weight: np.ndarray, classes: np.ndarray) -> np.ndarray:
         """Sample weights times class weights; `y` holds class indices."""
         if self.class_weight is None:
@@ -77,8 +86,13 @@ class AbstractRegime(BaseEstimator):
         seed: int = 0,
         on_epoch: Callable[[int, float], None] | None = None,
     ) -> tuple[AbstractModel, History]:
-        """Fit the model; with `patience`, on a part of the rows, watching the rest."""
+        """Fit the model; with `patience`, on a part of the rows, watching the rest.
+
+        A model in closed form is solved on all rows.
+        """
         self._check()
+        if isinstance(model, AbstractClosedForm):
+            return self.solve(model, data, key, setting)
         validation = None
         if self.patience is not None:
             data, validation = self.split(data, seed)

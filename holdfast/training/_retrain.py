@@ -13,8 +13,17 @@ from jaxtyping import Array, Float
 from sklearn.utils import check_random_state
 
 from holdfast.batch import Predictor, map_rows
-from holdfast.errors import DataError
-from holdfast.models import AbstractModel, Data, Decision, EnsembleModel, Strategy, fit_many, stack
+from holdfast.errors import CapabilityError, DataError
+from holdfast.models import (
+    AbstractClosedForm,
+    AbstractModel,
+    Data,
+    Decision,
+    EnsembleModel,
+    Strategy,
+    fit_many,
+    stack,
+)
 from holdfast.schema import as_table
 from holdfast.training._finetune import top_layer_step
 
@@ -178,6 +187,9 @@ def retrain(
         build = functools.partial(clf.architecture().build, predictor.encoder.n_columns, len(predictor.classes))
         built = {s: build(start_keys(s)[0]) for s in set(seeds)}
         starts, epochs = [built[s] for s in seeds], clf.regime_.n_epochs
+    if isinstance(starts[0], AbstractClosedForm):
+        models = _solved(clf, vary, starts, sets, orders, on_model)
+        return Retrained(predictor, stack(models), how)
     if patience is not None:
         # Early stopping is part of the procedure: the same rows are held out as in the first training.
         pairs = [clf.regime_.split(data, s) for data, s in zip(sets, seeds, strict=True)]
@@ -195,6 +207,28 @@ def retrain(
         on_model=on_model,
     )
     return Retrained(predictor, stack(models), how)
+
+
+def _solved(
+    clf: Any,
+    vary: Vary,
+    starts: Sequence[Any],
+    sets: Sequence[Data],
+    seeds: Sequence[int],
+    on_model: Callable[[int], None] | None,
+) -> list[AbstractModel]:
+    """Models in closed form: one solution each, which remembers nothing of a start."""
+    if vary == "finetune":
+        raise CapabilityError(
+            f"retrain: {type(starts[0]).__name__} is solved in closed form and cannot be fine-tuned. Use another "
+            "`vary`."
+        )
+    models = []
+    for i, (start, data, seed) in enumerate(zip(starts, sets, seeds, strict=True)):
+        models.append(clf.regime_.solve(start, data, start_keys(seed)[1], clf.setting_)[0])
+        if on_model is not None:
+            on_model(i + 1)
+    return models
 
 
 def _check_options(vary: Vary, tables: Any, new_order: bool, layers: Any, n_epochs: Any) -> None:

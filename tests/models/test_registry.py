@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.models import ARCHITECTURES, MLP, Ensemble, Linear
+from holdfast.models import ARCHITECTURES, MLP, NTK, Ensemble, Linear
 from holdfast.testing import ModelChecks
 
 EXAMPLES = {
@@ -10,6 +10,8 @@ EXAMPLES = {
     "mlp": MLP(widths=(8, 4)),
     "mlp-tanh-dropout": MLP(widths=(12,), activation="tanh", dropout=0.1),
     "mlp-leaky": MLP(widths=(12,), activation="leaky_relu"),
+    "ntk": NTK(beta=0.5),
+    "ntk-nystroem": NTK(beta=0.5, constant=1.0, n_rows=60),
     "ensemble": Ensemble(n_members=2, member=MLP(widths=(8,))),
 }
 
