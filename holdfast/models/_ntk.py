@@ -56,7 +56,8 @@ def ntk_matrix(x: ArrayLike, z: ArrayLike) -> np.ndarray:
 def kernel_ridge(kernel: np.ndarray, y: np.ndarray, beta: float, weight: np.ndarray | None = None) -> np.ndarray:
     r"""Dual weights :math:`(K + \beta I)^{-1} y` by Cholesky, in double precision.
 
-    With sample weights `W` they are :math:`(K + \beta W^{-1})^{-1} y`. They minimise :math:`\sum_i w_i (f(x_i) - y_i)^2 + \beta \|f\|^2`.
+    With sample weights `W` they are :math:`(K + \beta W^{-1})^{-1} y`. They minimise
+    :math:`\sum_i w_i (f(x_i) - y_i)^2 + \beta \|f\|^2`.
     """
     root = np.ones(len(kernel)) if weight is None else np.sqrt(np.asarray(weight, np.float64))
     system = root[:, None] * kernel * root
@@ -97,7 +98,7 @@ def nystroem(
         total += float(np.sum(x[part][present] ** 2)) / 2  # K(x, x) = |x|^2 / 2
     inner = cho_solve(cho_factor(system, lower=True, overwrite_a=True), right)
     left_out = max(0.0, 1.0 - seen / total) if total > 0 else 0.0
-    return Nystroem(solve_triangular(factor, inner, lower=True, trans="T"), left_out)
+    return Nystroem(solve_triangular(factor, inner, lower=True, trans=1), left_out)
 
 
 class NTKModel(AbstractClosedForm):
@@ -180,8 +181,8 @@ class NTK(AbstractArchitecture):
     Solved by StandardTraining, of which only `class_weight` then has a meaning, and by regimes that say how. The
     log-odds lie about -1 and 1, so that most probabilities lie between .27 and .73: they rank people and decide,
     and are not calibrated. `RecourseClassifier` makes equal rows one and gives weights a mean of 1: where n rows
-    hold m different ones, the `beta` of Definition 2 is ``beta * n / m``. Training does not use the seed unless rows are
-    drawn. The kernel has a kink at every training row: gradients there are a mean of two sides.
+    hold m different ones, the `beta` of Definition 2 is ``beta * n / m``. The seed has no part in it unless
+    rows are drawn. The kernel has a kink at every training row: gradients there are a mean of two sides.
 
     References
     ----------
