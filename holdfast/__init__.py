@@ -37,7 +37,7 @@ _HOME = {
         "VanillaRandom",
         "Wachter",
     ),
-    "training": ("AdversarialTraining", "Retrained", "StandardTraining", "retrain"),
+    "training": ("AdversarialTraining", "RecourseTraining", "Retrained", "StandardTraining", "retrain"),
     "audit": ("Calibration", "Comparison", "Report", "ShelfLife", "shelf_life"),
     "classifier": ("RecourseClassifier", "Replay", "compare", "records", "recourse", "replay", "wrap"),
 }
@@ -100,7 +100,7 @@ if TYPE_CHECKING:
     from holdfast.models import MLP, NTK, Ensemble, Linear
     from holdfast.schema import Feature, Implication, LinearConstraint, Schema
     from holdfast.search import Status
-    from holdfast.training import AdversarialTraining, Retrained, StandardTraining, retrain
+    from holdfast.training import AdversarialTraining, RecourseTraining, Retrained, StandardTraining, retrain
 
 
 def __getattr__(name: str) -> Any:

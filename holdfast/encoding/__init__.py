@@ -3,7 +3,7 @@
 from holdfast.encoding._distance import NORMS, Norm, distance, norm_weights
 from holdfast.encoding._encoder import SCALINGS, Encoder, Scaling, to_grid
 from holdfast.encoding._feasible import Feasible
-from holdfast.encoding._layout import Layout, Slot
+from holdfast.encoding._layout import Layout, Slot, level_columns
 from holdfast.encoding._limits import broken_limits, decode_recourse, differs, feasible_sets
 from holdfast.encoding._permits import Permits
 from holdfast.encoding._polytope import nearest_in_polytope
@@ -23,6 +23,7 @@ __all__ = [
     "differs",
     "distance",
     "feasible_sets",
+    "level_columns",
     "nearest_in_polytope",
     "norm_weights",
     "to_grid",

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from holdfast.schema import Feature, Schema
 
 
@@ -57,6 +59,17 @@ class Layout:
         for group in self.groups:
             names += [f"{group.name}={level}" for level in schema[group.name].levels or ()]
         return names + [f"{s.name} is missing" for s in self.indicators]
+
+
+def level_columns(schema: Schema, layout: Layout) -> np.ndarray:
+    """Boolean per encoded column: whether it holds a level (one-hot, or its position) and no measured number.
+
+    From one level to another is not a distance, so a largest change does not apply to them.
+    """
+    levels = np.zeros(layout.n_columns, bool)
+    for slot in layout.slots:
+        levels[slot.start : slot.stop] = schema[slot.name].has_levels
+    return levels
 
 
 def make_layout(schema: Schema) -> Layout:

@@ -7,7 +7,7 @@ from jaxtyping import Array, Bool, Float
 
 from holdfast.encoding._encoder import Encoder
 from holdfast.encoding._feasible import Feasible, Part
-from holdfast.encoding._layout import Layout, level_positions
+from holdfast.encoding._layout import Layout, level_columns, level_positions
 from holdfast.encoding._limits import FINEST, constraint_rows, reachable
 
 NEAR = 1e-4  # of a grid step: a factual this near to a grid point lies on it, whatever float32 made of it
@@ -24,8 +24,10 @@ class Permits(eqx.Module):
     lower, upper : bounds of every number, a level's encoded 0 and 1.
     grid : spacing of a number's grid, 0 for a continuum.
     rises, falls : whether a number may go up, or down.
+    level : whether a column holds a level and no measured number.
     indicator : per number, the column that says it was missing; -1 where there is none.
     reach : per category, which level leads to which.
+    columns : names of the encoded columns: ``income``, ``housing=own``.
     a, b, moves : rows of ``a @ x <= b``, and which of them bound a change instead of a value.
     """
 
@@ -34,6 +36,7 @@ class Permits(eqx.Module):
     grid: Float[Array, " d"]
     rises: Bool[Array, " d"]
     falls: Bool[Array, " d"]
+    level: Bool[Array, " d"]
     reach: tuple[Bool[Array, "k k"], ...]
     a: Float[Array, "c d"]
     b: Float[Array, " c"]
@@ -43,6 +46,7 @@ class Permits(eqx.Module):
     layout: Layout = eqx.field(static=True)
     indicator: tuple[int, ...] = eqx.field(static=True)
     was: tuple[Part, ...] = eqx.field(static=True)
+    columns: tuple[str, ...] = eqx.field(static=True)
 
     @staticmethod
     def of(encoder: Encoder) -> "Permits":
@@ -72,7 +76,8 @@ class Permits(eqx.Module):
         f32 = jnp.float32
         return Permits(
             lower=jnp.asarray(lower, f32), upper=jnp.asarray(upper, f32), grid=jnp.asarray(grid, f32),
-            rises=jnp.asarray(rises), falls=jnp.asarray(falls), reach=tuple(jnp.asarray(r) for r in reach),
+            rises=jnp.asarray(rises), falls=jnp.asarray(falls), level=jnp.asarray(level_columns(schema, layout)),
+            reach=tuple(jnp.asarray(r) for r in reach),
             a=jnp.asarray(a, f32), b=jnp.asarray(b[0], f32),
             moves=jnp.asarray([c.on == "change" for c in schema.constraints], f32),
             scale=jnp.asarray(encoder.scale, f32), offset=jnp.asarray(encoder.offset, f32),
@@ -81,6 +86,7 @@ class Permits(eqx.Module):
                 tuple((slots.index(n), level_positions(schema[n], tuple(levels))) for n, levels in i.was.items())
                 for i in schema.implications
             ),
+            columns=tuple(layout.column_names(schema)),
         )  # fmt: skip
 
     def __call__(self, x: Float[Array, " d"]) -> Feasible:

@@ -5,7 +5,7 @@ from typing import ClassVar
 import jax.numpy as jnp
 import numpy as np
 
-from holdfast.encoding import Norm, norm_weights
+from holdfast.encoding import Norm, level_columns, norm_weights
 from holdfast.errors import DataError
 from holdfast.methods._base import AbstractSolverMethod
 from holdfast.search import LinearProgramSolver
@@ -70,10 +70,7 @@ class LinearProgram(AbstractSolverMethod):
         if not self.radius > 0 or np.isnan(self.radius):
             raise DataError(f"LinearProgram: `radius` must be positive; got {self.radius!r}. The paper's is 0.75.")
         encoder = self.predictor_.encoder
-        radius = np.full(encoder.n_columns, self.radius)
-        for slot in encoder.layout.slots:
-            if encoder.schema[slot.name].has_levels:
-                radius[slot.start : slot.stop] = np.inf  # to another level is not a distance
+        radius = np.where(level_columns(encoder.schema, encoder.layout), np.inf, self.radius)
         return LinearProgramSolver(
             decision=self.predictor_.decision,
             cost_weights=jnp.asarray(norm_weights(encoder, self.norm)),

@@ -1,12 +1,22 @@
 """Problem, Solution, Status; the solvers; the only search loops."""
 
 from holdfast.search._balls import BallSolver
+from holdfast.search._best_action import (
+    AbstractAction,
+    CandidateAction,
+    Direction,
+    Edits,
+    GradientAction,
+    LatticeAction,
+    LinearisedAction,
+)
 from holdfast.search._candidates import CandidateSolver
 from holdfast.search._elastic import ElasticSolver
 from holdfast.search._flipset import Menu, Support, cheapest, highest, menu, options, support
 from holdfast.search._gradient import GradientSolver
 from holdfast.search._latent import LatentGradientSolver, LatentSpace
-from holdfast.search._linear_program import LinearProgramSolver, minimise_linear, within
+from holdfast.search._linear_program import LinearProgramSolver
+from holdfast.search._linear_step import best_corner, minimise_linear, within
 from holdfast.search._losses import (
     AbstractLoss,
     CrossEntropy,
@@ -34,20 +44,27 @@ __all__ = [
     "ACTION_COSTS",
     "CLEARANCE",
     "POLISH_STEPS",
+    "AbstractAction",
     "AbstractLoss",
     "AbstractSolver",
     "AbstractSpace",
     "ActionCost",
     "BallSolver",
+    "CandidateAction",
     "CandidateSolver",
     "CrossEntropy",
+    "Direction",
+    "Edits",
     "ElasticSolver",
     "EnergyConstrained",
+    "GradientAction",
     "GradientSolver",
     "Hinge",
     "LatentGradientSolver",
     "LatentSpace",
+    "LatticeAction",
     "LinearProgramSolver",
+    "LinearisedAction",
     "Menu",
     "NeighbourSolver",
     "NormBall",
@@ -69,6 +86,7 @@ __all__ = [
     "Status",
     "Support",
     "add_option",
+    "best_corner",
     "by_feature",
     "cheapest",
     "fewest_changes",

@@ -4,6 +4,7 @@ from holdfast.training._adversarial import AdversarialStep, AdversarialTraining,
 from holdfast.training._base import AbstractRegime, Setting
 from holdfast.training._decay import CosineStep
 from holdfast.training._finetune import TopLayerStep
+from holdfast.training._recourse import RecourseStep, RecourseTraining
 from holdfast.training._refit import refit, seeded
 from holdfast.training._registry import REGIMES, regime, register
 from holdfast.training._retrain import Layers, Retrained, TrainingData, Vary, retrain, start_keys, training_rows
@@ -17,6 +18,8 @@ __all__ = [
     "CosineStep",
     "CrossEntropyStep",
     "Layers",
+    "RecourseStep",
+    "RecourseTraining",
     "Retrained",
     "Setting",
     "StandardTraining",

@@ -4,9 +4,14 @@ from holdfast.errors import DataError
 from holdfast.schema import did_you_mean
 from holdfast.training._adversarial import AdversarialTraining
 from holdfast.training._base import AbstractRegime
+from holdfast.training._recourse import RecourseTraining
 from holdfast.training._standard import StandardTraining
 
-REGIMES: dict[str, type[AbstractRegime]] = {"standard": StandardTraining, "adversarial": AdversarialTraining}
+REGIMES: dict[str, type[AbstractRegime]] = {
+    "standard": StandardTraining,
+    "adversarial": AdversarialTraining,
+    "recourse": RecourseTraining,
+}
 
 
 def register(name: str, cls: type[AbstractRegime]) -> None:

@@ -19,6 +19,17 @@ from holdfast.models import (
 from holdfast.training._base import AbstractRegime, Setting
 
 
+def cross_entropies(
+    model: AbstractModel, x: Float[Array, "n d"], y: Int[Array, " n"], key: PRNGKeyArray | None
+) -> Float[Array, " n"]:
+    """Cross-entropy of every row; a `key` switches on what is random in training."""
+    if key is None or not model.random_in_training:
+        logits = jax.vmap(model.logits)(x)
+    else:
+        logits = jax.vmap(lambda row, k: model.logits(row, key=k))(x, jax.random.split(key, x.shape[0]))
+    return optax.losses.softmax_cross_entropy_with_integer_labels(logits, y)
+
+
 class CrossEntropyStep(AbstractGradientStep):
     """Adam on the weighted mean cross-entropy."""
 
@@ -29,13 +40,7 @@ class CrossEntropyStep(AbstractGradientStep):
         self, model: AbstractModel, batch: Data, key: PRNGKeyArray | None, epoch: Int[Array, ""]
     ) -> Float[Array, ""]:
         """Weighted mean cross-entropy of a minibatch."""
-        if key is None or not model.random_in_training:
-            logits = jax.vmap(model.logits)(batch.x)
-        else:
-            keys = jax.random.split(key, batch.x.shape[0])
-            logits = jax.vmap(lambda x, k: model.logits(x, key=k))(batch.x, keys)
-        losses = optax.losses.softmax_cross_entropy_with_integer_labels(logits, batch.y)
-        return weighted_mean(losses, batch.weight)
+        return weighted_mean(cross_entropies(model, batch.x, batch.y, key), batch.weight)
 
 
 class StandardTraining(AbstractRegime):
