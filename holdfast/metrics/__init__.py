@@ -1,5 +1,6 @@
 """Measures of recourse: pure functions of arrays."""
 
+from holdfast.metrics import tradeoffs
 from holdfast.metrics._attacks import (
     ATTACK_NORMS,
     AttackNorm,
@@ -70,6 +71,7 @@ __all__ = [
     "share_with_recourse",
     "sparsity",
     "survival",
+    "tradeoffs",
     "validity",
     "withstands",
 ]

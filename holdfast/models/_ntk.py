@@ -128,6 +128,10 @@ class NTKModel(AbstractClosedForm):
         """Logits of one encoded row."""
         return ntk(self._extended(x), self._extended(self.rows)) @ self.weights
 
+    def kernel(self, x: ArrayLike) -> np.ndarray:
+        """Kernel of people with the rows kept, of shape (people, n), in double precision."""
+        return ntk_matrix(self._extended(np.asarray(x, np.float64)), self._extended(np.asarray(self.rows)))
+
     def solve(self, data: Data, key: PRNGKeyArray) -> tuple["NTKModel", History]:
         """Return the model solved for these rows in double precision; the losses are weighted mean squares."""
         x, weight = (np.asarray(part, np.float64) for part in (data.x, data.weight))

@@ -13,12 +13,22 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from holdfast.encoding import Layout
 from holdfast.errors import DataError
 from holdfast.metrics import ATTACK_NORMS, AttackNorm, fgsm, is_linear, linear_rise, pgd
-from holdfast.models import AbstractGradientStep, AbstractModel, AbstractStep, Data, LinearModel, weighted_mean
+from holdfast.models import (
+    AbstractClosedForm,
+    AbstractGradientStep,
+    AbstractModel,
+    AbstractStep,
+    Data,
+    History,
+    LinearModel,
+    weighted_mean,
+)
 from holdfast.training._base import AbstractRegime, Setting
 from holdfast.training._decay import CosineStep
 
 Attack = Literal["auto", "pgd", "fgsm"]
 Columns = Literal["all", "numeric"]
+ROWS = 256  # attacked at a time where a model is solved
 
 
 class AdversarialStep(AbstractGradientStep):
@@ -42,7 +52,7 @@ class AdversarialStep(AbstractGradientStep):
         if self.attack == "auto" and is_linear(model):
             return weighted_mean(self._linear(model, batch, radius), batch.weight)
         attack_key, drop_key = (None, None) if key is None else tuple(jax.random.split(key))
-        x = jax.lax.stop_gradient(self._attacked(model, batch, radius, attack_key))
+        x = jax.lax.stop_gradient(self.attacked(model, batch, radius, attack_key))
         if drop_key is None or not model.random_in_training:
             logits = jax.vmap(model.logits)(x)
         else:
@@ -62,9 +72,11 @@ class AdversarialStep(AbstractGradientStep):
         rise = linear_rise(weight, radius, norm=self.norm, movable=self.movable)
         return jax.nn.softplus(rise - sign * (batch.x @ weight + bias))  # eq. 16
 
-    def _attacked(
+    def attacked(
         self, model: AbstractModel, batch: Data, radius: Array, key: PRNGKeyArray | None
     ) -> Float[Array, "n d"]:
+        """Rows of a minibatch at the worst point that was found; without a `key`, searched from the rows."""
+
         def one(row: Array, label: Array, row_key: PRNGKeyArray | None) -> Array:
             def loss(at: Array) -> Array:
                 return optax.losses.softmax_cross_entropy_with_integer_labels(model.logits(at), label)
@@ -161,9 +173,13 @@ class AdversarialTraining(AbstractRegime):
 
     def step(self, setting: Setting) -> AbstractStep:
         """Cross-entropy under attack, by Adam."""
+        step = self._attacking(setting)
+        return CosineStep(step, jnp.asarray(self.n_epochs, jnp.float32)) if self.decay else step
+
+    def _attacking(self, setting: Setting) -> AdversarialStep:
         self._check_attack()
         f32 = jnp.float32
-        step = AdversarialStep(
+        return AdversarialStep(
             step_size=jnp.asarray(self.step_size, f32),
             weight_decay=jnp.asarray(self.weight_decay, f32),
             radius=jnp.asarray(self.radius, f32),
@@ -173,7 +189,20 @@ class AdversarialTraining(AbstractRegime):
             attack=self.attack,
             n_steps=int(self.n_steps),
         )
-        return CosineStep(step, jnp.asarray(self.n_epochs, f32)) if self.decay else step
+
+    def solve(
+        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, setting: Setting
+    ) -> tuple[AbstractClosedForm, History]:
+        """Solve for the rows as they are, attack them, and solve for the attacked rows (X_R in Theorem 2).
+
+        One round, and no inner maximum of the model that is returned: ask its robust accuracy before calling it
+        robust.
+        """
+        plain, history = model.solve(data, key)
+        if self.radius == 0:
+            return plain, history
+        step = self._attacking(setting)
+        return model.solve(data._replace(x=_attacked_rows(step, plain, data, jax.random.fold_in(key, 1))), key)
 
     def _check_attack(self) -> None:
         for name, known in (
@@ -194,6 +223,18 @@ class AdversarialTraining(AbstractRegime):
             raise DataError(
                 f"AdversarialTraining: `n_steps` must be a positive whole number; got {self.n_steps!r}."
             )
+
+
+@eqx.filter_jit
+def _attacked_rows(step: AdversarialStep, model: AbstractModel, data: Data, key: PRNGKeyArray) -> Array:
+    # A block of rows at a time: a kernel model holds every training row against each of them.
+    def one(part: tuple[Array, Array, PRNGKeyArray]) -> Array:
+        row, label, row_key = part
+        batch = Data(row[None], label[None], jnp.ones(1))
+        return step.attacked(model, batch, step.radius, row_key)[0]
+
+    keys = jax.random.split(key, data.x.shape[0])
+    return jax.lax.map(one, (data.x, data.y, keys), batch_size=ROWS)
 
 
 def movable_columns(layout: Layout, columns: Columns) -> np.ndarray:
