@@ -28,6 +28,7 @@ from holdfast.models._kernel import Kernel, log_density
 from holdfast.models._linear import Linear, LinearModel
 from holdfast.models._mlp import MLP, MLPModel
 from holdfast.models._ntk import NTK, NTKModel, Nystroem, kernel_ridge, ntk, ntk_matrix, nystroem
+from holdfast.models._precision import double_precision, in_double
 from holdfast.models._registry import ARCHITECTURES, architecture
 from holdfast.models._surrogate import Neighbourhood, lime, linearise, local_model, solve_positive
 from holdfast.models._vae import VAE, build_vae, gaussian_kl
@@ -68,10 +69,12 @@ __all__ = [
     "batch_logits",
     "build_autoencoder",
     "build_vae",
+    "double_precision",
     "fit",
     "fit_many",
     "fresh",
     "gaussian_kl",
+    "in_double",
     "kernel_ridge",
     "lime",
     "linearise",

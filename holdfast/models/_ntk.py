@@ -16,7 +16,7 @@ from holdfast.models._base import AbstractArchitecture
 from holdfast.models._closed_form import AbstractClosedForm
 from holdfast.models._fit import Data, History
 
-BLOCK = 2048  # rows of a long table that meet the landmarks at a time
+BLOCK = 1024  # rows of a long table that meet all others at a time
 JITTER = 1e-10  # of the landmarks' mean diagonal: keeps their factor from failing where two of them are one
 
 
@@ -27,30 +27,32 @@ def ntk(x: Float[Array, " d"], rows: Float[Array, "n d"]) -> Float[Array, " n"]:
     layer, as the width `m` grows. At ``z = c x`` it has a kink, where the derivative is taken as the mean of both
     sides; rows closer to it than the precision tells apart count as on it.
     """
-    product = rows @ x
-    length = _norm(x) * jax.vmap(_norm)(rows)
-    cosine = product / jnp.where(length > 0, length, 1.0)
-    aside = 1.0 - cosine**2 > 8 * jnp.finfo(cosine.dtype).eps
-    angle = jnp.where(
-        aside, jnp.arccos(jnp.where(aside, cosine, 0.0)), jnp.where(cosine > 0, 0.0, jnp.asarray(np.pi, x.dtype))
-    )
+    return _kernel(rows @ x, _norm(x) * jax.vmap(_norm)(rows), jnp)
+
+
+def ntk_matrix(x: ArrayLike, z: ArrayLike) -> np.ndarray:
+    """Kernel of every row of `x` with every row of `z`, in double precision."""
+    left, right = np.asarray(x, np.float64), np.asarray(z, np.float64)
+    lengths = np.linalg.norm(right, axis=1)
+    out = np.empty((len(left), len(right)))
+    for start in range(0, len(left), BLOCK):
+        part = left[start : start + BLOCK]
+        out[start : start + BLOCK] = _kernel(part @ right.T, np.linalg.norm(part, axis=1)[:, None] * lengths, np)
+    return out
+
+
+def _kernel(product: Any, length: Any, of: Any) -> Any:
+    """Kernel from inner products and products of lengths; `of` is numpy or jax.numpy."""
+    cosine = product / of.where(length > 0, length, 1.0)
+    aside = 1.0 - cosine**2 > 8 * np.finfo(cosine.dtype).eps
+    # Off the kink the slope of the arc cosine is finite; on it, it is left out.
+    angle = of.where(aside, of.arccos(of.where(aside, cosine, 0.0)), of.where(cosine > 0, 0.0, np.pi))
     return product * (np.pi - angle) / (2 * np.pi)
 
 
 def _norm(x: Float[Array, " d"]) -> Float[Array, ""]:
     square = jnp.sum(x**2)
     return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
-
-
-@jax.jit
-def _gram(x: Float[Array, "n d"], z: Float[Array, "m d"]) -> Float[Array, "n m"]:
-    return jax.vmap(lambda row: ntk(row, z))(x)
-
-
-def ntk_matrix(x: ArrayLike, z: ArrayLike) -> np.ndarray:
-    """Kernel of every row of `x` with every row of `z`, in double precision."""
-    with jax.enable_x64(True):
-        return np.array(_gram(jnp.asarray(x, jnp.float64), jnp.asarray(z, jnp.float64)))
 
 
 def kernel_ridge(kernel: np.ndarray, y: np.ndarray, beta: float, weight: np.ndarray | None = None) -> np.ndarray:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from holdfast.classifier import RecourseClassifier
-from holdfast.models import AbstractArchitecture, batch_logits, fresh
+from holdfast.models import AbstractArchitecture, batch_logits, double_precision, fresh, in_double
 from holdfast.testing import _world as world
 from holdfast.training import StandardTraining
 
@@ -43,10 +43,8 @@ class ModelChecks:
         model = architecture.build(D, K, jax.random.key(0))
         if "differentiable" not in model.capabilities:
             return
-        with jax.enable_x64(True):
-            double = jax.tree.map(
-                lambda a: jnp.asarray(np.asarray(a), jnp.float64) if eqx.is_inexact_array(a) else a, model
-            )
+        with double_precision():
+            double = in_double(model)
             x = jnp.asarray(np.linspace(0.1, 0.9, D))
             slope = jax.grad(lambda at: double.logits(at)[1])(x)
             for i in range(D):

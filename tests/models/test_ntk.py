@@ -1,6 +1,5 @@
 """The kernel of a wide ReLU network against draws of its units, finite differences and a trained network."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +7,17 @@ import pytest
 
 import holdfast as hf
 from holdfast.errors import CapabilityError, DataError
-from holdfast.models import NTK, Data, NTKModel, kernel_ridge, ntk, ntk_matrix, nystroem
+from holdfast.models import (
+    NTK,
+    Data,
+    NTKModel,
+    double_precision,
+    in_double,
+    kernel_ridge,
+    ntk,
+    ntk_matrix,
+    nystroem,
+)
 from holdfast.testing import _world as world
 from holdfast.training import AbstractRegime, CrossEntropyStep, StandardTraining, retrain
 
@@ -60,10 +69,8 @@ def test_kernel_is_positive_semidefinite() -> None:
 def test_gradient_is_that_of_finite_differences() -> None:
     x, y = rows(50)
     model = solved(x, y, constant=0.7)
-    with jax.enable_x64(True):
-        double = jax.tree.map(
-            lambda a: jnp.asarray(np.asarray(a), jnp.float64) if eqx.is_inexact_array(a) else a, model
-        )
+    with double_precision():
+        double = in_double(model)
         f = jax.jit(lambda at: double.logits(at)[1])
         for at in rows(4, seed=1)[0]:
             secant = [(f(at + e) - f(at - e)) / 2e-6 for e in 1e-6 * np.eye(5)]
@@ -71,7 +78,7 @@ def test_gradient_is_that_of_finite_differences() -> None:
 
 
 def test_on_a_training_row_the_gradient_is_the_mean_of_both_sides() -> None:
-    with jax.enable_x64(True):
+    with double_precision():
         z, side = jnp.asarray([1.0, 0.0, 2.0]), jnp.asarray([0.3, 1.0, 0.1])
         f = lambda t: ntk(z + t * side, z[None])[0]  # noqa: E731
         after, before = (f(1e-5) - f(0.0)) / 1e-5, (f(0.0) - f(-1e-5)) / 1e-5

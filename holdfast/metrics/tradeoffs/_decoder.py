@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from holdfast.metrics.tradeoffs._sides import Bound
-from holdfast.models import AbstractAutoencoder
+from holdfast.models import AbstractAutoencoder, double_precision, in_double
 
 SOFTMAX = 0.5  # largest singular value of the softmax's Jacobian: p (1 - p) twice over, at two equal halves
 
@@ -59,8 +59,8 @@ def theorem_3(
     radii : pair of arrays, optional
         The search's own radii, l1 or l2; by default the codes' l2 distances from the person's.
     """
-    with jax.enable_x64(True):
-        double = jax.tree.map(lambda a: jnp.asarray(np.asarray(a), jnp.float64), model)
+    with double_precision():
+        double = in_double(model)
         rows = jnp.asarray(x, jnp.float64)
         codes = [jnp.asarray(code, jnp.float64) for code in (code_non_robust, code_robust)]
         own = np.asarray(jax.vmap(double.encode)(rows))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from holdfast.errors import CapabilityError
-from holdfast.models import AbstractModel
+from holdfast.models import AbstractModel, double_precision, in_double
 
 CHUNK = 256  # people whose slopes are found at a time
 
@@ -44,10 +44,8 @@ def scores_of(model: AbstractModel, x: ArrayLike, favourable: int = 1) -> Scores
             f"scores_of: needs a differentiable model of two classes; got {type(model).__name__} with "
             f"{model.n_classes} classes."
         )
-    with jax.enable_x64(True):
-        double = jax.tree.map(
-            lambda a: jnp.asarray(np.asarray(a), jnp.float64) if eqx.is_inexact_array(a) else a, model
-        )
+    with double_precision():
+        double = in_double(model)
         rows = jnp.asarray(x, jnp.float64)
         parts = [_scores(double, rows[i : i + CHUNK], favourable) for i in range(0, len(rows), CHUNK)]
         return Scores(*(np.concatenate([np.asarray(part[i]) for part in parts]) for i in range(2)))

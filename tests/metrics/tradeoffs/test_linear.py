@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from holdfast.errors import CapabilityError, DataError
 from holdfast.metrics import tradeoffs as t
-from holdfast.models import MLP, Linear, LinearModel
+from holdfast.models import MLP, Linear, LinearModel, double_precision
 
 N = 4000
 
@@ -67,7 +67,7 @@ def test_descent_is_gradient_descent() -> None:
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(9, 3)), np.where(rng.random(9) < 0.5, 1.0, -1.0)
     for norm, order in (("linf", 1), ("l2", 2)):
-        with jax.enable_x64(True):
+        with double_precision():
             loss = lambda w: jnp.mean(  # noqa: E731
                 jax.nn.softplus(0.1 * jnp.linalg.norm(w, ord=order) - y * (x @ w))  # noqa: B023
             )
