@@ -11,25 +11,39 @@ from holdfast.audit._audit import audit
 from holdfast.audit._calibration import Calibration
 from holdfast.audit._comparison import Comparison, Row, merged, same_settings
 from holdfast.audit._measure import measure, settings
-from holdfast.audit._parts import Summary, Survival
-from holdfast.audit._report import Report
+from holdfast.audit._parts import Summary, Survival, summarise
+from holdfast.audit._render import Page, Section, document, html, markdown, percent, rich, text
+from holdfast.audit._report import Report, head, plain, to_json, write_text
 from holdfast.audit._shelf_life import ShelfLife, shelf_life
 from holdfast.methods import RecourseFrame
 
 __all__ = [
     "Calibration",
     "Comparison",
+    "Page",
     "Report",
     "Row",
+    "Section",
     "ShelfLife",
     "Summary",
     "Survival",
     "audit",
+    "document",
+    "head",
+    "html",
+    "markdown",
     "measure",
     "merged",
+    "percent",
+    "plain",
+    "rich",
     "same_settings",
     "settings",
     "shelf_life",
+    "summarise",
+    "text",
+    "to_json",
+    "write_text",
 ]
 
 

@@ -189,6 +189,60 @@ def html(page: Page) -> str:
     return f"<p><b>{_html.escape(page.title)}</b></p><table>{table}</table>{remarks}"
 
 
+def markdown(page: Page) -> str:
+    """Tables for a page or a comment that takes Markdown."""
+    lines = [f"## {_cell(page.title)}"]
+    for section in page.sections:
+        lines += ["", "| " + " | ".join(_cell(head) or " " for head in section.heads) + " |"]
+        lines.append("|---" + "|---:" * (len(section.heads) - 1) + "|")
+        for row in section.rows:
+            cells = (*row, *("",) * (len(section.heads) - len(row)))
+            lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
+    lines += [part for remark in page.alarms for part in ("", f"**{_cell(remark)}**")]
+    lines += [part for remark in page.notes for part in ("", _cell(remark))]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    """Text that is not taken for Markdown or HTML: labels are what somebody's table holds."""
+    text = _html.escape(" ".join(text.split()), quote=False)
+    return "".join("\\" + c if c in "\\`*_[]|~#" else c for c in text)
+
+
+def document(page: Page) -> str:
+    """One HTML page, complete in itself: nothing is loaded from elsewhere."""
+    parts = []
+    for section in page.sections:
+        head = "".join(f'<th scope="col">{_html.escape(c)}</th>' for c in section.heads)
+        rows = "".join(
+            f'<tr><th scope="row">{_html.escape(row[0])}</th>'
+            + "".join(f"<td>{_html.escape(c)}</td>" for c in row[1:])
+            + "<td></td>" * (len(section.heads) - len(row))
+            + "</tr>"
+            for row in section.rows
+        )
+        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>")
+    alarms = "".join(f'<p class="alarm">{_html.escape(remark)}</p>' for remark in page.alarms)
+    notes = "".join(f"<p>{_html.escape(remark)}</p>" for remark in page.notes)
+    title = _html.escape(page.title)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{title}</title><style>{STYLE}</style></head>"
+        f"<body><h1>{title}</h1>{alarms}{''.join(parts)}{notes}</body></html>\n"
+    )
+
+
+STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;color:#1f2933;max-width:52rem;margin:2rem auto;padding:0 1rem}"
+    "h1{font-size:1.4rem}table{border-collapse:collapse;width:100%;margin:1.5rem 0}"
+    "th,td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid #e4e7eb;font-weight:400}"
+    "th:first-child{text-align:left}thead th{font-weight:600;border-bottom:2px solid #9aa5b1}"
+    ".alarm{font-weight:600;padding:.6rem;border-left:.3rem solid #d9822b;background:#fdf1e3}"
+    "@media(max-width:30rem){th,td{padding:.3rem .2rem;font-size:.85rem}}"
+)
+
+
 def _line(cells: tuple[str, ...]) -> str:
     label = cells[0] if len(cells[0]) < LABEL else cells[0][: LABEL - 2] + "…"
     return (label.ljust(LABEL) + "".join(cell.rjust(CELL) for cell in cells[1:])).rstrip()

@@ -45,6 +45,12 @@ class Predictor:
         """Label of the favourable class."""
         return self.classes[self.decision.favourable]
 
+    @property
+    def threshold(self) -> float | None:
+        """From which probability on the favourable class is decided; None with more than two classes."""
+        # The shortest text that is this float32: 0.8, not 0.800000011920929.
+        return float(str(np.float32(self.decision.threshold))) if self.decision.n_classes == 2 else None
+
     def logits(self, table: Table) -> np.ndarray:
         """Logits of every row of a table."""
         if self.foreign is not None:

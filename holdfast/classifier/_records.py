@@ -79,7 +79,7 @@ def records(
     before, after = (predictor.classes[predictor.decide(t)].tolist() for t in (plan.factual, plan.recourse))
     sentences, target, option = plan.changes(), np.asarray(plan.target).tolist(), plan.option.tolist()
     shared: dict[str, Any] = {
-        "threshold": _threshold(predictor),
+        "threshold": predictor.threshold,
         "model": {"hash": predictor.digest(), "version": model_version},
         "schema": plan.schema.digest(),
         "software": _software(),
@@ -147,7 +147,7 @@ def replay(record: "Record", clf: RecourseClassifier, *, reference: Any = None) 
         Training rows, for a method that learns from them and is not the classifier's own.
     """
     predictor = clf.predictor_
-    old, new = record.to_dict(), {"schema": predictor.encoder.schema.digest(), "threshold": _threshold(predictor)}
+    old, new = record.to_dict(), {"schema": predictor.encoder.schema.digest(), "threshold": predictor.threshold}
     new["model hash"], old["model hash"] = predictor.digest(), record.model["hash"]
     table = _table(record.factual, predictor.encoder.schema)
     labels = predictor.classes.tolist()
@@ -267,11 +267,6 @@ def _survival(life: ShelfLife, i: int) -> dict[str, Any]:
         "n_models": life.n_models,
         "vary": life.vary,
     }
-
-
-def _threshold(predictor: Any) -> float | None:
-    # The shortest text that is this float32: 0.8, not 0.800000011920929.
-    return float(str(np.float32(predictor.decision.threshold))) if predictor.decision.n_classes == 2 else None
 
 
 def _software() -> dict[str, str]:

@@ -22,6 +22,8 @@ COMMANDS = {
     "compare": "Run recourse methods side by side on one dataset and one model.",
     "replay": "Compute a record of issued recourse again, and say whether it comes out the same.",
     "ledger": "Keep the recourse that was promised to people.",
+    "gate": "Ask a new model about every live promise, and say which would break.",
+    "letter": "Write the letter that tells a person what was promised.",
     "schema": "Guess a schema from a table, for you to correct.",
     "papers": "Run a paper's experiment, ours beside the printed figures.",
     "datasets": "List, show, add and export datasets.",

@@ -102,18 +102,7 @@ class Work:
                 ) from error
         else:
             return np.arange(n), {}
-        reasons: dict[int, str] = {}
-        parts = [(0, n)]
-        while parts:  # halve until the bad rows stand alone
-            start, stop = parts.pop()
-            try:
-                self.schema.check(chunk.frame.iloc[start:stop], where="table")
-            except DataError as error:
-                if stop - start == 1:
-                    reasons[start] = str(error)
-                else:
-                    middle = (start + stop) // 2
-                    parts += [(start, middle), (middle, stop)]
+        reasons = self.schema.refusals(chunk.frame, where="table")
         return np.array([i for i in range(n) if i not in reasons], int), reasons
 
 

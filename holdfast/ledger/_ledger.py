@@ -222,17 +222,21 @@ class Ledger:
             raise LedgerError(f"ledger: no such promise; got {id!r}.")
         return _promise(row)
 
-    def live(self, at: datetime | None = None, *, batch_size: int = 1000) -> Iterator[list[Promise]]:
+    def live(
+        self, at: datetime | None = None, *, batch_size: int = 1000, up_to: int | None = None
+    ) -> Iterator[list[Promise]]:
         """Promises that bind at a time (now, when omitted), in batches, oldest first.
 
         Each batch is a transaction of its own, so that nobody who writes has to wait; one issued while reading is
-        among the last.
+        among the last. With `up_to`, such as ``ledger.head().seq``, only what was issued by that event is read.
         """
         moment, last = to_text(_aware(at)), 0
         binding = _PROMISES.where(
             promises.c.state == "live",
             sa.or_(promises.c.valid_until.is_(None), promises.c.valid_until > moment),
         )
+        if up_to is not None:
+            binding = binding.where(promises.c.seq <= up_to)
         while True:
             page = binding.where(promises.c.seq > last).order_by(promises.c.seq).limit(batch_size)
             rows = self._database.run(lambda c, page=page: c.execute(page).all())

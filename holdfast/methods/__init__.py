@@ -7,7 +7,7 @@ from holdfast.methods._cfproto import CFProto
 from holdfast.methods._eccco import ECCCo
 from holdfast.methods._elastic_net import ElasticNet
 from holdfast.methods._flipset import Flipset
-from holdfast.methods._frame import RecourseFrame, Sentences
+from holdfast.methods._frame import RecourseFrame, Sentences, join, phrase
 from holdfast.methods._generic import Generic
 from holdfast.methods._growing_spheres import GrowingSpheres
 from holdfast.methods._latent_search import LatentSearch
@@ -51,7 +51,9 @@ __all__ = [
     "VanillaRandom",
     "Wachter",
     "fitting",
+    "join",
     "method",
     "name_of",
+    "phrase",
     "register",
 ]

@@ -1,11 +1,14 @@
 """One column of a table against its feature: can it be read, and what does it teach?"""
 
+from collections.abc import Hashable
+from typing import Any
+
 import numpy as np
 
 from holdfast.errors import DataError
 from holdfast.schema._checks import is_level, is_number, shown
 from holdfast.schema._feature import MISSING_LEVEL, Feature, Level
-from holdfast.schema._table import Table, holds_dates
+from holdfast.schema._table import Table, as_table, holds_dates
 
 LARGEST = 2**53
 """Up to here every whole number is a float of its own."""
@@ -60,6 +63,38 @@ def check_column(feature: Feature, table: Table, where: str, unseen_levels_ok: b
             f"{where}: integer column {name!r} has numbers beyond 2**53; got {odd!r}. Describe it as numeric; "
             "if it is an identifier, drop it."
         )
+
+
+def refused_rows(feature: Feature, table: Table, where: str) -> dict[int, str]:
+    """Rows whose value of this feature cannot be used, each with the reason; every distinct value is tried once."""
+    values = table.columns[feature.name]
+    try:
+        check_column(feature, table, where, False)
+        return {}
+    except DataError as error:
+        if values.dtype.kind in "mM":
+            return dict.fromkeys(range(len(values)), str(error))
+    tried: dict[Any, str | None] = {}
+    out = {}
+    for row, value in enumerate(values.tolist()):
+        # Types apart, since 1, 1.0 and True are one key; NaN equals nothing, not even itself.
+        key = (type(value), value if isinstance(value, Hashable) and value == value else repr(value))
+        if key not in tried:
+            tried[key] = _refusal(feature, value, where)
+        reason = tried[key]
+        if reason is not None:
+            out[row] = reason
+    return out
+
+
+def _refusal(feature: Feature, value: Any, where: str) -> str | None:
+    cell = np.empty(1, object)
+    cell[0] = value
+    try:
+        check_column(feature, as_table({feature.name: cell}, where=where), where, False)
+    except DataError as error:
+        return str(error)
+    return None
 
 
 def _check_values_are_levels(feature: Feature, values: np.ndarray, where: str) -> None:

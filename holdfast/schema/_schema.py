@@ -9,7 +9,7 @@ from typing import Any
 
 from holdfast.errors import DataError, SchemaError
 from holdfast.schema._checks import did_you_mean, is_list, shown
-from holdfast.schema._columns import check_column, resolve_feature
+from holdfast.schema._columns import check_column, refused_rows, resolve_feature
 from holdfast.schema._constraints import Implication, LinearConstraint
 from holdfast.schema._feature import Feature, Level
 from holdfast.schema._table import Table, as_table
@@ -235,6 +235,22 @@ class Schema:
         if table.remember(("checked", id(self), unseen_levels_ok), self.names, check_all) is not self:
             check_all()  # another schema had this one's place in memory
         return table
+
+    def refusals(self, data: Any, *, where: str = "Table") -> dict[int, str]:
+        """Rows that `check` does not allow, each with the reason; those left can be used, read anew."""
+        table = as_table(data, where=where)
+        try:
+            self.check(table, where=where)
+        except DataError:
+            if not set(self.names) <= set(table.columns):
+                raise  # no row can be used
+        else:
+            return {}
+        out: dict[int, str] = {}
+        for feature in self.features:
+            for row, reason in refused_rows(feature, table, where).items():
+                out.setdefault(row, reason)
+        return dict(sorted(out.items()))
 
     def _check(self) -> None:
         if not self.features:

@@ -1,0 +1,81 @@
+"""For whom promises break: one column's values, or numbers cut into bins."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from holdfast.errors import DataError
+from holdfast.promises._report import Group, rate
+
+MOST = 50
+MISSING = "(missing)"
+
+
+class Grouping:
+    """Counts by group.
+
+    Parameters
+    ----------
+    column : str or None
+        None counts nothing.
+    bins : sequence of float, optional
+        Ascending; a value that equals one belongs above it.
+    """
+
+    def __init__(self, column: str | None, bins: Sequence[float] | None = None) -> None:
+        self.column = column
+        self.edges = None if bins is None else [float(edge) for edge in bins]
+        self.counts: dict[str, list[int]] = {}
+        edges = self.edges
+        if edges is not None and (not edges or any(a >= b for a, b in pairwise(edges))):
+            raise DataError(f"gate: `bins` must be ascending numbers; got {list(bins or ())!r}.")
+        if edges is not None:
+            if column is None:
+                raise DataError("gate: `bins` cut the values of a group's column; got no `group`.")
+            self._names = [f"below {edges[0]:g}"]
+            self._names += [f"{a:g} to below {b:g}" for a, b in pairwise(edges)]
+            self._names.append(f"{edges[-1]:g} or more")
+            self.counts = {name: [0, 0] for name in self._names}
+
+    def count(self, values: np.ndarray | None, broken: np.ndarray) -> list[str] | None:
+        """Count a batch; return each promise's group."""
+        if values is None:
+            return None
+        known: dict[Any, str] = {}
+        labels = []
+        for value, fails in zip(values.tolist(), broken.tolist(), strict=True):
+            key = (type(value), value)
+            label = known.get(key)
+            if label is None:
+                label = known[key] = self._label(value)
+            labels.append(label)
+            counts = self.counts.setdefault(label, [0, 0])
+            counts[0] += 1
+            counts[1] += fails
+        if len(self.counts) > MOST:
+            raise DataError(
+                f"gate: `group` has more than {MOST} values; got {self.column!r}. Give `bins` for a number, or "
+                "another column."
+            )
+        return labels
+
+    def _label(self, value: Any) -> str:
+        if value is None or value != value:
+            return MISSING
+        if self.edges is None:
+            return f"{value:g}" if isinstance(value, float) else str(value)[:80]
+        if isinstance(value, (str, bool)):
+            raise DataError(f"gate: `bins` need a column of numbers; got {value!r} in {self.column!r}.")
+        return self._names[int(np.searchsorted(self.edges, value, side="right"))]
+
+    def rates(self, confidence: float) -> list[Group]:
+        """How many break in each group: bins in order, values by their text."""
+        names = [*self._names, MISSING] if self.edges is not None else sorted(self.counts)
+        out = []
+        for name in names:
+            n, broken = self.counts.get(name, (0, 0))
+            if n:
+                out.append(Group(name, n, broken, *rate(broken, n, confidence)))
+        return out
