@@ -22,9 +22,9 @@ from holdfast.errors import DataError
               help="Rows of known class that the model has not seen, to measure accuracy on.")  # fmt: skip
 @click.option("--target", metavar="COLUMN", help="The label column of --labelled.")
 @click.option("--alternatives", type=click.IntRange(min=0), metavar="N",
-              help="For how many broken promises to search what people could do instead.  [default: all]")  # fmt: skip
+              help="How many broken promises to search another way for.  [default: all]")  # fmt: skip
 @click.option("--cases", metavar="FILE",
-              help="Write every broken promise, what the person was told and could do, as JSON lines.")  # fmt: skip
+              help="Write every broken promise, what was told and what could be done, as JSON lines.")  # fmt: skip
 @click.option("--out", "outs", multiple=True, metavar="FILE",
               help="Write the report: .json, .md or .html. May be repeated.")  # fmt: skip
 @json_option

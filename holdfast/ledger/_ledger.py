@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -369,8 +369,11 @@ def _live(connection: sa.Connection, id: str, where: str) -> Any:
 
 
 def _promise(row: Any) -> Promise:
-    until = None if row.valid_until is None else from_text(row.valid_until)
+    until = None if row.valid_until is None else _time(row.valid_until)
     return Promise(row.id, row.seq, row.state, until, row.body)
+
+
+_time = lru_cache(4096)(from_text)  # promises that are made together end together
 
 
 def _event(row: Any) -> Event:

@@ -35,9 +35,7 @@ class Search:
         if most is not None and (not isinstance(most, int) or most < 0):
             raise DataError(f"gate: `alternatives` must be a whole number from 0 on; got {most!r}.")
         if getattr(method, "predictor_", None) is not predictor:
-            raise DataError(
-                f"gate: {type(method).__name__} is not fitted to this model. Call fit(model, X) first."
-            )
+            raise DataError(f"gate: {type(method).__name__} is not fitted to this model. Call its `fit`.")
         self.predictor, self.method, self.left = predictor, method, most
         self._found: dict[str, list[tuple[str, float, float]]] = {"instead": [], "further": []}
 
@@ -52,8 +50,8 @@ class Search:
         for name, found in (("instead", instead), ("further", further)):
             for case, answer in zip(cases, found, strict=True):
                 setattr(case, name, answer)
-                numbers = (np.nan if answer[part] is None else answer[part] for part in ("cost", "extra"))
-                self._found[name].append((answer["status"], *numbers))
+                cost, extra = (np.nan if answer[part] is None else answer[part] for part in ("cost", "extra"))
+                self._found[name].append((answer["status"], cost, extra))
 
     def _search(self, cases: Sequence[Case], start: str) -> list[dict[str, Any]]:
         """What each person could do from where they start."""
@@ -69,10 +67,10 @@ class Search:
     def _cheaper(
         self, cases: Sequence[Case], instead: list[dict[str, Any]], further: list[dict[str, Any]]
     ) -> None:
-        """A search that starts at the promised row may have found a better way for those who start at their own."""
+        """A search from the promised row may have found a better way for those who start at their own."""
         encoder = self.predictor.encoder
         names = encoder.schema.names
-        rows, table, targets, limits = self._askable(cases, "factual")
+        rows, table, _, limits = self._askable(cases, "factual")
         some = [k for k, i in enumerate(rows) if further[i]["row"] is not None and instead[i]["cost"] != 0]
         if not some:
             return

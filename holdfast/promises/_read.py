@@ -90,19 +90,14 @@ def _quick(texts: Sequence[str | None], schema: Schema, classes: np.ndarray, gro
     if any(text is None or "\n" in text for text in texts):
         return None
     kinds = {feature.name: _kind(feature) for feature in schema}
-    fields: dict[str, Any] = {"recourse": kinds, "target": _kind_of(classes.tolist())}
+    parts = {"recourse": kinds}
     if group is not None:
-        fields["factual"] = {group: kinds.get(group) or _kind_of(_first(texts[0], group))}
-    if any(
-        kind is None for part in fields.values() for kind in (part.values() if isinstance(part, dict) else [part])
-    ):
+        parts["factual"] = {group: kinds.get(group) or _kind_of(_first(texts[0], group))}
+    label = _kind_of(classes.tolist())
+    if label is None or any(kind is None for part in parts.values() for kind in part.values()):
         return None
-    wanted = pa.schema(
-        [
-            (name, pa.struct(list(part.items())) if isinstance(part, dict) else part)
-            for name, part in fields.items()
-        ]
-    )
+    structs = [(name, pa.struct(list(part.items()))) for name, part in parts.items()]
+    wanted = pa.schema([("target", label), *structs])
     try:
         data = "\n".join(texts).encode()  # type: ignore[arg-type]
         found = pyarrow.json.read_json(

@@ -66,7 +66,7 @@ def check_column(feature: Feature, table: Table, where: str, unseen_levels_ok: b
 
 
 def refused_rows(feature: Feature, table: Table, where: str) -> dict[int, str]:
-    """Rows whose value of this feature cannot be used, each with the reason; every distinct value is tried once."""
+    """Rows whose value of this feature cannot be used, each with the reason; a value is tried once."""
     values = table.columns[feature.name]
     try:
         check_column(feature, table, where, False)
