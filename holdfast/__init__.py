@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "schema": ("Feature", "Implication", "LinearConstraint", "Schema"),
-    "ledger": ("Ledger", "Record"),
+    "ledger": ("Ledger", "Letter", "Record", "letters"),
     "models": ("NTK", "Ensemble", "Linear", "MLP"),
     "causal": ("SCM",),
     "search": ("Status",),
@@ -40,6 +40,7 @@ _HOME = {
     "training": ("AdversarialTraining", "RecourseTraining", "Retrained", "StandardTraining", "retrain"),
     "audit": ("Calibration", "Comparison", "Report", "ShelfLife", "shelf_life"),
     "classifier": ("RecourseClassifier", "Replay", "compare", "records", "recourse", "replay", "wrap"),
+    "promises": ("GateReport", "gate"),
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 _FOLDERS = (
@@ -75,7 +76,7 @@ if TYPE_CHECKING:
     from holdfast.audit import Calibration, Comparison, Report, ShelfLife, shelf_life
     from holdfast.causal import SCM
     from holdfast.classifier import RecourseClassifier, Replay, compare, records, recourse, replay, wrap
-    from holdfast.ledger import Ledger, Record
+    from holdfast.ledger import Ledger, Letter, Record, letters
     from holdfast.methods import (
         CCHVAE,
         RBR,
@@ -97,7 +98,12 @@ if TYPE_CHECKING:
         VanillaRandom,
         Wachter,
     )
+<<<<<<< HEAD
     from holdfast.models import MLP, NTK, Ensemble, Linear
+=======
+    from holdfast.models import MLP, Ensemble, Linear
+    from holdfast.promises import GateReport, gate
+>>>>>>> 0c4d20c (Letters to people, and recourse that is issued as it is found)
     from holdfast.schema import Feature, Implication, LinearConstraint, Schema
     from holdfast.search import Status
     from holdfast.training import AdversarialTraining, RecourseTraining, Retrained, StandardTraining, retrain

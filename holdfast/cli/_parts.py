@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from holdfast.cli._write import write_table, write_tables
 from holdfast.errors import DataError
 
 MANIFEST = "manifest.json"
+RECORDS = "records"  # how the names of files of records end
 
 
 class Parts:
@@ -87,10 +88,25 @@ class Parts:
         except (FileNotFoundError, ValueError):
             return None
 
-    def keep(self, number: int, table: pa.Table, note: dict[str, Any]) -> None:
-        """Keep a finished chunk."""
+    def keep(self, number: int, table: pa.Table, note: dict[str, Any], records: Sequence[Any] = ()) -> None:
+        """Keep a finished chunk, and records that are still to be issued."""
         write_table(table, self._path(number, self.format), self.format, header=number == 0)
+        if records:
+            from holdfast.ledger import write_records
+
+            write_records(records, self._path(number, RECORDS))
         self._put(self._path(number, "json").name, note)
+
+    def issue(self, number: int, ledger: Any) -> Any:
+        """Issue the records of a finished chunk; interrupted, they are issued again, which takes effect once."""
+        from holdfast.ledger import Issued, read_records
+
+        path = self._path(number, RECORDS)
+        if not path.exists():
+            return Issued()
+        done = ledger.issue(read_records(path))
+        path.unlink()
+        return done
 
     def join(self, n: int) -> None:
         """Make the output of `n` chunks, streaming, and remove the folder."""

@@ -4,6 +4,7 @@ import hashlib
 import sys
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +46,19 @@ from holdfast.errors import DataError, HoldfastError
               help="Rows held at once; fewer need less memory.")  # fmt: skip
 @click.option("--options", "n_recourses", type=click.IntRange(min=1), default=1, show_default=True,
               help="Recourses per person that differ from one another, a row each.")  # fmt: skip
+@click.option("--ledger", "place", metavar="PLACE",
+              help="Issue what is found as promises here; needs --subject and --out FILE.")  # fmt: skip
+@click.option("--subject", metavar="COLUMN", help="With --ledger: the column with your key for each person.")
+@click.option("--valid-for", type=click.FloatRange(min=0, min_open=True), metavar="DAYS",
+              help="With --ledger: how long the promises hold.  [default: without an end]")  # fmt: skip
+@click.option("--model-version", metavar="TEXT", help="With --ledger: your own name for the model.")
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
 @json_option
 def command(
     model: str, table: str, out: str, format_: str | None, method: str | None, settings: tuple[str, ...],
     reference: str | None, target: str | None, deadline: float | None, only_refused: bool, overrides: str | None,
-    bad_rows: str, chunk_rows: int, n_recourses: int, resume: bool, as_json: bool,
+    bad_rows: str, chunk_rows: int, n_recourses: int, place: str | None, subject: str | None,
+    valid_for: float | None, model_version: str | None, resume: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Find recourse for every person in TABLE under MODEL, a file that `holdfast fit` wrote.
 
@@ -61,6 +69,9 @@ def command(
 
     The table is read and written in chunks, so its length does not matter. With --out FILE, finished chunks are
     kept in FILE.parts until all are there: an interrupted run goes on with --resume.
+
+    With --ledger every recourse that is found is issued as a promise, each option one of its own. An interrupted
+    run that is resumed issues none twice; another run would promise again.
 
     \b
     holdfast recourse loans.holdfast applicants.parquet --out recourse.parquet
@@ -78,6 +89,7 @@ def command(
         raise DataError(
             "--resume: needs files; got `-`. Standard input cannot be read again: save it to a file first."
         )
+    _check_ledger(place, out, subject=subject, valid_for=valid_for, model_version=model_version)
     source = Source(table)
     asked = parse_settings(settings)
     limits = read_overrides(overrides)
@@ -96,6 +108,12 @@ def command(
         n_recourses=n_recourses,
         chunk_rows=chunk_rows,
     )
+    ledger = None if place is None else _open_ledger(place)
+    if ledger is not None:
+        from holdfast.classifier import records
+
+        work.subject = subject
+        work.promise = partial(records, valid_for=valid_for, model_version=model_version)
     if is_stream(out):
         notes = _to_stream(work, source, out, format_)
     else:
@@ -109,7 +127,12 @@ def command(
                 "n_recourses": n_recourses,
             },
         }  # fmt: skip
-        notes = _to_file(work, source, Path(out), format_, manifest, resume)
+        if ledger is not None:
+            manifest["promises"] = {
+                "ledger": ledger.head().ledger, "subject": subject, "valid_for": valid_for,
+                "model_version": model_version,
+            }  # fmt: skip
+        notes = _to_file(work, source, Path(out), format_, manifest, resume, ledger)
     rows = sum(n["rows"] for n in notes)
     beyond = sorted(row for row in limits if row >= rows)
     if beyond:
@@ -134,8 +157,9 @@ def _to_stream(work: Any, source: Any, out: str, format: str) -> list[dict[str, 
             sink = Sink(stream, format)
             work.on_rows = bar.by
             for chunk in source.chunks(work.schema, work.chunk_rows):
-                rows, note = work.run(chunk)
-                sink.write(rows)
+                done = work.run(chunk)
+                sink.write(done.table)
+                note = done.note
                 notes.append(note)
                 bar.to(chunk.first_row + note["rows"])
             sink.finish()
@@ -146,7 +170,7 @@ def _to_stream(work: Any, source: Any, out: str, format: str) -> list[dict[str, 
 
 
 def _to_file(
-    work: Any, source: Any, out: Path, format: str, manifest: dict[str, Any], resume: bool
+    work: Any, source: Any, out: Path, format: str, manifest: dict[str, Any], resume: bool, ledger: Any = None
 ) -> list[dict[str, Any]]:
     from holdfast.cli._parts import Parts
 
@@ -159,8 +183,11 @@ def _to_file(
                     parts = Parts(out, format, manifest, resume)
                 note = parts.note(number)
                 if note is None:
-                    rows, note = work.run(chunk)
-                    parts.keep(number, rows, note)
+                    done = work.run(chunk)
+                    note = done.note | ({} if ledger is None else {"promises": len(done.records)})
+                    parts.keep(number, done.table, note, done.records)
+                if ledger is not None:  # also those of a chunk that was finished before an interruption
+                    parts.issue(number, ledger)
                 notes.append(note)
                 bar.to(chunk.first_row + note["rows"])
         if parts is not None:
@@ -173,6 +200,27 @@ def _to_file(
         if parts is not None:
             parts.drop_if_empty()
     return notes
+
+
+def _check_ledger(place: str | None, out: str, **others: Any) -> None:
+    from holdfast.cli._write import is_stream
+
+    given = [f"--{name.replace('_', '-')}" for name, value in others.items() if value is not None]
+    if place is None and given:
+        raise DataError(f"{given[0]}: is for promises; got no --ledger.")
+    if place is not None and others["subject"] is None:
+        raise DataError("--ledger: needs your key for each person; got no --subject. Name the column.")
+    if place is not None and is_stream(out):
+        raise DataError(
+            "--ledger: needs a file to write to, so that an interrupted run can go on without promising twice; "
+            f"got --out {out}. Write --out FILE."
+        )
+
+
+def _open_ledger(place: str) -> Any:
+    from holdfast.ledger import Ledger
+
+    return Ledger(place)
 
 
 def _kept(parts: Any, notes: list[dict[str, Any]], table: str) -> str:
@@ -194,6 +242,7 @@ def summarise(notes: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
         "written": sum(n["written"] for n in notes),
         "counts": dict(sorted(counts.items())),
         "mean_cost": sum(n["cost"] for n in notes) / found if found else None,
+        **({"promises": sum(n["promises"] for n in notes)} if any("promises" in n for n in notes) else {}),
         "seconds": round(seconds, 2),
     }
 
@@ -209,6 +258,7 @@ def describe(summary: dict[str, Any]) -> str:
     parts = [f"{count:,} {words.get(name, name)}" for name, count in summary["counts"].items()]
     cost = "" if summary["mean_cost"] is None else f" Mean cost {summary['mean_cost']:.3g}."
     place = "" if summary["out"] == "-" else f" Written to {summary['out']}."
+    place += f" {summary['promises']:,} promises issued." if "promises" in summary else ""
     return (
         f"{summary['rows']:,} people by {summary['method']}: {', '.join(parts)}.{cost}{place} "
         f"({summary['seconds']:.1f} s)"

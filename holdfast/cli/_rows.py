@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,12 +12,20 @@ import pyarrow as pa
 from holdfast.cli._io import Chunk
 from holdfast.cli._write import numbers_or_null
 from holdfast.errors import DataError
-from holdfast.schema import Feature, Schema, plain
+from holdfast.schema import Feature, Schema, did_you_mean, plain
 
 INVALID = "INVALID_INPUT"
 """Status of a row that the schema does not allow, where such rows are reported instead of stopping the run."""
 PREFIX = "holdfast_"
 WITH_RECOURSE = ("FOUND", "OPTIMAL")
+
+
+class Done(NamedTuple):
+    """A finished chunk: the table to write, what to note of it, and the records to issue."""
+
+    table: pa.Table
+    note: dict[str, Any]
+    records: list[Any]
 
 
 @dataclass
@@ -34,15 +42,19 @@ class Work:
     n_recourses: int = 1
     chunk_rows: int = 16_384
     on_rows: Callable[[int], None] | None = None
+    promise: "Callable[[Any, list[Any]], list[Any]] | None" = None
+    """Makes records of a plan and its people's keys, where they are to be issued."""
+    subject: str | None = None
+    """The column with the keys."""
 
     @property
     def schema(self) -> Schema:
         """What the columns are."""
         return self.classifier.schema_
 
-    def run(self, chunk: Chunk) -> tuple[pa.Table, dict[str, Any]]:
-        """Find recourse for a chunk; returns the table to write, and what to note of it."""
-        n = len(chunk.frame)
+    def run(self, chunk: Chunk) -> "Done":
+        """Find recourse for a chunk."""
+        n, keys = len(chunk.frame), self._keys(chunk)
         rows, reasons = self._usable(chunk)
         plan = self._solve(chunk, rows) if len(rows) else None
         # Whose each written row is: a person has one row, or as many as there are options.
@@ -72,7 +84,24 @@ class Work:
                 table = table.select(kept).append_column(PREFIX + name, pa.array(values))
         if self.only_refused:
             table = table.filter(pa.array(answer.status != "ALREADY_FAVOURABLE"))
-        return table, note | {"written": table.num_rows}
+        promised = []
+        if keys is not None and plan is not None and self.promise is not None:
+            promised = self.promise(plan, [keys[i] for i in rows[plan.person].tolist()])
+        return Done(table, note | {"written": table.num_rows}, promised)
+
+    def _keys(self, chunk: Chunk) -> list[str] | None:
+        """The people's keys, where promises are to be made."""
+        if self.promise is None:
+            return None
+        known = chunk.table.column_names
+        if self.subject not in known:
+            hint = did_you_mean(str(self.subject), known)
+            raise DataError(f"--subject: no such column; got {self.subject!r}. {hint}")
+        keys = chunk.table.column(self.subject).to_pylist()
+        blank = [chunk.first_row + i for i, key in enumerate(keys) if key is None or key == ""]
+        if blank:
+            raise DataError(f"--subject: {self.subject!r} has no key in some rows; got rows {blank[:5]}.")
+        return [str(key) for key in keys]
 
     def _solve(self, chunk: Chunk, rows: np.ndarray) -> Any:
         frame = chunk.frame if len(rows) == len(chunk.frame) else chunk.frame.iloc[rows]

@@ -1,8 +1,9 @@
-"""Recourse that was promised to people: records, and the ledger that keeps them. No jax here."""
+"""Recourse that was promised to people: records, the ledger that keeps them, and letters. No jax here."""
 
 from holdfast.ledger._chain import Head
 from holdfast.ledger._entries import Event, Issued, Promise, Verification
 from holdfast.ledger._ledger import Ledger
+from holdfast.ledger._letter import Letter, Stationery, compose, letters
 from holdfast.ledger._record import Record, read_records, write_records
 
 __all__ = [
@@ -10,9 +11,13 @@ __all__ = [
     "Head",
     "Issued",
     "Ledger",
+    "Letter",
     "Promise",
     "Record",
+    "Stationery",
     "Verification",
+    "compose",
+    "letters",
     "read_records",
     "write_records",
 ]

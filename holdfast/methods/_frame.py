@@ -1,17 +1,23 @@
 """Factual and recourse side by side, in the user's own columns."""
 
 import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from holdfast.batch import Predictor
 from holdfast.causal import overwrite
 from holdfast.encoding import differs
+from holdfast.errors import DataError
 from holdfast.schema import Feature, Schema, Table, plain
 from holdfast.search import Status, is_found
+
+if TYPE_CHECKING:  # the ledger brings SQLAlchemy along
+    from holdfast.ledger import Letter
 
 PER_ROW = ("status", "cost", "valid", "before", "after", "target", "n_steps", "person")
 SHARED = ("predictor", "method", "norm", "consulted", "settings")
@@ -157,6 +163,59 @@ class RecourseFrame:
         """One sentence per person: what to change, or why there is nothing to say."""
         changed = self.changed()
         return Sentences(self._sentence(i, changed[i]) for i in range(len(self)))
+
+    def letters(
+        self,
+        subjects: Sequence[Any] | None = None,
+        *,
+        valid_for: timedelta | float | None = None,
+        issued: datetime | None = None,
+        template: str | Path | None = None,
+        html_template: str | Path | None = None,
+        words: Mapping[Any, str] | None = None,
+    ) -> "list[Letter]":
+        """Write a letter to everyone with a recourse: what would change the decision, and how long that holds.
+
+        A person's options become one letter, so ask for two or three: ``clf.recourse(X, n_recourses=3)``. Who has
+        no recourse gets no letter. What is told is a promise: issue its record too (`holdfast.records`).
+
+        Parameters
+        ----------
+        subjects : sequence, optional
+            Your own key for the person of each row of the plan, as in `holdfast.records`.
+        valid_for : timedelta or number of days, optional
+            How long the offer holds; without an end when omitted.
+        issued : datetime, optional
+            Now, when omitted.
+        template, html_template, words
+            See `holdfast.ledger.letters`.
+        """
+        from holdfast.ledger import Stationery, compose
+
+        if subjects is not None and len(subjects) != len(self):
+            raise DataError(
+                f"letters: `subjects` must have one key per row of the plan; got {len(subjects)} for {len(self)} "
+                "rows. With several options per person give keys[plan.person]."
+            )
+        issued = datetime.now(UTC) if issued is None else issued
+        length = timedelta(days=valid_for) if isinstance(valid_for, (int, float)) else valid_for
+        stationery, sentences, out = Stationery(template, html_template), self.changes(), []
+        decided = self.predictor.classes[self.predictor.decide(self.factual)]
+        found = np.flatnonzero(self.found)
+        for person in np.unique(self.person[found]):
+            rows = found[self.person[found] == person]
+            first = rows[0]
+            letter = compose(
+                [sentences[row] for row in rows],
+                subject=None if subjects is None else str(plain(subjects[first])),
+                issued=issued,
+                until=None if length is None else issued + length,
+                decided=(words or {}).get(plain(decided[first])),
+                wanted=(words or {}).get(plain(self.target[first])),
+                stationery=stationery,
+            )
+            out.append(letter)
+        return out
 
     def to_frame(self) -> Any:
         """Return a dataframe of the input's kind: the recourse's columns, then how each was found."""

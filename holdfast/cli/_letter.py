@@ -1,0 +1,70 @@
+"""`holdfast letter`: what a person receives."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from holdfast.errors import DataError, LedgerError
+
+
+@click.command("letter")
+@click.argument("record", metavar="RECORD")
+@click.option("--ledger", "place", envvar="HOLDFAST_LEDGER", show_envvar=True, metavar="PLACE",
+              help="Where RECORD, not a file but a promise's id, is kept.")  # fmt: skip
+@click.option("--subject", metavar="KEY", help="Whose letter, where the file has records of several people.")
+@click.option("--html", is_flag=True, help="A page instead of plain text.")
+@click.option("--template", metavar="FILE", help="Your own Jinja2 template.")
+@click.option("--schema", metavar="FILE", help="Refuse to ask for what this schema does not allow.")
+@click.option("--out", default="-", show_default=True, metavar="FILE", help="Where to write.")
+def command(
+    record: str, place: str | None, subject: str | None, html: bool, template: str | None, schema: str | None,
+    out: str,
+) -> None:  # fmt: skip
+    """Write the letter that tells a person what was promised, from RECORD.
+
+    RECORD is a file with the record, or with the records of a person's options, one a line. With --ledger it may
+    be the id of a live promise; the other live options that were issued to the person with it are told too.
+
+    \b
+    holdfast letter record.json
+    holdfast letter 790e7c166954109fa6ba49625a4970df --ledger promises.db --html --out letter.html
+    """
+    from holdfast.ledger import letters, read_records
+    from holdfast.schema import Schema
+
+    if Path(record).is_file():
+        records = [one for one in read_records(record) if subject is None or one.subject == subject]
+    elif place is not None:
+        records = _kept(record, place)
+    else:
+        raise DataError(f"letter: no such file; got {record!r}. With --ledger give the id of a promise.")
+    made = letters(
+        records,
+        template=None if html else template,
+        html_template=template if html else None,
+        schema=None if schema is None else Schema.load(schema),
+    )
+    if len(made) != 1:
+        what = f"{len(made)} people" if made else "nobody"
+        raise DataError(f"letter: the file has records of {what}; got {record!r}. Pick one with --subject KEY.")
+    content = made[0].html if html else made[0].text
+    if out == "-":
+        sys.stdout.write(content)
+    else:
+        Path(out).write_text(content, encoding="utf-8")
+
+
+def _kept(id: str, place: str) -> list[Any]:
+    """The live promise of this id, and those that were issued to the same person at the same time."""
+    from holdfast.ledger import Ledger
+
+    with Ledger(place) as ledger:
+        first = ledger.promise(id)
+        if first.state != "live" or first.record is None:
+            raise LedgerError(f"letter: the promise is not live; got {id!r}, which is {first.state}.")
+        ids = [event.promise for event in ledger.history(first.record.subject) if event.kind == "issue"]
+        others = [ledger.promise(other) for other in ids if other is not None]
+    live = [other.record for other in others if other.state == "live" and other.record is not None]
+    return [one for one in live if one.issued == first.record.issued]
