@@ -23,6 +23,8 @@ from holdfast.errors import DataError
 @click.option("--target", metavar="COLUMN", help="The label column of --labelled.")
 @click.option("--alternatives", type=click.IntRange(min=0), metavar="N",
               help="How many broken promises to search another way for.  [default: all]")  # fmt: skip
+@click.option("--further", is_flag=True,
+              help="Also search for those who did as they were told: what they could do on top.")  # fmt: skip
 @click.option("--cases", metavar="FILE",
               help="Write every broken promise, what was told and what could be done, as JSON lines.")  # fmt: skip
 @click.option("--out", "outs", multiple=True, metavar="FILE",
@@ -31,8 +33,8 @@ from holdfast.errors import DataError
 @click.pass_context
 def command(
     ctx: click.Context, model: str, place: str, limit: str, group: str | None, bins: str | None,
-    labelled: str | None, target: str | None, alternatives: int | None, cases: str | None, outs: tuple[str, ...],
-    as_json: bool,
+    labelled: str | None, target: str | None, alternatives: int | None, further: bool, cases: str | None,
+    outs: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
     """Ask NEW_MODEL about every live promise in the ledger, and report what would break.
 
@@ -58,7 +60,7 @@ def command(
         rows = None if labelled is None else _labelled(labelled, target, classifier)
         asked: dict[str, Any] = {
             "max_broken": share, "group": group, "bins": edges, "labelled": rows,
-            "alternatives": alternatives, "cases": cases,
+            "alternatives": alternatives, "further": further, "cases": cases,
         }  # fmt: skip
         with progress("gate", ledger.counts()["live"], "promises") as bar:
             try:

@@ -1,12 +1,13 @@
 """The gate: a new model is asked about every promise that binds, before it is let loose on people."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,9 +19,10 @@ from holdfast.promises._cases import Case, CaseFile
 from holdfast.promises._groups import Grouping
 from holdfast.promises._honour import Lowest, honour
 from holdfast.promises._instead import Search
-from holdfast.promises._read import read
+from holdfast.promises._read import columns_of, read
 from holdfast.promises._report import GateReport, rate, summarise
 
+T = TypeVar("T")
 BATCH = 16_384
 SHOWN = 20  # broken promises that the report itself names; all of them are in the file of cases
 
@@ -35,6 +37,7 @@ def gate(
     labelled: tuple[Any, Any] | None = None,
     method: AbstractMethod | None = None,
     alternatives: int | None = None,
+    further: bool = False,
     cases: str | Path | None = None,
     confidence: float = 0.95,
     at: datetime | None = None,
@@ -65,6 +68,8 @@ def gate(
         Fitted to the new model; the model's own when omitted. Searches what people could do instead.
     alternatives : int, optional
         For how many broken promises, oldest first, to search that; for all when omitted, for none with 0.
+    further : bool, default=False
+        Also search what people who did as they were told already could do on top of it.
     cases : path, optional
         Where to write every broken promise, a line of JSON each, as they are met. Holds what people were told.
     confidence : float, default=0.95
@@ -89,14 +94,14 @@ def gate(
             "holdfast.wrap."
         )
     own = getattr(model, "method_", None) if method is None else method
-    search = Search(predictor, own, alternatives) if own is not None and alternatives != 0 else None
+    search = Search(predictor, own, alternatives, further) if own is not None and alternatives != 0 else None
     moment = datetime.now(UTC) if at is None else at
     opening = nullcontext(ledger) if isinstance(ledger, Ledger) else Ledger(ledger)
     began = time.monotonic()
-    with opening as book, _writing(cases) as file:
+    with opening as book, _writing(cases) as file, ThreadPoolExecutor(2) as pool:
         end = book.head()
-        run = _Run(predictor, Grouping(group, bins), search, file)
-        for batch in book.live(moment, batch_size=batch_size, up_to=end.seq):
+        run = _Run(predictor, Grouping(group, bins), search, file, pool)
+        for batch in _ahead(book.live(moment, batch_size=batch_size, up_to=end.seq), pool):
             run.take(batch)
             if on_promises is not None:
                 on_promises(len(batch))
@@ -141,6 +146,7 @@ class _Run:
     grouping: Grouping
     search: Search | None
     file: CaseFile | None
+    pool: ThreadPoolExecutor
     n_live: int = 0
     n_broken: int = 0
     n_unreadable: int = 0
@@ -149,6 +155,7 @@ class _Run:
     below: list[np.ndarray] = field(default_factory=list)
     shown: list[dict[str, Any]] = field(default_factory=list)
     waiting: list[Case] = field(default_factory=list)
+    working: "Future[None] | None" = None
 
     def __post_init__(self) -> None:
         self.lowest = Lowest(self.predictor.decision)
@@ -156,6 +163,8 @@ class _Run:
     def take(self, batch: Sequence[Promise]) -> None:
         """Ask about a batch."""
         predictor = self.predictor
+        if not self.n_live:
+            self.grouping.check([*columns_of(batch[0].text), *predictor.encoder.schema.names])
         asked = read(batch, predictor.encoder.schema, predictor.classes, self.grouping.column)
         broken = np.zeros(len(batch), bool)
         broken[list(asked.reasons)] = True
@@ -181,8 +190,13 @@ class _Run:
             self.flush()
 
     def flush(self) -> None:
-        """Search for those who wait, and write them down."""
+        """Search for those who wait, while the next are read and asked about."""
+        if self.working is not None:
+            self.working.result()  # one at a time: cases are written in their order
         cases, self.waiting = self.waiting, []
+        self.working = self.pool.submit(self._search, cases)
+
+    def _search(self, cases: list[Case]) -> None:
         if self.search is not None and cases:
             self.search.run(cases)
         for case in cases:
@@ -194,6 +208,8 @@ class _Run:
     def finish(self) -> None:
         """No more batches."""
         self.flush()
+        if self.working is not None:
+            self.working.result()
 
     def shortfalls(self) -> np.ndarray:
         """How far below the threshold the broken ones are."""
@@ -203,6 +219,14 @@ class _Run:
         # What is wrong with a value names the value, and there may be as many as promises.
         known = reason if reason in self.reasons or len(self.reasons) < 50 else "other reasons"
         self.reasons[known] = self.reasons.get(known, 0) + 1
+
+
+def _ahead(batches: Iterator[T], pool: ThreadPoolExecutor) -> Iterator[T]:
+    """The same batches; each is read while the one before it is worked on."""
+    coming = pool.submit(next, batches, None)
+    while (batch := coming.result()) is not None:
+        coming = pool.submit(next, batches, None)
+        yield batch
 
 
 def _below(predictor: Predictor, logits: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

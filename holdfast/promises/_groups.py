@@ -8,6 +8,7 @@ import numpy as np
 
 from holdfast.errors import DataError
 from holdfast.promises._report import Group, rate
+from holdfast.schema import did_you_mean
 
 MOST = 50
 MISSING = "(missing)"
@@ -38,6 +39,14 @@ class Grouping:
             self._names += [f"{a:g} to below {b:g}" for a, b in pairwise(edges)]
             self._names.append(f"{edges[-1]:g} or more")
             self.counts = {name: [0, 0] for name in self._names}
+
+    def check(self, known: Sequence[str]) -> None:
+        """Refuse a column that neither a record nor the model has."""
+        if self.column is not None and self.column not in known:
+            raise DataError(
+                f"gate: `group` is not a column of the records; got {self.column!r}. "
+                f"{did_you_mean(self.column, known)}"
+            )
 
     def count(self, values: np.ndarray | None, broken: np.ndarray) -> list[str] | None:
         """Count a batch; return each promise's group."""

@@ -29,25 +29,28 @@ class Search:
         Fitted to it.
     most : int or None
         People to search for; everyone when None.
+    beyond : bool
+        Whether to search from the promised row, too.
     """
 
-    def __init__(self, predictor: Predictor, method: AbstractMethod, most: int | None) -> None:
+    def __init__(self, predictor: Predictor, method: AbstractMethod, most: int | None, beyond: bool) -> None:
         if most is not None and (not isinstance(most, int) or most < 0):
             raise DataError(f"gate: `alternatives` must be a whole number from 0 on; got {most!r}.")
         if getattr(method, "predictor_", None) is not predictor:
             raise DataError(f"gate: {type(method).__name__} is not fitted to this model. Call its `fit`.")
-        self.predictor, self.method, self.left = predictor, method, most
+        self.predictor, self.method, self.left, self.beyond = predictor, method, most, beyond
         self._found: dict[str, list[tuple[str, float, float]]] = {"instead": [], "further": []}
 
     def run(self, cases: Sequence[Case]) -> None:
-        """Fill in `instead` and `further` of each case."""
+        """Fill in `instead`, and `further` where asked for, of each case."""
         if self.left is not None:
             cases = cases[: self.left]
             self.left -= len(cases)
-        further = self._search(cases, "recourse")
-        instead = self._search(cases, "factual")
-        self._cheaper(cases, instead, further)
-        for name, found in (("instead", instead), ("further", further)):
+        both = {"instead": self._search(cases, "factual")}
+        if self.beyond:
+            both["further"] = self._search(cases, "recourse")
+            self._cheaper(cases, both["instead"], both["further"])
+        for name, found in both.items():
             for case, answer in zip(cases, found, strict=True):
                 setattr(case, name, answer)
                 cost, extra = (np.nan if answer[part] is None else answer[part] for part in ("cost", "extra"))
@@ -138,9 +141,9 @@ class Search:
         """From where people were when they were refused."""
         return self._summary("instead")
 
-    def further(self) -> Instead:
-        """From where the promise would have them."""
-        return self._summary("further")
+    def further(self) -> Instead | None:
+        """From where the promise would have them, where asked for."""
+        return self._summary("further") if self.beyond else None
 
     def _summary(self, name: str) -> Instead:
         found = self._found[name]

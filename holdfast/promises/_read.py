@@ -151,6 +151,12 @@ def _kind_of(values: Sequence[Any]) -> Any:
     return {frozenset({str}): pa.string(), frozenset({bool}): pa.bool_()}.get(frozenset(kinds))
 
 
+def columns_of(text: str | None) -> list[str]:
+    """The columns that a record speaks of."""
+    raw, _ = _parsed(text)
+    return [] if raw is None else list(raw["factual"])
+
+
 def _first(text: str | None, group: str) -> list[Any]:
     raw, _ = _parsed(text)
     return [] if raw is None or group not in raw["factual"] else [raw["factual"][group]]
