@@ -220,7 +220,9 @@ def _check_ledger(place: str | None, out: str, **others: Any) -> None:
 def _open_ledger(place: str) -> Any:
     from holdfast.ledger import Ledger
 
-    return Ledger(place)
+    ledger = Ledger(place)
+    click.get_current_context().call_on_close(ledger.close)
+    return ledger
 
 
 def _kept(parts: Any, notes: list[dict[str, Any]], table: str) -> str:

@@ -1,0 +1,54 @@
+"""A plan's letters say what the plan says."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+import holdfast as hf
+from holdfast.errors import DataError
+from holdfast.testing import _world as world
+
+pytest.importorskip("jinja2", reason="jinja2 is not installed: pip install 'holdfast[serve]'")
+ISSUED = datetime(2026, 5, 1, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def clf():
+    table, y = world.people()
+    regime = hf.StandardTraining(n_epochs=60, step_size=0.02)
+    method = hf.Wachter(n_steps=100, random_state=0)
+    return hf.RecourseClassifier(
+        schema=world.SCHEMA, model=hf.Linear(), regime=regime, method=method, threshold=0.6, random_state=0
+    ).fit(table, y)
+
+
+def test_everyone_with_a_recourse_gets_one(clf):
+    table, _ = world.people()
+    people = table.head(30)  # accepted ones among them
+    plan = clf.recourse(people, n_recourses=3)
+    keys = np.array([f"no. {i}" for i in range(len(people))])
+    letters = plan.letters(keys[plan.person], valid_for=30, issued=ISSUED, words={0: "declined", 1: "approved"})
+    assert [letter.subject for letter in letters] == [f"no. {i}" for i in np.unique(plan.person[plan.found])]
+    sentences = np.array(plan.changes())
+    for letter in letters:
+        rows = plan.found & (keys[plan.person] == letter.subject)
+        assert list(letter.options) == sentences[rows].tolist()
+        assert "declined" in letter.text
+        assert "holds until 31 May 2026" in letter.text
+        # Whose age or sex would have to change is not told so: nobody is asked for it.
+        assert " age " not in letter.text
+        assert " sex " not in letter.text
+    assert any(len(letter.options) > 1 for letter in letters)
+
+
+def test_they_are_those_of_the_records(clf):
+    table, _ = world.people()
+    plan = clf.recourse(table[clf.predict(table) == 0].head(5))
+    keys = [str(i) for i in range(len(plan))]
+    of_plan = plan.letters(keys, valid_for=30, issued=ISSUED)
+    of_records = hf.letters(hf.records(plan, keys, valid_for=30, issued=ISSUED), at=ISSUED)
+    assert [letter.text for letter in of_plan] == [letter.text for letter in of_records]
+    assert "Reference" not in plan.letters()[0].text
+    with pytest.raises(DataError, match="one key per row"):
+        plan.letters(["x"])
