@@ -98,12 +98,8 @@ if TYPE_CHECKING:
         VanillaRandom,
         Wachter,
     )
-<<<<<<< HEAD
     from holdfast.models import MLP, NTK, Ensemble, Linear
-=======
-    from holdfast.models import MLP, Ensemble, Linear
     from holdfast.promises import GateReport, gate
->>>>>>> 0c4d20c (Letters to people, and recourse that is issued as it is found)
     from holdfast.schema import Feature, Implication, LinearConstraint, Schema
     from holdfast.search import Status
     from holdfast.training import AdversarialTraining, RecourseTraining, Retrained, StandardTraining, retrain
