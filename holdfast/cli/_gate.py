@@ -18,6 +18,9 @@ from holdfast.errors import DataError
               help="Share of the live promises that may break: 1% or 0.01.")  # fmt: skip
 @click.option("--group", metavar="COLUMN", help="Also say for whom: by each value of a column of the records.")
 @click.option("--bins", metavar="NUMBERS", help="Where a number column is cut into groups: 25,40,60.")
+@click.option("--people", metavar="TABLE",
+              help="Where --group is a column of this table, not of the records; needs --subject.")  # fmt: skip
+@click.option("--subject", metavar="COLUMN", help="The column of --people with your key for each person.")
 @click.option("--labelled", metavar="TABLE",
               help="Rows of known class that the model has not seen, to measure accuracy on.")  # fmt: skip
 @click.option("--target", metavar="COLUMN", help="The label column of --labelled.")
@@ -33,8 +36,8 @@ from holdfast.errors import DataError
 @click.pass_context
 def command(
     ctx: click.Context, model: str, place: str, limit: str, group: str | None, bins: str | None,
-    labelled: str | None, target: str | None, alternatives: int | None, further: bool, cases: str | None,
-    outs: tuple[str, ...], as_json: bool,
+    people: str | None, subject: str | None, labelled: str | None, target: str | None, alternatives: int | None,
+    further: bool, cases: str | None, outs: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
     """Ask NEW_MODEL about every live promise in the ledger, and report what would break.
 
@@ -51,6 +54,7 @@ def command(
     share, edges = read_share(limit), _numbers(bins)
     for out in (*outs, *([cases] if cases else [])):
         check_place(out)
+    who = group if people is None else _groups(people, subject, group)
     with Ledger(place) as ledger:  # before jax is imported: a wrong place is refused at once
         from holdfast.cli._model import load_model
         from holdfast.promises import gate
@@ -59,7 +63,7 @@ def command(
         classifier = load_model(model)
         rows = None if labelled is None else _labelled(labelled, target, classifier)
         asked: dict[str, Any] = {
-            "max_broken": share, "group": group, "bins": edges, "labelled": rows,
+            "max_broken": share, "group": who, "bins": edges, "labelled": rows,
             "alternatives": alternatives, "further": further, "cases": cases,
         }  # fmt: skip
         with progress("gate", ledger.counts()["live"], "promises") as bar:
@@ -97,6 +101,27 @@ def _numbers(text: str | None) -> list[float] | None:
         return [float(part) for part in text.split(",")]
     except ValueError as error:
         raise DataError(f"--bins: must be numbers with commas; got {text!r}. Write 25,40,60.") from error
+
+
+def _groups(people: str, subject: str | None, group: str | None) -> Any:
+    """Everyone's group, by their key."""
+    import pandas as pd
+
+    from holdfast.cli._io import Source
+    from holdfast.schema import did_you_mean
+
+    if subject is None or group is None:
+        raise DataError("--people: needs the columns with keys and groups; got no --subject or no --group.")
+    keys: list[str] = []
+    labels: list[Any] = []
+    for table in Source(people).tables():
+        for name in (subject, group):
+            if name not in table.column_names:
+                hint = did_you_mean(name, table.column_names)
+                raise DataError(f"--people: no such column; got {name!r}. {hint}")
+        keys += [str(key) for key in table.column(subject).to_pylist()]
+        labels += table.column(group).to_pylist()
+    return pd.Series(labels, index=keys, name=group, dtype=object)
 
 
 def _labelled(table: str, target: str | None, classifier: Any) -> tuple[Any, Any]:

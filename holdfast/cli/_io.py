@@ -105,8 +105,7 @@ class Source:
     def chunks(self, schema: Schema, size: int = CHUNK) -> Iterator[Chunk]:
         """Read chunk by chunk; columns of the schema become values as it says."""
         first = 0
-        tables = self._typed_chunks(size) if self.is_typed else self._text_chunks(size)
-        for table in tables:
+        for table in self.tables(size):
             names = [n for n in schema.names if n in table.column_names]
             if not first:
                 _require(schema, table.column_names)
@@ -115,6 +114,10 @@ class Source:
             first += table.num_rows
         if not first:
             raise DataError(f"table: is empty; got 0 rows in {self.name!r}. Give at least one person.")
+
+    def tables(self, size: int = CHUNK) -> Iterator[pa.Table]:
+        """Read chunk by chunk, all columns as they are in the file."""
+        return self._typed_chunks(size) if self.is_typed else self._text_chunks(size)
 
     def whole(self, schema: Schema | None = None) -> pd.DataFrame:
         """Read everything."""

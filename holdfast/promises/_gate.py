@@ -1,7 +1,7 @@
 """The gate: a new model is asked about every promise that binds, before it is let loose on people."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from holdfast.promises._read import columns_of, read
 from holdfast.promises._report import GateReport, rate, summarise
 
 T = TypeVar("T")
-BATCH = 16_384
+BATCH = 4096
 SHOWN = 20  # broken promises that the report itself names; all of them are in the file of cases
 
 
@@ -32,7 +32,7 @@ def gate(
     ledger: Ledger | str | Path,
     *,
     max_broken: float = 0.0,
-    group: str | None = None,
+    group: str | Mapping[str, Any] | None = None,
     bins: Sequence[float] | None = None,
     labelled: tuple[Any, Any] | None = None,
     method: AbstractMethod | None = None,
@@ -57,8 +57,9 @@ def gate(
     ledger : Ledger, path or URL
     max_broken : float, default=0
         Share of the live promises that may break; with more, the report's `ok` is False.
-    group : str, optional
-        A column of the records: how many break is also said for each of its values.
+    group : str or mapping, optional
+        A column of the records: how many break is also said for each of its values. Or, for what the model does
+        not read, a mapping from people's keys to their group, such as a pandas Series.
     bins : sequence of float, optional
         Where the values of a number column are cut into groups.
     labelled : (dataframe, labels), optional
@@ -95,12 +96,13 @@ def gate(
         )
     own = getattr(model, "method_", None) if method is None else method
     search = Search(predictor, own, alternatives, further) if own is not None and alternatives != 0 else None
+    grouping = Grouping(group, bins)
     moment = datetime.now(UTC) if at is None else at
     opening = nullcontext(ledger) if isinstance(ledger, Ledger) else Ledger(ledger)
     began = time.monotonic()
     with opening as book, _writing(cases) as file, ThreadPoolExecutor(2) as pool:
         end = book.head()
-        run = _Run(predictor, Grouping(group, bins), search, file, pool)
+        run = _Run(predictor, grouping, search, file, pool)
         for batch in _ahead(book.live(moment, batch_size=batch_size, up_to=end.seq), pool):
             run.take(batch)
             if on_promises is not None:
@@ -120,7 +122,7 @@ def gate(
         upper=share.upper,
         confidence=confidence,
         shortfall=summarise(run.shortfalls()),
-        group=group,
+        group=grouping.name,
         groups=run.grouping.rates(confidence),
         instead=None if search is None else search.instead(),
         further=None if search is None else search.further(),
@@ -165,7 +167,8 @@ class _Run:
         predictor = self.predictor
         if not self.n_live:
             self.grouping.check([*columns_of(batch[0].text), *predictor.encoder.schema.names])
-        asked = read(batch, predictor.encoder.schema, predictor.classes, self.grouping.column)
+        keys = self.grouping.people is not None
+        asked = read(batch, predictor.encoder.schema, predictor.classes, self.grouping.column, keys=keys)
         broken = np.zeros(len(batch), bool)
         broken[list(asked.reasons)] = True
         chance, below = np.full(len(batch), np.nan), np.full(len(batch), np.nan)

@@ -1,5 +1,6 @@
 """For whom promises break: one column's values, or numbers cut into bins."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 
 from holdfast.errors import DataError
 from holdfast.promises._report import Group, rate
-from holdfast.schema import did_you_mean
+from holdfast.schema import did_you_mean, plain
 
 MOST = 50
 MISSING = "(missing)"
@@ -19,21 +20,29 @@ class Grouping:
 
     Parameters
     ----------
-    column : str or None
-        None counts nothing.
+    group : str, mapping or None
+        A column of the records; or what people's keys are mapped to, as by a pandas Series. None counts nothing.
     bins : sequence of float, optional
         Ascending; a value that equals one belongs above it.
     """
 
-    def __init__(self, column: str | None, bins: Sequence[float] | None = None) -> None:
-        self.column = column
+    def __init__(self, group: Any, bins: Sequence[float] | None = None) -> None:
+        self.column = group if isinstance(group, str) else None
+        self.people: dict[str, Any] | None = None
+        if group is not None and self.column is None:
+            pairs = getattr(group, "items", None)
+            if pairs is None:
+                raise DataError(f"gate: `group` must be a column or a mapping; got {type(group).__name__}.")
+            self.people = {str(key): plain(value) for key, value in pairs()}
+        name = self.column if self.people is None else getattr(group, "name", None) or "group"
+        self.name = None if name is None else str(name)
         self.edges = None if bins is None else [float(edge) for edge in bins]
         self.counts: dict[str, list[int]] = {}
         edges = self.edges
         if edges is not None and (not edges or any(a >= b for a, b in pairwise(edges))):
             raise DataError(f"gate: `bins` must be ascending numbers; got {list(bins or ())!r}.")
         if edges is not None:
-            if column is None:
+            if group is None:
                 raise DataError("gate: `bins` cut the values of a group's column; got no `group`.")
             self._names = [f"below {edges[0]:g}"]
             self._names += [f"{a:g} to below {b:g}" for a, b in pairwise(edges)]
@@ -52,9 +61,12 @@ class Grouping:
         """Count a batch; return each promise's group."""
         if values is None:
             return None
+        given = values.tolist()
+        if self.people is not None:  # they are the people's keys
+            given = [self.people.get(key) for key in given]
         known: dict[Any, str] = {}
         labels = []
-        for value, fails in zip(values.tolist(), broken.tolist(), strict=True):
+        for value, fails in zip(given, broken.tolist(), strict=True):
             key = (type(value), value)
             label = known.get(key)
             if label is None:
@@ -65,7 +77,7 @@ class Grouping:
             counts[1] += fails
         if len(self.counts) > MOST:
             raise DataError(
-                f"gate: `group` has more than {MOST} values; got {self.column!r}. Give `bins` for a number, or "
+                f"gate: `group` has more than {MOST} values; got {self.name!r}. Give `bins` for a number, or "
                 "another column."
             )
         return labels
@@ -75,9 +87,11 @@ class Grouping:
             return MISSING
         if self.edges is None:
             return f"{value:g}" if isinstance(value, float) else str(value)[:80]
-        if isinstance(value, (str, bool)):
-            raise DataError(f"gate: `bins` need a column of numbers; got {value!r} in {self.column!r}.")
-        return self._names[int(np.searchsorted(self.edges, value, side="right"))]
+        try:
+            number = float(value)  # also of a text: a CSV file has no other
+        except ValueError as error:
+            raise DataError(f"gate: `bins` need a column of numbers; got {value!r} in {self.name!r}.") from error
+        return MISSING if number != number else self._names[bisect_right(self.edges, number)]
 
     def rates(self, confidence: float) -> list[Group]:
         """How many break in each group: bins in order, values by their text."""

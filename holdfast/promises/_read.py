@@ -36,7 +36,7 @@ class Asked:
     reasons : dict
         Why each of the others cannot be asked about, by position in the batch.
     group : array or None
-        Value of the group's column, for all promises of the batch.
+        Value of the group's column (or the person's key), for all promises of the batch.
     """
 
     rows: np.ndarray
@@ -46,7 +46,9 @@ class Asked:
     group: np.ndarray | None
 
 
-def read(batch: Sequence[Promise], schema: Schema, classes: np.ndarray, group: str | None = None) -> Asked:
+def read(
+    batch: Sequence[Promise], schema: Schema, classes: np.ndarray, group: str | None = None, *, keys: bool = False
+) -> Asked:
     """Read what a model with this schema and these classes is to be asked.
 
     Parameters
@@ -58,9 +60,13 @@ def read(batch: Sequence[Promise], schema: Schema, classes: np.ndarray, group: s
         Labels of the new model.
     group : str, optional
         A column of the person as they were.
+    keys : bool, default=False
+        Read the people's keys in the place of a group.
     """
     texts = [promise.text for promise in batch]
-    columns, targets, groups, reasons = _quick(texts, schema, classes, group) or _one_by_one(texts, schema, group)
+    columns, targets, groups, reasons = _quick(texts, schema, classes, group, keys) or _one_by_one(
+        texts, schema, group, keys
+    )
     index: dict[Any, int] = {label_key(label): i for i, label in enumerate(classes.tolist())}
     wanted = _positions(targets, index)
     for i in np.flatnonzero(wanted < 0).tolist():
@@ -85,7 +91,9 @@ def _some(table: Table, rows: np.ndarray) -> Table:
 Columns = tuple[dict[str, Any], Sequence[Any], np.ndarray | None, dict[int, str]]
 
 
-def _quick(texts: Sequence[str | None], schema: Schema, classes: np.ndarray, group: str | None) -> Columns | None:
+def _quick(
+    texts: Sequence[str | None], schema: Schema, classes: np.ndarray, group: str | None, keys: bool
+) -> Columns | None:
     """All records at once, or None where this cannot be done."""
     if any(text is None or "\n" in text for text in texts):
         return None
@@ -97,7 +105,7 @@ def _quick(texts: Sequence[str | None], schema: Schema, classes: np.ndarray, gro
     if label is None or any(kind is None for part in parts.values() for kind in part.values()):
         return None
     structs = [(name, pa.struct(list(part.items()))) for name, part in parts.items()]
-    wanted = pa.schema([("target", label), *structs])
+    wanted = pa.schema([("target", label), *structs, *([("subject", pa.string())] if keys else [])])
     try:
         data = "\n".join(texts).encode()  # type: ignore[arg-type]
         found = pyarrow.json.read_json(
@@ -113,7 +121,11 @@ def _quick(texts: Sequence[str | None], schema: Schema, classes: np.ndarray, gro
     rows = found["recourse"].combine_chunks()
     reasons = _absent(texts, rows, schema.names)
     columns = {name: _values(rows.field(name)) for name in schema.names}
-    groups = None if group is None else _values(found["factual"].combine_chunks().field(group), as_object=True)
+    groups = None
+    if group is not None:
+        groups = _objects(found["factual"].combine_chunks().field(group).to_pylist())
+    elif keys:
+        groups = _objects(found["subject"].to_pylist())
     return columns, _values(found["target"].combine_chunks()).tolist(), groups, reasons
 
 
@@ -132,11 +144,7 @@ def _absent(texts: Sequence[Any], rows: pa.StructArray, names: Sequence[str]) ->
     return reasons
 
 
-def _values(values: pa.Array, as_object: bool = False) -> np.ndarray:
-    if as_object:
-        out = np.empty(len(values), object)
-        out[:] = values.to_pylist()
-        return out
+def _values(values: pa.Array) -> np.ndarray:
     return values.to_numpy(zero_copy_only=False)
 
 
@@ -165,7 +173,7 @@ def _first(text: str | None, group: str) -> list[Any]:
 # ---- record by record -------------------------------------------------------------------------------
 
 
-def _one_by_one(texts: Sequence[str | None], schema: Schema, group: str | None) -> Columns:
+def _one_by_one(texts: Sequence[str | None], schema: Schema, group: str | None, keys: bool) -> Columns:
     names = schema.names
     columns: dict[str, list[Any]] = {name: [] for name in names}
     targets: list[Any] = []
@@ -178,13 +186,12 @@ def _one_by_one(texts: Sequence[str | None], schema: Schema, group: str | None) 
         for name in names:
             columns[name].append(None if raw is None or reason is not None else raw["recourse"][name])
         targets.append(None if raw is None else raw["target"])
-        groups.append(None if raw is None or group is None else raw["factual"].get(group))
-    found = np.empty(len(texts), object)
-    found[:] = groups
-    return {name: _column(values) for name, values in columns.items()}, targets, found if group else None, reasons
+        groups.append(None if raw is None else raw.get("subject") if keys else raw["factual"].get(group))
+    as_arrays = {name: _objects(values) for name, values in columns.items()}
+    return as_arrays, targets, _objects(groups) if keys or group is not None else None, reasons
 
 
-def _column(values: list[Any]) -> np.ndarray:
+def _objects(values: list[Any]) -> np.ndarray:
     out = np.empty(len(values), object)
     out[:] = values
     return out

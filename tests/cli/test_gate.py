@@ -67,6 +67,19 @@ def test_a_stricter_one_does_not(run, stricter, place, tmp_path, bank):
     assert outs[2].read_text().startswith("<!doctype html>")
 
 
+def test_groups_from_a_table_of_ones_own(run, run_json, model, place, tmp_path):
+    people = tmp_path / "people.csv"
+    people.write_text("key,town\n" + "".join(f"who {i},{'ab'[i % 2]}\n" for i in range(20)))
+    asked = ("gate", model, "--ledger", place, "--people", people, "--subject", "key", "--group")
+    report = run_json(*asked, "town")
+    assert [group["label"] for group in report["groups"]] == ["a", "b"]
+    assert sum(group["n"] for group in report["groups"]) == report["n_live"]
+    assert "Did you mean 'town'" in run(*asked, "twon", code=2).stderr
+    assert (
+        "--subject" in run("gate", model, "--ledger", place, "--people", people, "--group", "town", code=2).stderr
+    )
+
+
 def test_within_the_limit(run, stricter, place):
     assert (
         "the model passes"

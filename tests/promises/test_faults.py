@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import holdfast as hf
-from holdfast.errors import LedgerError
+from holdfast.errors import DataError, LedgerError
 from holdfast.promises import gate
 from holdfast.testing._ledger import START
 
@@ -124,3 +124,39 @@ def test_a_server_is_gated_too(postgres):
         ledger.issue([promise(i, income) for i, income in enumerate((50, 55, 60, 70, 80))])
         report = gate(model(60), ledger, at=START, batch_size=2)
         assert (report.n_live, report.n_broken) == (5, 2)
+
+
+def test_the_server_restarts_while_gating(server, postgres):
+    with hf.Ledger.create(postgres) as ledger:
+        ledger.issue([promise(i, 50 + i) for i in range(30)])
+        restarted = []
+
+        def restart(_: int) -> None:
+            if not restarted:
+                restarted.append(True)
+                server.stop()
+                server.start()
+
+        report = gate(model(60), ledger, at=START, batch_size=4, on_promises=restart)
+        assert restarted
+        assert (report.n_live, report.n_broken) == (30, 10)
+
+
+def test_a_ledger_that_may_only_be_read(tmp_path):
+    path = tmp_path / "l.db"
+    with hf.Ledger.create(path) as ledger:
+        ledger.issue([promise(i, 50) for i in range(3)])
+    assert gate(model(60), f"sqlite:///file:{path}?mode=ro&uri=true", at=START).n_broken == 3
+
+
+def test_a_full_disk_leaves_no_half_written_cases(tmp_path, monkeypatch):
+    with hf.Ledger.create(tmp_path / "l.db") as ledger:
+        ledger.issue([promise(i, 50) for i in range(3)])
+
+        def full(*_: object, **__: object) -> str:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr("holdfast.promises._cases.json.dumps", full)
+        with pytest.raises(DataError, match="No space left"):
+            gate(model(60), ledger, at=START, cases=tmp_path / "c.jsonl")
+    assert [p.name for p in tmp_path.iterdir()] == ["l.db"]

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
@@ -158,6 +159,26 @@ def test_a_group_beyond_the_models_columns(ledger, sixty):
     assert [(g.label, g.n, g.broken) for g in report.groups] == [("(missing)", 1, 0), ("a", 2, 1), ("b", 2, 1)]
 
 
+@pytest.mark.parametrize("careful", [False, True])
+def test_a_group_that_only_its_owner_knows(ledger, sixty, careful, monkeypatch):
+    ledger.issue([promise(f"00{i}", income) for i, income in enumerate(INCOMES)])
+    if careful:
+        monkeypatch.setattr(_read, "_quick", lambda *_: None)
+    town = pd.Series(["a", "a", "b", None], index=["000", "002", "001", "003"], name="town")
+    report = ask(sixty, ledger, group=town)
+    assert report.group == "town"
+    assert [(g.label, g.n, g.broken) for g in report.groups] == [("(missing)", 2, 0), ("a", 2, 1), ("b", 1, 1)]
+    ages = {"000": "31", "001": 45, "002": "45", "003": float("nan")}
+    by_age = ask(sixty, ledger, group=ages, bins=[45]).groups
+    assert [(g.label, g.n, g.broken) for g in by_age] == [
+        ("below 45", 1, 1),
+        ("45 or more", 2, 1),
+        ("(missing)", 2, 0),
+    ]
+    with pytest.raises(DataError, match="a column or a mapping"):
+        ask(sixty, ledger, group=7)
+
+
 def test_what_people_could_do_now(ledger, sixty, wachter, tmp_path):
     ledger.issue([promise("a", 50), promise("b", 70), promise("c", 55, before=61), promise("d", 40, limits={})])
     place = tmp_path / "cases.jsonl"
@@ -241,7 +262,12 @@ def test_batches_of_any_size_give_the_same(ledger, sixty, size, monkeypatch):
     )
     seen = []
     real = _read.read
-    monkeypatch.setattr(_gate, "read", lambda batch, *rest: (seen.append(len(batch)), real(batch, *rest))[1])
+
+    def reading(batch, *rest, **how):
+        seen.append(len(batch))
+        return real(batch, *rest, **how)
+
+    monkeypatch.setattr(_gate, "read", reading)
     told = []
     report = ask(sixty, ledger, group="sex", batch_size=size, on_promises=told.append)
     assert max(seen) <= size
@@ -340,7 +366,7 @@ def test_quick_reading_gives_what_careful_reading_gives(monkeypatch):
     rows = [row() for _ in range(300)]
     batch = [hf.ledger.Promise("0" * 32, 1, "live", None, promise(i, 1, factual=r, recourse=r).to_json())
              for i, r in enumerate(rows)]  # fmt: skip
-    assert _read._quick([p.text for p in batch], levels, np.array([0, 1]), "text") is not None
+    assert _read._quick([p.text for p in batch], levels, np.array([0, 1]), "text", False) is not None
     quick = _read.read(batch, levels, np.array([0, 1]), "text")
     monkeypatch.setattr(_read, "_quick", lambda *_: None)
     slow = _read.read(batch, levels, np.array([0, 1]), "text")
