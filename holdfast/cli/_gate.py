@@ -1,5 +1,6 @@
 """`holdfast gate`: what a new model would do to the promises that bind."""
 
+import sys
 from typing import Any
 
 import click
@@ -57,7 +58,7 @@ def command(
     who = group if people is None else _groups(people, subject, group)
     with Ledger(place) as ledger:  # before jax is imported: a wrong place is refused at once
         from holdfast.cli._model import load_model
-        from holdfast.promises import gate
+        from holdfast.promises import CaseFile, gate
 
         use_cache()
         classifier = load_model(model)
@@ -66,10 +67,14 @@ def command(
             "max_broken": share, "group": who, "bins": edges, "labelled": rows,
             "alternatives": alternatives, "further": further, "cases": cases,
         }  # fmt: skip
-        with progress("gate", ledger.counts()["live"], "promises") as bar:
+        # Counting takes a while in a large ledger, and is for those who look.
+        total = ledger.counts()["live"] if sys.stderr.isatty() else None
+        with progress("gate", total, "promises") as bar:
             try:
                 report = interruptible(lambda: gate(classifier, ledger, on_promises=bar.by, **asked))
             except KeyboardInterrupt as error:
+                if cases is not None:  # what it holds so far is about people
+                    CaseFile(cases).beside.unlink(missing_ok=True)
                 raise Interrupted("Interrupted. No report was made; the ledger is as it was.") from error
     for out in outs:
         report.write(out)

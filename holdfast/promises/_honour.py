@@ -39,7 +39,7 @@ class Lowest:
         logits = logits.astype(np.float32)
         gaps = logits[:, yes] - logits[:, 1 - yes]
         lowest = int(gaps.argmin())
-        if gaps[lowest] < self.gap:
+        if self.logits is None or gaps[lowest] < self.gap:
             self.gap, self.logits = float(gaps[lowest]), logits[lowest]
 
     def threshold(self) -> tuple[float | None, str | None]:

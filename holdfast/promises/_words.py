@@ -50,10 +50,10 @@ def _promises(report: GateReport) -> Section:
 
 def _groups(report: GateReport) -> Section:
     rows = [
-        (g.label, f"{g.broken:,} of {g.n:,}", percent(g.share), _interval(g.lower, g.upper, report))
+        (f"{g.label} ({g.n:,})", f"{g.broken:,}", percent(g.share), _interval(g.lower, g.upper, report))
         for g in report.groups
     ]
-    return Section((f"By {report.group}", "broken", "share", _level(report)), rows)
+    return Section((f"By {report.group} (promises)", "broken", "share", _level(report)), rows)
 
 
 def _shortfall(report: GateReport) -> Section:
@@ -85,18 +85,18 @@ def _honour(report: GateReport) -> Section:
             ("cases to approve regardless", f"{h.n_regardless:,}", ""),
             ("  expected to turn out wrong, by the model", f"{h.expected_wrong:,.1f}", ""),
         ]
-    now = "" if report.threshold is None else f"now {report.threshold:g}"
+    now = "" if report.threshold is None else f"{report.threshold:.6g}"
     rows.append(
         ("highest threshold that breaks none", "none" if h.threshold is None else f"{h.threshold:.6f}", now)
     )
     if h.labelled is not None:
         m = h.labelled
         rows += [
-            ("  accuracy with it, and now", percent(m.accuracy_then), percent(m.accuracy)),
-            ("  approved with it, and now", percent(m.approved_then), percent(m.approved)),
-            ("  right among those it adds", f"{m.n_added_good:,} of {m.n_added:,}", percent(m.good.share)),
+            ("  accuracy", percent(m.accuracy_then), percent(m.accuracy)),
+            ("  approved", percent(m.approved_then), percent(m.approved)),
+            (f"  right among the {m.n_added:,} that it adds", percent(m.good.share), ""),
         ]
-    return Section(("To keep them all", "", ""), rows)
+    return Section(("To keep them all", "then", "now"), rows)
 
 
 def _cases(report: GateReport) -> Section:
@@ -104,7 +104,7 @@ def _cases(report: GateReport) -> Section:
     for case in report.cases:
         values = (case["probability"], case["shortfall"], case["extra_instead"])
         rows.append((case["id"], *("-" if value is None else f"{value:.3f}" for value in values)))
-    return Section(("Broken promises, the first", "probability", "short by", "extra cost"), rows)
+    return Section(("Broken promises, the first", "chance", "short by", "extra"), rows)
 
 
 def _alarms(report: GateReport) -> list[str]:

@@ -55,6 +55,8 @@ class LedgerChecks:
                 batches = list(ledger.live(START, batch_size=size))
                 assert [p.record for batch in batches for p in batch] == records
                 assert all(len(batch) <= size for batch in batches)
+            early = [p.record for batch in ledger.live(START, batch_size=2, up_to=3) for p in batch]
+            assert early == records[:3]
             assert ledger.promise(records[0].id).record == records[0]
             assert ledger.verify().ok
 

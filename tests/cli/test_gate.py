@@ -80,6 +80,17 @@ def test_groups_from_a_table_of_ones_own(run, run_json, model, place, tmp_path):
     )
 
 
+def test_interrupted_it_leaves_nothing_about_people(run, model, place, tmp_path, monkeypatch):
+    def stopped(*_, cases, **__):
+        hf.promises.CaseFile(cases).beside.write_text("about people")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("holdfast.promises.gate", stopped)
+    result = run("gate", model, "--ledger", place, "--cases", tmp_path / "c.jsonl", code=130)
+    assert "the ledger is as it was" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_within_the_limit(run, stricter, place):
     assert (
         "the model passes"

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binomtest
+from sklearn.tree import DecisionTreeClassifier
 
 import holdfast as hf
 from holdfast.encoding import Encoder
@@ -470,3 +471,25 @@ def test_a_fitted_classifier_brings_its_method(tmp_path):
         assert report.honour.threshold == pytest.approx(plan.after[plan.found].min(), abs=2e-6)
         assert report.instead.counts["FOUND"] > 5
         assert report.instead.extra.mean > 0
+
+
+def test_a_model_made_elsewhere(ledger):
+    """A tree is asked in its own columns; its probabilities are 0 and 1."""
+    columns = {"income": np.linspace(0, 100, 201), "age": np.repeat([20, 60], [100, 101])}
+    tree = DecisionTreeClassifier(max_depth=1).fit(
+        np.column_stack(list(columns.values())), columns["income"] > 60.2
+    )
+    schema = Schema([SCHEMA["income"], SCHEMA["age"]])
+    wrapped = hf.wrap(tree, schema, columns)
+    ledger.issue([promise(i, income, target=True) for i, income in enumerate((70, 80))])
+    report = ask(wrapped, ledger)
+    assert (report.n_live, report.n_broken, report.model) == (2, 0, None)
+    assert report.honour.threshold == 0.999999
+    assert "made elsewhere" in str(report)
+    ledger.issue(promise("c", 55, target=True))
+    report = ask(wrapped, ledger, method=hf.GrowingSpheres(random_state=0).fit(wrapped))
+    assert (report.n_live, report.n_broken) == (3, 1)
+    assert report.shortfall.mean == pytest.approx(0.5, abs=1e-6)
+    assert "all but zero" in report.honour.why
+    assert report.instead.counts == {"FOUND": 1}
+    assert report.instead.cost.mean == pytest.approx(0.302, abs=0.01)
