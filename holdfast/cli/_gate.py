@@ -1,6 +1,7 @@
 """`holdfast gate`: what a new model would do to the promises that bind."""
 
 import sys
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import click
@@ -90,9 +91,9 @@ def command(
 def read_share(text: str) -> float:
     """A share as people write it: 1% or 0.01. A bare 1 could be either, and is refused."""
     number = text.strip().removesuffix("%")
-    try:
-        share = float(number) / (100.0 if number != text.strip() else 1.0)
-    except ValueError:
+    try:  # in decimals, so that 0.7% is 0.007
+        share = float(Decimal(number) / (100 if number != text.strip() else 1))
+    except InvalidOperation:
         share = -1.0
     if not 0 <= share <= 1 or text.strip() == "1":
         raise DataError(f"--max-broken: must be a share of the promises; got {text!r}. Write 1% or 0.01.")

@@ -17,7 +17,7 @@ from holdfast.ledger import Ledger, Promise
 from holdfast.methods import AbstractMethod
 from holdfast.promises._cases import Case, CaseFile
 from holdfast.promises._groups import Grouping
-from holdfast.promises._honour import Lowest, honour
+from holdfast.promises._honour import Lowest, honour, labelled_rows
 from holdfast.promises._instead import Search
 from holdfast.promises._read import columns_of, read
 from holdfast.promises._report import GateReport, rate, summarise
@@ -97,6 +97,7 @@ def gate(
     own = getattr(model, "method_", None) if method is None else method
     search = Search(predictor, own, alternatives, further) if own is not None and alternatives != 0 else None
     grouping = Grouping(group, bins)
+    known = None if labelled is None else labelled_rows(predictor, labelled)
     moment = datetime.now(UTC) if at is None else at
     opening = nullcontext(ledger) if isinstance(ledger, Ledger) else Ledger(ledger)
     began = time.monotonic()
@@ -111,7 +112,7 @@ def gate(
     n, broken = run.n_live, run.n_broken
     share = rate(broken, n, confidence)
     return GateReport(
-        ok=broken <= max_broken * n,
+        ok=n == 0 or broken / n <= max_broken,  # a product would make 29 of 100 more than 0.29
         max_broken=float(max_broken),
         n_live=n,
         n_broken=broken,
@@ -126,7 +127,7 @@ def gate(
         groups=run.grouping.rates(confidence),
         instead=None if search is None else search.instead(),
         further=None if search is None else search.further(),
-        honour=honour(predictor, run.lowest, run.risk, broken, run.n_unreadable, labelled, confidence),
+        honour=honour(predictor, run.lowest, run.risk, broken, run.n_unreadable, known, confidence),
         cases=run.shown,
         threshold=predictor.threshold,
         model=predictor.digest(),

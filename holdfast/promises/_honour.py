@@ -11,6 +11,7 @@ from holdfast.batch import Predictor
 from holdfast.errors import DataError
 from holdfast.models import Decision, batch_decide
 from holdfast.promises._report import Honour, Labelled, rate
+from holdfast.schema import Table
 
 GRID = 1_000_000  # thresholds are given to six digits
 
@@ -72,7 +73,7 @@ def honour(
     risk: float,
     n_broken: int,
     n_unreadable: int,
-    labelled: tuple[Any, Any] | None,
+    labelled: tuple[Table, np.ndarray] | None,
     confidence: float,
 ) -> Honour:
     """Both ways of keeping all promises: approving their people regardless, or another threshold."""
@@ -80,12 +81,11 @@ def honour(
     measured = None
     if labelled is not None and threshold is not None:
         measured = _measured(predictor, threshold, labelled, confidence)
-    elif labelled is not None:
-        _rows(predictor, labelled)  # what is wrong with them is said in any case
     return Honour(n_broken, risk, threshold, why, n_unreadable, measured)
 
 
-def _rows(predictor: Predictor, labelled: tuple[Any, Any]) -> tuple[Any, np.ndarray]:
+def labelled_rows(predictor: Predictor, labelled: tuple[Any, Any]) -> tuple[Table, np.ndarray]:
+    """Rows of known class, checked."""
     X, y = labelled
     table = predictor.encoder.schema.check(X, where="gate: `labelled`")
     truth = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y).ravel()
@@ -100,8 +100,10 @@ def _rows(predictor: Predictor, labelled: tuple[Any, Any]) -> tuple[Any, np.ndar
     return table, truth
 
 
-def _measured(predictor: Predictor, threshold: float, labelled: tuple[Any, Any], confidence: float) -> Labelled:
-    table, truth = _rows(predictor, labelled)
+def _measured(
+    predictor: Predictor, threshold: float, labelled: tuple[Table, np.ndarray], confidence: float
+) -> Labelled:
+    table, truth = labelled
     logits = predictor.logits(table)
     now = predictor.decide_of(logits)
     then = np.asarray(

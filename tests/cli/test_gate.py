@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import holdfast as hf
+from holdfast.cli._gate import read_share
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +121,13 @@ def test_errors_say_what_to_do(run, model, place, table, args, words):
     assert result.stderr.startswith("error: ")
     for word in words:
         assert word in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "share"), [("1%", 0.01), ("0.7%", 0.007), ("0.01", 0.01), ("0", 0), ("100%", 1), (" 29 %", 0.29)]
+)
+def test_shares_as_people_write_them(text, share):
+    assert read_share(text) == share
 
 
 def test_damaged_and_foreign_files(run, model, place, table, tmp_path):

@@ -80,6 +80,13 @@ def test_the_limit(ledger, sixty, limit, ok):
     assert ("does not pass" in str(report)) is not ok
 
 
+@pytest.mark.parametrize("broken", [7, 14, 28, 29, 55, 57, 58])  # whose product with 1/100 is off by a last digit
+def test_exactly_as_many_as_may(ledger, sixty, broken):
+    ledger.issue([promise(i, 50 if i < broken else 70) for i in range(100)])
+    assert ask(sixty, ledger, max_broken=broken / 100).ok
+    assert not ask(sixty, ledger, max_broken=broken / 100 - 1e-9).ok
+
+
 def test_nothing_is_broken_and_nothing_is_there(ledger, sixty):
     nothing = ask(sixty, ledger)
     assert nothing.ok
