@@ -16,6 +16,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy.optimize import minimize
 
 import holdfast as hf
 from benchmarks._common import record
@@ -31,6 +32,7 @@ RADII = (0.02, 0.05, 0.1, 0.2)
 EPOCHS = (10, 100, 1000)  # after one step from zero the adversary has not moved anything yet
 AIMS = tuple(itertools.product((0.0, 1.0), (0.01, 0.1, 1.0)))  # score, cost weight
 COLUMNS = (1, 2, 5, 20)
+FEW = 20  # people whose true minimiser is sought
 
 
 class Tally:
@@ -243,7 +245,30 @@ def people_kernel(
             tally.add(f"{name}: Theorem 5, own distance", t.theorem_5(plain, robust, *points))
             gap = float(lemma.right("printed"))
             tally.add(f"{name}: Theorem 5, Lemma 2's gap", t.theorem_5(plain, robust, *points, gap=gap))
+    share = []
+    for row in people[:FEW]:
+        changes = [true_change(m, row, 1.0, 0.1) for m in (plain, robust)]
+        a, b = t.scores_of(plain, row[None]), t.scores_of(robust, row[None])
+        aim = {"score": 1.0, "cost_weight": 0.1, "changes": (changes[0][None], changes[1][None])}
+        tally.add(f"{name}: Theorem 2, true minimiser, s = 1, weight 0.1", t.theorem_2(a, b, **aim))
+        tangent = [t.scfe(s, score=1.0, cost_weight=0.1)[0] for s in (a, b)]
+        share += [np.linalg.norm(z) / np.linalg.norm(c) for z, c in zip(tangent, changes, strict=True)]
+    shares["cost by the tangent over true cost"] = dict(
+        zip(("5%", "50%", "95%"), np.quantile(share, (0.05, 0.5, 0.95)), strict=True)
+    )
     return shares
+
+
+def true_change(model: Any, row: np.ndarray, aim: float, cost_weight: float) -> np.ndarray:
+    """Minimise SCFE's own objective, from the person on."""
+
+    def loss(change: np.ndarray) -> tuple[float, np.ndarray]:
+        scores = t.scores_of(model, (row + change)[None])
+        missing = scores.value[0] - aim
+        value = missing**2 + cost_weight * change @ change
+        return value, 2 * missing * scores.slope[0] + 2 * cost_weight * change
+
+    return minimize(loss, np.zeros_like(row), jac=True, method="L-BFGS-B", options={"maxiter": 60}).x
 
 
 def people_codes(tally: Tally, name: str, n_people: int) -> dict[str, Any]:
@@ -253,7 +278,7 @@ def people_codes(tally: Tally, name: str, n_people: int) -> dict[str, Any]:
     how = {"schema": data.schema, "model": hf.Linear(), "random_state": 0}
     quick = {"n_epochs": 30, "step_size": 0.01}
     clf = hf.RecourseClassifier(**how, regime=hf.StandardTraining(**quick)).fit(X, y)
-    other = hf.RecourseClassifier(**how, regime=AdversarialTraining(radius=0.05, **quick)).fit(X, y)
+    other = hf.RecourseClassifier(**how, regime=AdversarialTraining(radius=RADII[0], **quick)).fit(X, y)
     generator = hf.CCHVAE(n_epochs=20, random_state=0).fit(clf, X).generator()
     x = clf.predictor_.encoder.encode(as_table(X))
     models: list[Any] = [c.predictor_.decision.model for c in (clf, other)]

@@ -76,4 +76,4 @@ def theorem_3(
         "corrected": printed,
         "sharper": steep * np.linalg.norm(z_n - z_r, axis=-1),
     }
-    return Bound(cost_n - cost_r, forms)
+    return Bound(cost_n - cost_r, forms, cost_n + cost_r)

@@ -102,7 +102,8 @@ def lemma_1(
         "stable": np.where(step * curvature <= 2, stable, np.inf)[..., None],
     }
     apart = np.linalg.norm(w_n - w_r, axis=-1)[..., None]
-    return Bound(np.broadcast_to(apart, forms["printed"].shape), forms)
+    size = (np.linalg.norm(w_n, axis=-1) + np.linalg.norm(w_r, axis=-1))[..., None]
+    return Bound(np.broadcast_to(apart, forms["printed"].shape), forms, size)
 
 
 def _dual(w: np.ndarray, norm: AttackNorm) -> tuple[np.ndarray, np.ndarray]:

@@ -39,7 +39,8 @@ def dual_gap(kernel: ArrayLike, kernel_robust: ArrayLike, y: ArrayLike, *, beta:
     moved = np.linalg.norm(np.einsum("...ij,...j->...i", second - first, dual), axis=-1)
     printed = norm * np.linalg.norm(y, axis=-1)
     forms = {"printed": printed, "corrected": printed, "direct": moved / beta}
-    return Bound(np.linalg.norm(dual - dual_robust, axis=-1), forms)
+    size = np.linalg.norm(dual, axis=-1) + np.linalg.norm(dual_robust, axis=-1)
+    return Bound(np.linalg.norm(dual - dual_robust, axis=-1), forms, size)
 
 
 def theorem_5(

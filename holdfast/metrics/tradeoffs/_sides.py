@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-ROUNDING = 1e-9  # relative: both sides are computed in double precision
+ROUNDING = 1e-9  # relative to a side: both are computed in double precision
+LAST = 16 * np.finfo(float).eps  # relative to what was subtracted: the last digits of a difference are noise
 
 
 @dataclass(frozen=True)
@@ -18,10 +19,13 @@ class Bound:
         What the inequality is about, with its sign: non-robust minus robust.
     forms : mapping from name to array
         Right sides; infinite where a form says nothing.
+    size : array, default=0
+        How large the numbers were whose difference this is; it says how much of it is rounding.
     """
 
     difference: np.ndarray
     forms: Mapping[str, np.ndarray]
+    size: np.ndarray | float = 0.0
 
     @property
     def left(self) -> np.ndarray:
@@ -39,7 +43,7 @@ class Bound:
     def violated(self, form: str = "corrected") -> np.ndarray:
         """Whether the left side is above the right one, beyond rounding."""
         right = self.right(form)
-        return self.left > right + ROUNDING * (np.abs(right) + np.finfo(float).tiny)
+        return self.left > right + ROUNDING * np.abs(right) + LAST * np.abs(self.size)
 
     def tightness(self, form: str = "corrected") -> np.ndarray:
         """Left over right: 1 is tight. NaN where the form says nothing or both are 0."""

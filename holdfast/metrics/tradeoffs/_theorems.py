@@ -70,7 +70,7 @@ def theorem_1(
         "sharper": factor * np.maximum(m_n * _ceiling(n_n, weight), m_r * _ceiling(n_r, weight)),
         "interval": interval,
     }
-    return Bound(cost_n - cost_r, forms)
+    return Bound(cost_n - cost_r, forms, cost_n + cost_r)
 
 
 def theorem_2(
@@ -104,10 +104,9 @@ def theorem_2(
     m_n, m_r = np.abs(aim - non_robust.value), np.abs(aim - robust.value)
     n_n, n_r = non_robust.steepness, robust.steepness
     if changes is None:
-        difference = m_n * _gain(n_n, weight) - m_r * _gain(n_r, weight)
+        cost_n, cost_r = m_n * _gain(n_n, weight), m_r * _gain(n_r, weight)
     else:
-        lengths = [np.linalg.norm(np.asarray(change, np.float64), axis=-1) for change in changes]
-        difference = lengths[0] - lengths[1]
+        cost_n, cost_r = (np.linalg.norm(np.asarray(change, np.float64), axis=-1) for change in changes)
     with np.errstate(divide="ignore", invalid="ignore"):
         # A residual of 0 costs nothing, whatever the slope.
         over_n, over_r = (np.where(m > 0, m / n, 0.0) for m, n in ((m_n, n_n), (m_r, n_r)))
@@ -118,7 +117,7 @@ def theorem_2(
         "sharper": np.maximum(m_n * _ceiling(n_n, weight), m_r * _ceiling(n_r, weight)),
         "any": np.maximum(m_n, m_r) / np.sqrt(weight),
     }
-    return Bound(difference, forms)
+    return Bound(cost_n - cost_r, forms, cost_n + cost_r)
 
 
 def theorem_4(

@@ -245,6 +245,14 @@ def test_theorem_4_printed_has_a_counterexample() -> None:
     assert not sides.applies("corrected")
 
 
+def test_rounding_is_no_violation_and_more_is() -> None:
+    """Costs of 444 that differ by .00002 are known to about 1e-13, not to nine digits of the difference."""
+    right = 1.591466997297175e-05
+    assert t.Bound(np.array(right + 5.7e-14), {"f": np.array(right)}).violated("f")
+    assert not t.Bound(np.array(right + 5.7e-14), {"f": np.array(right)}, 888.0).violated("f")
+    assert t.Bound(np.array(right + 1e-10), {"f": np.array(right)}, 888.0).violated("f")
+
+
 def test_summaries_count() -> None:
     sides = t.Bound(np.array([1.0, -2.0, 0.5]), {"f": np.array([2.0, 1.0, np.inf])})
     assert sides.summary()["f"] == {
