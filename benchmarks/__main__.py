@@ -2,9 +2,9 @@
 
 import sys
 
-from benchmarks import gate, influence, peers, retrain, stream, throughput, trees, wachter
+from benchmarks import gate, influence, ntk, peers, retrain, stream, theory, throughput, trees, wachter
 
 if __name__ == "__main__":
     sys.argv = sys.argv[:1]
-    for module in (wachter, retrain, stream, gate, peers, throughput, influence, trees):
+    for module in (wachter, retrain, stream, gate, peers, throughput, influence, trees, theory, ntk):
         module.main()
