@@ -2,9 +2,23 @@
 
 import sys
 
-from benchmarks import gate, influence, ntk, peers, retrain, stream, theory, throughput, trees, wachter
+from benchmarks import (
+    gate,
+    influence,
+    ntk,
+    peers,
+    retrain,
+    robust_kernel,
+    stream,
+    theory,
+    throughput,
+    trees,
+    wachter,
+)
 
 if __name__ == "__main__":
     sys.argv = sys.argv[:1]
-    for module in (wachter, retrain, stream, gate, peers, throughput, influence, trees, theory, ntk):
+    for module in (
+        wachter, retrain, stream, gate, peers, throughput, influence, trees, theory, ntk, robust_kernel
+    ):  # fmt: skip
         module.main()

@@ -123,7 +123,8 @@ class AdversarialTraining(AbstractRegime):
 
     Notes
     -----
-    Points are not clipped to the range of the data. Levels of ordered and binary features are numbers in the
+    A model in closed form (`NTK`) is solved for the rows, then for the rows as attacked under that solution; this
+    does not make it robust (docs/explanation/robustness-and-recourse.md). Points are not clipped to the range of the data. Levels of ordered and binary features are numbers in the
     encoding, and count as such.
 
     References
@@ -195,8 +196,8 @@ class AdversarialTraining(AbstractRegime):
     ) -> tuple[AbstractClosedForm, History]:
         """Solve for the rows as they are, attack them, and solve for the attacked rows (X_R in Theorem 2).
 
-        One round, and no inner maximum of the model that is returned: ask its robust accuracy before calling it
-        robust.
+        One round, as in the paper, and no inner maximum of the model that is returned. The rows' shift gives their
+        labels away, so such a model is no more robust than the plain one, and mostly less: ask its robust accuracy.
         """
         plain, history = model.solve(data, key)
         if self.radius == 0:
