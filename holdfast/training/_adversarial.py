@@ -124,8 +124,8 @@ class AdversarialTraining(AbstractRegime):
     Notes
     -----
     A model in closed form (`NTK`) is solved for the rows, then for the rows as attacked under that solution; this
-    does not make it robust (docs/explanation/robustness-and-recourse.md). Points are not clipped to the range of the data. Levels of ordered and binary features are numbers in the
-    encoding, and count as such.
+    does not make it robust (docs/explanation/robustness-and-recourse.md). Points are not clipped to the range
+    of the data. Levels of ordered and binary features are numbers in the encoding, and count as such.
 
     References
     ----------
@@ -197,7 +197,7 @@ class AdversarialTraining(AbstractRegime):
         """Solve for the rows as they are, attack them, and solve for the attacked rows (X_R in Theorem 2).
 
         One round, as in the paper, and no inner maximum of the model that is returned. The rows' shift gives their
-        labels away, so such a model is no more robust than the plain one, and mostly less: ask its robust accuracy.
+        labels away, so that such a model is no more robust than the plain one: ask its robust accuracy.
         """
         plain, history = model.solve(data, key)
         if self.radius == 0:
