@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from holdfast.cli._console import to_json
+from holdfast.cli._options import json_option
 from holdfast.errors import DataError, LedgerError
 
 
@@ -18,9 +20,10 @@ from holdfast.errors import DataError, LedgerError
 @click.option("--template", metavar="FILE", help="Your own Jinja2 template.")
 @click.option("--schema", metavar="FILE", help="Refuse to ask for what this schema does not allow.")
 @click.option("--out", default="-", show_default=True, metavar="FILE", help="Where to write.")
+@json_option
 def command(
     record: str, place: str | None, subject: str | None, html: bool, template: str | None, schema: str | None,
-    out: str,
+    out: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Write the letter that tells a person what was promised, from RECORD.
 
@@ -49,7 +52,11 @@ def command(
     if len(made) != 1:
         what = f"{len(made)} people" if made else "nobody"
         raise DataError(f"letter: the file has records of {what}; got {record!r}. Pick one with --subject KEY.")
-    content = made[0].html if html else made[0].text
+    letter = made[0]
+    content = letter.html if html else letter.text
+    if as_json:
+        parts = {name: getattr(letter, name) for name in ("subject", "date", "options", "until")}
+        content = to_json(parts | {"html" if html else "text": content}) + "\n"
     if out == "-":
         sys.stdout.write(content)
     else:

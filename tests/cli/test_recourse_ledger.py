@@ -1,5 +1,6 @@
 """Recourse that is issued as it is found, and the letters that tell of it."""
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pandas as pd
@@ -133,6 +134,9 @@ def test_letters(run, model, parquet, ledger, tmp_path):
     file = tmp_path / "records.jsonl"
     hf.ledger.write_records(someone, file)
     assert run("letter", file).stdout == text
+    raw = json.loads(run("letter", file, "--json").stdout)
+    assert raw["text"] == text
+    assert raw["options"] == list(dict.fromkeys(record.changes for record in someone))[:3]
     page = tmp_path / "letter.html"
     run("letter", file, "--html", "--out", page)
     assert page.read_text().startswith("<!doctype html>")
