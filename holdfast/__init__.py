@@ -27,6 +27,7 @@ _HOME = {
         "REVISE",
         "LatentSearch",
         "GrowingSpheres",
+        "HighestScore",
         "LinearProgram",
         "MinPGD",
         "NearestNeighbour",
@@ -39,7 +40,19 @@ _HOME = {
     ),
     "training": ("AdversarialTraining", "RecourseTraining", "Retrained", "StandardTraining", "retrain"),
     "audit": ("Calibration", "Comparison", "Report", "ShelfLife", "shelf_life"),
-    "classifier": ("RecourseClassifier", "Replay", "compare", "records", "recourse", "replay", "wrap"),
+    "classifier": (
+        "Certificate",
+        "CertificateCheck",
+        "RecourseClassifier",
+        "Replay",
+        "certify",
+        "compare",
+        "records",
+        "recourse",
+        "replay",
+        "verify",
+        "wrap",
+    ),
     "promises": ("GateReport", "gate"),
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
@@ -77,7 +90,19 @@ if TYPE_CHECKING:
     )
     from holdfast.audit import Calibration, Comparison, Report, ShelfLife, shelf_life
     from holdfast.causal import SCM
-    from holdfast.classifier import RecourseClassifier, Replay, compare, records, recourse, replay, wrap
+    from holdfast.classifier import (
+        Certificate,
+        CertificateCheck,
+        RecourseClassifier,
+        Replay,
+        certify,
+        compare,
+        records,
+        recourse,
+        replay,
+        verify,
+        wrap,
+    )
     from holdfast.ledger import Ledger, Letter, Record, letters
     from holdfast.methods import (
         CCHVAE,
@@ -91,6 +116,7 @@ if TYPE_CHECKING:
         Flipset,
         Generic,
         GrowingSpheres,
+        HighestScore,
         LatentSearch,
         LinearProgram,
         MinPGD,

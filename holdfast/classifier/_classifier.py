@@ -1,5 +1,6 @@
 """The one estimator: a classifier that owes people recourse."""
 
+import copy
 import platform
 from collections.abc import Callable
 from pathlib import Path
@@ -22,8 +23,9 @@ from holdfast import __version__
 from holdfast.audit import Report, audit
 from holdfast.batch import Predictor
 from holdfast.classifier import _file
+from holdfast.classifier._certificate import Certificate
 from holdfast.classifier._objects import describe, rebuild
-from holdfast.classifier._rows import canonical
+from holdfast.classifier._rows import canonical, is_frame, labels_of, plain_number
 from holdfast.encoding import Encoder, Permits, Scaling
 from holdfast.errors import DataError
 from holdfast.methods import AbstractMethod, RecourseFrame, Wachter
@@ -38,7 +40,7 @@ from holdfast.models import (
     to_arrays,
     with_arrays,
 )
-from holdfast.schema import Feature, Schema, Table, as_table
+from holdfast.schema import Schema, Table, as_table
 from holdfast.training import (
     AbstractRegime,
     Retrained,
@@ -83,6 +85,8 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
     method_ : AbstractMethod, fitted
     history_ : History
         Losses per epoch.
+    certificate_ : Certificate or None
+        The guarantee of recourse that `holdfast.certify` made; written to model files.
     training_ : TrainingData
         Encoded training rows, for `retrain`; not written to model files.
 
@@ -141,7 +145,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(self.threshold, (int, float)) or not 0 < self.threshold < 1:
             raise DataError(f"RecourseClassifier: `threshold` must lie between 0 and 1; got {self.threshold!r}.")
         table, schema = self._read_for_fit(X, y)
-        y = column_or_1d(_labels(y), warn=True)
+        y = column_or_1d(labels_of(y), warn=True)
         if len(y) != table.n_rows:
             raise DataError(
                 f"RecourseClassifier: X and y have inconsistent numbers of samples; got {table.n_rows} rows and "
@@ -176,6 +180,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         self.training_ = TrainingData(data, copies, seed)
         self._assemble(encoder, model, setting.favourable)
         self._retrained: dict[Any, Retrained] = {}
+        self.certificate_: Certificate | None = None
         self.method_ = self._fresh_method().fit(self, table, y)
         return self
 
@@ -273,6 +278,9 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
                 "feature_names_in": list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None,
             },
         }
+        if self.certificate_ is not None:
+            self._check_certificate(self.certificate_)
+            header["certificate"] = self.certificate_.to_dict()
         _file.write(path, header, arrays)
 
     @classmethod
@@ -301,10 +309,49 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         self.regime_ = StandardTraining() if self.regime is None else self.regime
         empty = self.architecture().build(encoder.n_columns, len(self.classes_), jax.random.key(0))
         self._retrained = {}
+        self.certificate_ = None
         self._assemble(encoder, with_arrays(empty, arrays, "model/"), int(header["favourable"]))
         state = {name.removeprefix("method/"): v for name, v in arrays.items() if name.startswith("method/")}
         self.method_ = self._fresh_method().restore(self.predictor_, state)
+        if header.get("certificate") is not None:
+            self.certificate_ = Certificate.from_dict(header["certificate"])
+            self._check_certificate(self.certificate_)
         return self
+
+    def _check_certificate(self, certificate: Certificate) -> None:
+        """Refuse to carry a certificate that was made for another model, or another threshold of this one."""
+        if certificate.model != self.predictor_.digest() or certificate.threshold != self.threshold:
+            raise DataError(
+                "RecourseClassifier: its certificate was made for another model or threshold; got threshold "
+                f"{self.threshold!r} with a certificate for {certificate.threshold!r}. Certify this model, or set "
+                "certificate_ to None."
+            )
+
+    # ---- threshold ----------------------------------------------------------------------------------
+
+    def set_threshold(self, threshold: float) -> Self:
+        """Decide from another probability on, without training again; a certificate is lost.
+
+        Whatever the model was trained for stays as it is, also where its regime aimed at the old threshold.
+        """
+        check_is_fitted(self)
+        if not 0 < threshold < 1:
+            raise DataError(f"RecourseClassifier: `threshold` must lie between 0 and 1; got {threshold!r}.")
+        self.threshold = float(threshold)
+        old = self.predictor_.decision
+        self._assemble(self.predictor_.encoder, old.model, old.favourable)
+        state = dict(self.method_.state_)
+        if "decided" in state and "rows" in state:  # what the model decides about rows that the method keeps
+            rows = self.predictor_.logits_of(state["rows"])
+            state["decided"] = self.predictor_.decide_of(rows).astype(state["decided"].dtype)
+        self.method_ = fresh(self.method_).restore(self.predictor_, state)
+        self._retrained = {}
+        self.certificate_ = None
+        return self
+
+    def at_threshold(self, threshold: float) -> "RecourseClassifier":
+        """Return a copy with another threshold; see `set_threshold`."""
+        return copy.copy(self).set_threshold(threshold)
 
     # ---- parts --------------------------------------------------------------------------------------
 
@@ -354,24 +401,24 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
             self.n_features_in_ = len(self.schema)
             self.feature_names_in_ = np.asarray(self.schema.names, object)
             return table, self.schema
-        if _is_frame(X):
+        if is_frame(X):
             validate_data(self, X, skip_check_array=True)
             table = as_table(X, where="RecourseClassifier")
             return table, Schema.infer(table)
         array = validate_data(self, X, dtype="numeric", ensure_min_samples=1)
         table = as_table(np.asarray(array, np.float64))
-        features = [_plain_number(name, values) for name, values in table.columns.items()]
+        features = [plain_number(name, values) for name, values in table.columns.items()]
         return table, Schema(features)
 
     def _read(self, X: Any) -> Table:
         check_is_fitted(self)
         if isinstance(X, Table):
             return X
-        if self.schema is None and not _is_frame(X):
+        if self.schema is None and not is_frame(X):
             return as_table(np.asarray(validate_data(self, X, reset=False, dtype="numeric"), np.float64))
         if self.schema is None:
             validate_data(self, X, skip_check_array=True, reset=False)
-        elif not _is_frame(X):
+        elif not is_frame(X):
             array = np.asarray(X, object)
             if array.ndim != 2 or array.shape[1] != len(self.schema):
                 raise DataError(
@@ -380,21 +427,3 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
                 )
             X = dict(zip(self.schema.names, array.T, strict=True))
         return as_table(X, where="RecourseClassifier")
-
-
-def _is_frame(X: Any) -> bool:
-    """Whether the columns have names; a dataframe whose names are numbers is as good as an array."""
-    if hasattr(X, "toarray"):
-        return False
-    names = getattr(X, "column_names", getattr(X, "columns", None))
-    return isinstance(X, (dict, Table)) or (names is not None and all(isinstance(n, str) for n in names))
-
-
-def _labels(y: Any) -> Any:
-    return y.to_numpy() if hasattr(y, "to_numpy") else y
-
-
-def _plain_number(name: str, values: np.ndarray) -> Feature:
-    """A column of a bare array: a number anywhere in the range seen. A constant one stays as it is."""
-    low, high = float(values.min()), float(values.max())
-    return Feature(name=name, kind="numeric", bounds=(low, high), direction="fixed" if low == high else "free")

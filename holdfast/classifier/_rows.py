@@ -1,6 +1,10 @@
-"""Training rows in one canonical order, so that the order they came in does not matter."""
+"""Rows and labels as they come, and training rows in one order, so that the order they came in does not matter."""
+
+from typing import Any
 
 import numpy as np
+
+from holdfast.schema import Feature, Table
 
 
 def canonical(
@@ -20,3 +24,22 @@ def canonical(
     merged = np.bincount(inverse, weights=weight)
     copies = np.bincount(inverse)
     return x[first], y[first], merged, copies.astype(np.float64)
+
+
+def is_frame(X: Any) -> bool:
+    """Whether the columns have names; a dataframe whose names are numbers is as good as an array."""
+    if hasattr(X, "toarray"):
+        return False
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    return isinstance(X, (dict, Table)) or (names is not None and all(isinstance(n, str) for n in names))
+
+
+def labels_of(y: Any) -> Any:
+    """Labels as numpy has them, whatever table they come from."""
+    return y.to_numpy() if hasattr(y, "to_numpy") else y
+
+
+def plain_number(name: str, values: np.ndarray) -> Feature:
+    """A column of a bare array: a number anywhere in the range seen. A constant one stays as it is."""
+    low, high = float(values.min()), float(values.max())
+    return Feature(name=name, kind="numeric", bounds=(low, high), direction="fixed" if low == high else "free")

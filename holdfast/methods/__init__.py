@@ -10,6 +10,7 @@ from holdfast.methods._flipset import Flipset
 from holdfast.methods._frame import RecourseFrame, Sentences, join, phrase
 from holdfast.methods._generic import Generic
 from holdfast.methods._growing_spheres import GrowingSpheres
+from holdfast.methods._highest_score import HighestScore
 from holdfast.methods._latent_search import LatentSearch
 from holdfast.methods._linear_program import LinearProgram
 from holdfast.methods._min_pgd import MinPGD
@@ -40,6 +41,7 @@ __all__ = [
     "Flipset",
     "Generic",
     "GrowingSpheres",
+    "HighestScore",
     "LatentSearch",
     "LinearProgram",
     "MinPGD",

@@ -12,6 +12,7 @@ from holdfast.methods._elastic_net import ElasticNet
 from holdfast.methods._flipset import Flipset
 from holdfast.methods._generic import Generic
 from holdfast.methods._growing_spheres import GrowingSpheres
+from holdfast.methods._highest_score import HighestScore
 from holdfast.methods._latent_search import LatentSearch
 from holdfast.methods._linear_program import LinearProgram
 from holdfast.methods._min_pgd import MinPGD
@@ -33,6 +34,7 @@ METHODS: dict[str, type[AbstractMethod]] = {
     "sparse_search": SparseSearch,
     "causal_recourse": CausalRecourse,
     "linear_program": LinearProgram,
+    "highest_score": HighestScore,
     "elastic_net": ElasticNet,
     "cfproto": CFProto,
     "min_pgd": MinPGD,

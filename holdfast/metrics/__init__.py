@@ -15,9 +15,12 @@ from holdfast.metrics._attacks import (
 from holdfast.metrics._cost import change_rates, costs, sparsity
 from holdfast.metrics._guarantee import (
     Bound,
+    Correction,
     Guarantee,
     allowed_failures,
     best_f1_threshold,
+    group_failure,
+    group_thresholds,
     guaranteed_threshold,
     miss_bound,
     people_needed,
@@ -31,6 +34,7 @@ from holdfast.metrics._influence import (
 )
 from holdfast.metrics._plausibility import neighbour_distance
 from holdfast.metrics._reliability import EDGES, Bin, Reliability, binned, reliability
+from holdfast.metrics._shift import Drift, drift_test, shift_weights, thinned
 from holdfast.metrics._survival import Invalidation, clopper_pearson, invalidation_rate, models_needed, survival
 from holdfast.metrics._validity import Shares, share_with_recourse, validity
 
@@ -40,6 +44,8 @@ __all__ = [
     "AttackNorm",
     "Bin",
     "Bound",
+    "Correction",
+    "Drift",
     "Guarantee",
     "InfluenceBound",
     "Invalidation",
@@ -54,7 +60,13 @@ __all__ = [
     "collapse_radius",
     "costs",
     "distributional_influence",
+<<<<<<< HEAD
     "fgsm",
+=======
+    "drift_test",
+    "group_failure",
+    "group_thresholds",
+>>>>>>> ba15075 (Certificates: the highest score anybody can reach, certify and verify, drift, groups, weights)
     "guaranteed_threshold",
     "influence_bound",
     "invalidation_rate",
@@ -69,9 +81,14 @@ __all__ = [
     "reliability",
     "robust_accuracy",
     "share_with_recourse",
+    "shift_weights",
     "sparsity",
     "survival",
+<<<<<<< HEAD
     "tradeoffs",
+=======
+    "thinned",
+>>>>>>> ba15075 (Certificates: the highest score anybody can reach, certify and verify, drift, groups, weights)
     "validity",
     "withstands",
 ]

@@ -1,14 +1,15 @@
 r"""How high a threshold may be so that nearly everybody still has recourse, with a stated confidence.
 
 Each person has a *critical threshold*: the largest at which they have recourse, which is the highest probability
-that they can reach (their own, without any action, included). A threshold above it leaves them without. Of :math:`n` people drawn like those whom the promise is for, the number whose critical threshold lies below the
+that they can reach (their own, without any action, included). A threshold above it leaves them without. Of
+:math:`n` people drawn like those whom the promise is for, the number whose critical threshold lies below the
 population's :math:`\epsilon`-quantile is binomial, whatever the model, the search and the population. So the order
 statistic with `allowed_failures` people below it is, with confidence :math:`1 - \alpha`, a threshold at which at
 least :math:`1 - \epsilon` of the population has recourse. It is so for every lower threshold too, so that a lower
 one may be chosen afterwards, from the same people, by any measure.
 """
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +20,8 @@ from holdfast.metrics._survival import clopper_pearson
 
 Bound = Literal["exact", "printed"]
 BOUNDS = ("exact", "printed")
+Correction = Literal["bonferroni", "sidak", "none"]
+CORRECTIONS = ("bonferroni", "sidak", "none")
 
 
 class Guarantee(NamedTuple):
@@ -108,7 +111,7 @@ def allowed_failures(
 def guaranteed_threshold(
     critical: ArrayLike, miscoverage: float = 0.05, failure: float = 0.05, *, bound: Bound = "exact"
 ) -> Guarantee:
-    r"""Largest threshold at which :math:`1 - \epsilon` of people have recourse, with confidence :math:`1 - \alpha`.
+    r"""Largest threshold at which :math:`1 - \epsilon` of people have recourse, confidence :math:`1 - \alpha`.
 
     Parameters
     ----------
@@ -140,6 +143,75 @@ def guaranteed_threshold(
     threshold = float(np.partition(values, k)[k])
     failures = int((values < threshold).sum())
     return Guarantee(threshold, len(values), k, failures, float(miscoverage), float(failure))
+
+
+def group_thresholds(
+    critical: ArrayLike,
+    groups: ArrayLike,
+    miscoverage: float = 0.05,
+    failure: float = 0.05,
+    *,
+    correction: Correction = "bonferroni",
+) -> dict[Any, Guarantee]:
+    r"""Guarantee of every group, so that with confidence :math:`1 - \alpha` all of them hold together.
+
+    Parameters
+    ----------
+    critical : array of float, shape (people,)
+    groups : array, shape (people,)
+        The group of each person.
+    correction : {"bonferroni", "sidak", "none"}
+        For the number of groups :math:`G`: each is given :math:`\alpha / G`, or :math:`1 - (1 - \alpha)^{1/G}`,
+        which is enough since groups share no people. With ``none`` each has the whole :math:`\alpha`.
+
+    Notes
+    -----
+    With corrections every group's own threshold may be used for that group. If all get one threshold, the least of
+    them, ``none`` is enough: the promise to some group is broken only if the least threshold exceeds what the most
+    limited group bears, and then that group's own threshold does, which happens with probability :math:`\alpha`
+    at most, however many groups there are.
+
+    Examples
+    --------
+    >>> made = group_thresholds([0.2] * 100 + [0.6] * 100, ["a"] * 100 + ["b"] * 100)
+    >>> {name: own.threshold for name, own in made.items()}, made["a"].failure
+    ({'a': 0.2, 'b': 0.6}, 0.025)
+    """
+    values, labels = _values("group_thresholds", critical), np.asarray(groups)
+    if labels.shape != values.shape:
+        raise DataError(
+            f"group_thresholds: one group per person is needed; got {labels.shape} for {values.shape}."
+        )
+    names, which = np.unique(labels, return_inverse=True)
+    own = group_failure(len(names), failure, correction)
+    needed, sizes = people_needed(miscoverage, own), np.bincount(which)
+    small = {str(name): int(size) for name, size in zip(names, sizes, strict=True) if size < needed}
+    if small:
+        raise DataError(
+            f"group_thresholds: groups are too small for a guarantee of their own; got {small!r}. Each needs at "
+            f"least {needed} people (`miscoverage` {miscoverage:g}, `failure` {own:g} after the correction). Join "
+            "groups, or calibrate on more people."
+        )
+    return {
+        name: guaranteed_threshold(values[which == i], miscoverage, own) for i, name in enumerate(names.tolist())
+    }
+
+
+def group_failure(n_groups: int, failure: float = 0.05, correction: Correction = "bonferroni") -> float:
+    """What is left of `failure` for each of several groups.
+
+    Examples
+    --------
+    >>> group_failure(5)
+    0.01
+    """
+    if correction not in CORRECTIONS:
+        raise DataError(
+            f"group_failure: `correction` is not known; got {correction!r}. Known are {CORRECTIONS!r}."
+        )
+    if correction == "sidak":
+        return float(-np.expm1(np.log1p(-failure) / n_groups))
+    return failure / n_groups if correction == "bonferroni" else failure
 
 
 def miss_bound(critical: ArrayLike, threshold: float, failure: float = 0.05) -> float:

@@ -14,6 +14,7 @@ from holdfast.search._candidates import CandidateSolver
 from holdfast.search._elastic import ElasticSolver
 from holdfast.search._flipset import Menu, Support, cheapest, highest, menu, options, support
 from holdfast.search._gradient import GradientSolver
+from holdfast.search._highest import HighestSolver
 from holdfast.search._latent import LatentGradientSolver, LatentSpace
 from holdfast.search._linear_program import LinearProgramSolver
 from holdfast.search._linear_step import best_corner, minimise_linear, within
@@ -59,6 +60,7 @@ __all__ = [
     "EnergyConstrained",
     "GradientAction",
     "GradientSolver",
+    "HighestSolver",
     "Hinge",
     "LatentGradientSolver",
     "LatentSpace",
