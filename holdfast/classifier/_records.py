@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from holdfast.audit import ShelfLife
+from holdfast.classifier._certificate import Certificate
 from holdfast.classifier._classifier import RecourseClassifier
 from holdfast.classifier._objects import describe, rebuild
 from holdfast.errors import DataError
@@ -31,7 +32,7 @@ def records(
     valid_for: timedelta | float | None = None,
     model_version: str | None = None,
     life: ShelfLife | None = None,
-    certificates: Sequence[Any] | None = None,
+    certificates: Certificate | Sequence[Any] | None = None,
     issued: datetime | None = None,
 ) -> "list[Record]":
     """Make a record of every recourse of a plan, to be issued: written into a ledger, or to a file.
@@ -49,8 +50,9 @@ def records(
         Your own name for the model.
     life : ShelfLife, optional
         What `shelf_life` says about this plan: each person's chance that the recourse holds.
-    certificates : sequence, optional
-        One object (or None) per row of the plan.
+    certificates : Certificate or sequence, optional
+        The guarantee that the model carries (``clf.certificate_``), of which each record has the terms; or one
+        object (or None) per row of the plan.
     issued : datetime, optional
         Now, when omitted.
 
@@ -72,6 +74,8 @@ def records(
     from holdfast.ledger import Record
 
     keys = _keys(subjects, len(plan))
+    if isinstance(certificates, Certificate):
+        certificates = [_terms(certificates, plan)] * len(plan)
     _check(plan, life, certificates)
     issued = datetime.now(UTC) if issued is None else issued
     length = timedelta(days=valid_for) if isinstance(valid_for, (int, float)) else valid_for
@@ -209,6 +213,18 @@ def _check(plan: RecourseFrame, life: ShelfLife | None, certificates: Sequence[A
             f"records: `certificates` must have one entry per row of the plan; got {len(certificates)} for "
             f"{len(plan)} rows."
         )
+
+
+def _terms(certificate: Certificate, plan: RecourseFrame) -> dict[str, Any]:
+    """What a record says of a guarantee: enough to find it, and to read it."""
+    if certificate.model != plan.predictor.digest():
+        raise DataError(
+            "records: the certificate was made for another model or threshold than the plan. Find recourse with "
+            "the model that was certified."
+        )
+    names = ("threshold", "miscoverage", "failure", "n", "k", "date")
+    terms = {name: getattr(certificate, name) for name in names}
+    return {"kind": "guarantee", "sha256": certificate.to_dict()["sha256"], **terms}
 
 
 def _method(plan: RecourseFrame) -> dict[str, Any]:

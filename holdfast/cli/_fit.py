@@ -36,12 +36,14 @@ FAMILIES = ("model", "regime", "method")
               show_default=True, help="How numbers are scaled.")  # fmt: skip
 @click.option("--test-size", type=click.FloatRange(0, 1, max_open=True), default=0.2, show_default=True,
               help="Share of rows held out to measure accuracy; 0 trains on all.")  # fmt: skip
+@click.option("--held-out", metavar="FILE",
+              help="Write the held-out rows with their labels, as CSV, Parquet or JSON lines.")  # fmt: skip
 @seed_option
 @json_option
 def command(
     table: str, target: str | None, out: str, schema_file: str | None, write_schema: str | None,
     favourable: str | None, model: str, regime: str, method: str, settings: tuple[str, ...], threshold: float,
-    scaling: str, test_size: float, seed: int, as_json: bool,
+    scaling: str, test_size: float, held_out: str | None, seed: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Train a classifier on TABLE and write a model file.
 
@@ -55,10 +57,15 @@ def command(
     holdfast fit dataset:loanapp --out l.holdfast --set model.widths=128,64 --set regime.n_epochs=50
     """
     from holdfast.cli._training import read_labelled
-    from holdfast.cli._write import check_place
+    from holdfast.cli._write import check_place, format_of
 
     began = time.monotonic()
     check_place(out)
+    if held_out is not None:
+        check_place(held_out)
+        format_of(held_out, None)
+        if test_size == 0:
+            raise DataError("--held-out: no rows are held out; got --test-size 0. Hold some out.")
     given = by_family(parse_settings(settings))
     data = read_labelled(table, target, schema_file)
     labels = sorted(set(data.y.tolist()))
@@ -85,6 +92,8 @@ def command(
     train, test = split(len(data.y), data.y, test_size, seed)
     fit_with_progress(classifier, data.X.iloc[train], data.y[train])
     classifier.save(out)
+    if held_out is not None:
+        write_rows(held_out, data.X.iloc[test], "label" if target is None else target, data.y[test])
     judged = test if len(test) else train
     decided = classifier.predict(data.X.iloc[judged])
     everyone = classifier.predict(data.X) if len(test) else decided
@@ -115,6 +124,19 @@ def describe(summary: dict[str, Any]) -> str:
         f"Of all rows, {summary['refused']:,} are refused.\n"
         f"Written to {summary['out']}. ({summary['seconds']:.1f} s)"
     )
+
+
+def write_rows(out: str, X: Any, target: str, y: Any) -> None:
+    """Write rows with their labels as a table."""
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from holdfast.cli._write import format_of, write_table
+
+    rows = pa.Table.from_pandas(X.assign(**{target: y}), preserve_index=False)
+    write_table(rows, Path(out), format_of(out, None))
+    say(f"Held-out rows written to {out}.")
 
 
 def save_schema(schema: Any, path: str) -> None:

@@ -19,6 +19,8 @@ COMMANDS = {
     "recourse": "Find recourse for every person in a table, of any length.",
     "audit": "Report on a model's recourse: does it work, what does it cost, does it hold?",
     "shelf-life": "State each recourse's chance to hold after a retraining, and mark the fragile ones.",
+    "certify": "Choose a threshold that leaves nearly everybody recourse, and certify it.",
+    "verify": "Check a certificate of recourse again, against the model and the data.",
     "compare": "Run recourse methods side by side on one dataset and one model.",
     "replay": "Compute a record of issued recourse again, and say whether it comes out the same.",
     "ledger": "Keep the recourse that was promised to people.",

@@ -63,7 +63,7 @@ class Record:
     limits : dict
         What this person was not asked to change, beyond the schema.
     survival, certificate : dict or None
-        Estimated chance to hold after a retraining; a proof that it does.
+        Estimated chance to hold after a retraining; the terms of a guarantee, or a proof that it does.
     issued : datetime
         In UTC.
     valid_until : datetime or None

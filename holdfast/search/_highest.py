@@ -18,6 +18,7 @@ from holdfast.search._solver import AbstractSolver, State
 ALONE = 65  # values asked where one number is all that may change
 LINE = 8  # points asked on the way to the corner that the linearised model likes best
 UPHILL = (0.02, 0.1, 0.5, 2.0)  # lengths of the steps along the slope, of which the best is taken
+MENDED = 2  # points of a step that are mended where they break a limit across features
 NARROWER = 0.25  # the part of an interval that the next sweep looks at, about where the last one ended
 
 
@@ -131,10 +132,25 @@ class HighestSolver(AbstractSolver):
         return jnp.where(jnp.asarray(mine)[feature], values, own.x)
 
     def _highest(self, problem: Problem, feasible: Feasible, own: Climb, asked: Float[Array, "m d"]) -> Climb:
-        """The best of some points, hardened, and of what there was."""
-        x, ok = jax.vmap(feasible.hard)(asked)
-        margin: Float[Array, " m"] = jax.vmap(lambda row: self.decision.margin(row, problem.target))(x)
-        score = jnp.where(ok & jnp.isfinite(margin), margin, -jnp.inf)
+        """The best of some points, hardened, and of what there was.
+
+        Mending what breaks a limit across features costs far more than asking about it, so only the most promising
+        of those points are mended.
+        """
+        x: Float[Array, "m d"] = jax.vmap(feasible.snap)(asked)
+        ok: Bool[Array, " m"] = jax.vmap(feasible.satisfied)(x)
+        score = self._scores(problem, x)
+        if feasible.layout.clauses or feasible.layout.n_constraints:
+            promising, at = jax.lax.top_k(jnp.where(ok, -jnp.inf, score), min(MENDED, len(asked)))
+            mended, sound = jax.vmap(feasible.hard)(asked[at])
+            sound &= jnp.isfinite(promising)
+            x, ok = jnp.concatenate([x, mended]), jnp.concatenate([ok, sound])
+            score = jnp.concatenate([score, self._scores(problem, mended)])
+        score = jnp.where(ok, score, -jnp.inf)
         best = jnp.argmax(score)
         better: Bool[Array, ""] = score[best] > own.score
         return own._replace(x=jnp.where(better, x[best], own.x), score=jnp.where(better, score[best], own.score))
+
+    def _scores(self, problem: Problem, x: Float[Array, "m d"]) -> Float[Array, " m"]:
+        margin: Float[Array, " m"] = jax.vmap(lambda row: self.decision.margin(row, problem.target))(x)
+        return jnp.where(jnp.isfinite(margin), margin, -jnp.inf)
