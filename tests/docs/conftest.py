@@ -13,6 +13,7 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglo
 # An html comment on the line before a block says how the test treats it:
 #   <!-- not run -->        leave it alone
 #   <!-- file: name.py -->  write it to this file in the page's folder, where later blocks can import it
+#   <!-- run -->            before a sh block: holdfast commands, one a line, that must succeed
 #   <!-- prints -->         before a text block: what the python block above must have printed
 BLOCK = re.compile(r"(?:^<!-- (?P<note>[^\n]*?) -->\n)?^```(?P<language>\w+)\n(?P<code>.*?)^```$", re.M | re.S)
 

@@ -3,16 +3,23 @@
 import contextlib
 import io
 import re
+import shlex
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import holdfast as hf
+from holdfast.cli import cli
 
 from .conftest import PAGES, ROOT, blocks, title
 
-RUN = [page for page in PAGES if any(b.language == "python" and b.note != "not run" for b in blocks(page))]
+RUN = [
+    page
+    for page in PAGES
+    if any((b.language == "python" and b.note != "not run") or b.note == "run" for b in blocks(page))
+]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
 MANY, FEW = 100, 10  # retrainings
@@ -40,6 +47,9 @@ def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
                 Path(block.note.removeprefix("file: ")).write_text(block.code, encoding="utf-8")
             elif block.note == "prints":
                 assert printed.split() == block.code.split(), f"{title(page)}:{block.line} prints {printed!r}"
+            elif block.note == "run":
+                for line in block.code.splitlines():
+                    command(line)
             elif block.language == "python" and block.note != "not run":
                 code = compile("\n" * (block.line - 1) + block.code, str(page), "exec")
                 with contextlib.redirect_stdout(io.StringIO()) as out:
@@ -49,6 +59,14 @@ def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         for name in set(sys.modules) - before:
             if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in str(sys.modules[name].__file__):
                 del sys.modules[name]
+
+
+def command(line: str) -> None:
+    """Run a command of a page in this process."""
+    name, *args = shlex.split(line)
+    assert name == "holdfast", line
+    result = CliRunner().invoke(cli, args, prog_name=name)
+    assert result.exit_code == 0, f"{line}\n{result.output}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=title)
