@@ -13,7 +13,7 @@ from holdfast.errors import CapabilityError, DataError
 from holdfast.methods._base import CHUNK, AbstractSolverMethod
 from holdfast.methods._frame import iter_rows
 from holdfast.schema import Table
-from holdfast.search import CLEARANCE, HighestSolver, LinearProgramSolver, Problem, Solution
+from holdfast.search import CLEARANCE, HighestSolver, Problem, Solution
 
 SLOTS = 64  # people at once: all take much the same number of steps, so that slots need not be refilled early
 
@@ -93,19 +93,14 @@ class HighestScore(AbstractSolverMethod):
             if encoder.schema[slot.name].has_levels:
                 radius[slot.start : slot.stop] = np.inf
         weights, radius = jnp.asarray(norm_weights(encoder, self.norm)), jnp.asarray(radius, jnp.float32)
-        linear = None
-        if "differentiable" in self.predictor_.capabilities:
-            linear = LinearProgramSolver(
-                decision=decision, cost_weights=weights, radius=radius, n_steps=jnp.asarray(1), norm=self.norm
-            )
         free = [slot for slot in encoder.layout.slots if encoder.schema[slot.name].direction != "fixed"]
         numbers = tuple(s.start for s in encoder.layout.numbers if s in free)
         groups = tuple((s.start, s.stop) for s in encoder.layout.groups if s in free)
         n_turns = max(1, len(numbers) + len(groups))
         return HighestSolver(
-            decision=decision, linear=linear, cost_weights=weights, radius=radius,
+            decision=decision, cost_weights=weights, radius=radius,
             n_steps=jnp.asarray(self.n_steps * n_turns), norm=self.norm, numbers=numbers, groups=groups,
-            n_points=self.n_points,
+            n_points=self.n_points, has_slope="differentiable" in self.predictor_.capabilities,
         )  # fmt: skip
 
     def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:

@@ -60,13 +60,10 @@ __all__ = [
     "collapse_radius",
     "costs",
     "distributional_influence",
-<<<<<<< HEAD
-    "fgsm",
-=======
     "drift_test",
+    "fgsm",
     "group_failure",
     "group_thresholds",
->>>>>>> ba15075 (Certificates: the highest score anybody can reach, certify and verify, drift, groups, weights)
     "guaranteed_threshold",
     "influence_bound",
     "invalidation_rate",
@@ -84,11 +81,8 @@ __all__ = [
     "shift_weights",
     "sparsity",
     "survival",
-<<<<<<< HEAD
-    "tradeoffs",
-=======
     "thinned",
->>>>>>> ba15075 (Certificates: the highest score anybody can reach, certify and verify, drift, groups, weights)
+    "tradeoffs",
     "validity",
     "withstands",
 ]

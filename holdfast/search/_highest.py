@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from holdfast.encoding import Feasible, Norm
 from holdfast.models import Decision
-from holdfast.search._linear_program import LinearProgramSolver, within
+from holdfast.search._linear_step import best_corner, within
 from holdfast.search._problem import Problem
 from holdfast.search._solver import AbstractSolver, State
 
@@ -44,7 +44,6 @@ class HighestSolver(AbstractSolver):
     """
 
     decision: Decision
-    linear: LinearProgramSolver | None
     cost_weights: Float[Array, " d"]
     radius: Float[Array, " d"]
     n_steps: Int[Array, ""]
@@ -52,6 +51,7 @@ class HighestSolver(AbstractSolver):
     numbers: tuple[int, ...] = eqx.field(static=True)
     groups: tuple[tuple[int, int], ...] = eqx.field(static=True)
     n_points: int = eqx.field(static=True)
+    has_slope: bool = eqx.field(static=True)
 
     @property
     def n_turns(self) -> int:
@@ -77,9 +77,9 @@ class HighestSolver(AbstractSolver):
                 .at[:, columns]
                 .set(low + jnp.asarray(lattice) * (high - low))
             )
-        if self.linear is not None:
+        if self.has_slope:
             slope = -jax.grad(self.decision.margin)(problem.x, problem.target)
-            far = self.linear.corner(feasible, slope)
+            far = best_corner(feasible, slope)
             share = (jnp.arange(LINE) + 1.0) / LINE
             asked.append(problem.x + share[:, None] * (far - problem.x))
         return self._highest(problem, feasible, own, jnp.concatenate(asked))
@@ -89,7 +89,7 @@ class HighestSolver(AbstractSolver):
         feasible = within(problem.feasible, self.radius)
         before = state.own
         asked = [self._values(feasible, before)]
-        if self.linear is not None:
+        if self.has_slope:
             slope = jax.grad(self.decision.margin)(before.x, problem.target)
             slope = jnp.where(feasible.movable, slope, 0.0)
             unit = slope / jnp.maximum(jnp.max(jnp.abs(slope)), 1e-12)
