@@ -10,16 +10,9 @@ from holdfast.encoding import Encoder
 from holdfast.errors import CapabilityError, DataError
 from holdfast.methods import HighestScore
 from holdfast.models import Decision, LinearModel
-from holdfast.testing import MethodChecks
 from holdfast.testing import _world as world
 
 W = np.array([2.0, -1.0, 0.5], np.float32)
-
-
-class TestHighestScore(MethodChecks):
-    @pytest.fixture
-    def method(self):
-        return HighestScore()
 
 
 def numbers(**features):
