@@ -12,7 +12,9 @@ from holdfast.metrics._attacks import (
     robust_accuracy,
     withstands,
 )
+from holdfast.metrics._brittleness import deepfool, kept_under_noise
 from holdfast.metrics._cost import change_rates, costs, sparsity
+from holdfast.metrics._disparity import Disparity, recourse_disparity
 from holdfast.metrics._guarantee import (
     Bound,
     Correction,
@@ -32,7 +34,7 @@ from holdfast.metrics._influence import (
     influence_bound,
     radial_slope,
 )
-from holdfast.metrics._plausibility import neighbour_distance
+from holdfast.metrics._plausibility import neighbour_distance, told_apart
 from holdfast.metrics._reliability import EDGES, Bin, Reliability, binned, reliability
 from holdfast.metrics._shift import Drift, drift_test, shift_weights, thinned
 from holdfast.metrics._survival import Invalidation, clopper_pearson, invalidation_rate, models_needed, survival
@@ -45,6 +47,7 @@ __all__ = [
     "Bin",
     "Bound",
     "Correction",
+    "Disparity",
     "Drift",
     "Guarantee",
     "InfluenceBound",
@@ -59,6 +62,7 @@ __all__ = [
     "clopper_pearson",
     "collapse_radius",
     "costs",
+    "deepfool",
     "distributional_influence",
     "drift_test",
     "fgsm",
@@ -68,6 +72,7 @@ __all__ = [
     "influence_bound",
     "invalidation_rate",
     "is_linear",
+    "kept_under_noise",
     "linear_rise",
     "miss_bound",
     "models_needed",
@@ -75,6 +80,7 @@ __all__ = [
     "people_needed",
     "pgd",
     "radial_slope",
+    "recourse_disparity",
     "reliability",
     "robust_accuracy",
     "share_with_recourse",
@@ -82,6 +88,7 @@ __all__ = [
     "sparsity",
     "survival",
     "thinned",
+    "told_apart",
     "tradeoffs",
     "validity",
     "withstands",
