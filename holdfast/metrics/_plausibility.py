@@ -1,10 +1,12 @@
 """How near a recourse is to people there are."""
 
+import warnings
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestNeighbors
 from sklearn.neural_network import MLPClassifier
@@ -90,7 +92,7 @@ def told_apart(people: ArrayLike, recourse: ArrayLike, *, random_state: int = 0)
         "random forest": RandomForestClassifier(100, random_state=random_state),
         "logistic regression": LogisticRegression(max_iter=1000),
     }
-    return {
-        name: float((judge.fit(scaled[half], y[half]).predict(scaled[held]) == y[held]).mean())
-        for name, judge in judges.items()
-    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a judge that could learn more is still a judge
+        fitted = {name: judge.fit(scaled[half], y[half]) for name, judge in judges.items()}
+    return {name: float((judge.predict(scaled[held]) == y[held]).mean()) for name, judge in fitted.items()}

@@ -53,6 +53,13 @@ EXPERIMENTS = {
         ("table 1", "table 2", "table 3", "table 4"),
         {"n_models": 100, "n_people": None, "n_bases": 3},
     ),
+    "actionable-recourse": Experiment(
+        "Ross, Lakkaraju, Bastani (2021), Learning models for actionable recourse",
+        "holdfast.papers.actionable_recourse",
+        ("german", "compas", "bail", "bail-paper", "adult", "sst"),
+        (*(f"table {i}" for i in range(1, 7)), *(f"figure {i}" for i in range(1, 6))),
+        {"n_splits": 5},
+    ),
 }
 
 
