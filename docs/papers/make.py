@@ -12,6 +12,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 
 from holdfast.papers import experiment
+from holdfast.papers.actionable_recourse import _figures as recourse_figures
 from holdfast.papers.consistent_counterfactuals._tables import mean
 
 matplotlib.use("Agg")
@@ -105,7 +106,41 @@ def consistent_reliability() -> None:
     plt.close(figure)
 
 
+def recourse_front() -> None:
+    """Ranking quality against recourse of the refused as lambda grows, one panel per dataset."""
+    found = [r for r in results("actionable-recourse") if "kinds" in r and r["dataset"] != "bail-paper"]
+    figure, panels = plt.subplots(1, len(found), figsize=(2.6 * len(found), 2.9), squeeze=False)
+    for result, axes in zip(found, panels[0], strict=True):
+        for sweep, search, label, colour, marker in (
+            ("linear", "linear", "linear step, in training and in use", ORANGE, "^"),
+            ("linear", "best", "linear step in training, best search in use", GREY, "s"),
+            ("lattice", "best", "lattice in training, best search in use", BLUE, "o"),
+        ):
+            keys = ["linear 0", *(k for k in result["kinds"] if k.startswith(sweep) and k != "linear 0")]
+            points = []
+            for key in keys:
+                parts = recourse_figures.members(result, key)
+                share, _ = recourse_figures.pooled(parts, lambda f, s=search: f["recourse"][s])
+                auc, _ = recourse_figures.mean(parts, lambda f: f["performance"]["auc"])
+                points.append((share, auc))
+            axes.plot(*zip(*points, strict=True), color=colour, marker=marker, ms=3.5, lw=1, label=label)
+        axes.set_title(result["title"], fontsize=9.5)
+        axes.set_xlabel("refused who have recourse", color=SOFT)
+        axes.set_xlim(0, 1.03)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(color="#e4e7eb", lw=0.5)
+        axes.set_axisbelow(True)
+    panels[0, 0].set_ylabel("AUC", color=SOFT)
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="upper center", ncols=2, frameon=False, fontsize=8)
+    figure.tight_layout(rect=(0, 0, 1, 0.84))
+    figure.savefig(IMAGES / "recourse-front.png", dpi=130, metadata={"Software": None})
+    plt.close(figure)
+
+
 if __name__ == "__main__":
+    fill("actionable-recourse")
+    recourse_front()
     fill("consistent-counterfactuals")
     consistent_front()
     consistent_reliability()

@@ -12,9 +12,9 @@ from holdfast.cli import cli
 from holdfast.errors import DataError
 from holdfast.papers import EXPERIMENTS, experiment
 from holdfast.papers.actionable_recourse._evaluate import best_f1, performance, recourse
+from holdfast.papers.actionable_recourse._figures import printed
 from holdfast.papers.actionable_recourse._run import _chosen, kinds
 from holdfast.papers.actionable_recourse._settings import SETTINGS, split
-from holdfast.papers.actionable_recourse._tables import printed
 from holdfast.papers.actionable_recourse._text import Substitutions
 from holdfast.papers.actionable_recourse._words import substitutes
 
@@ -96,7 +96,7 @@ def test_lambda_is_chosen_by_rows_that_nothing_else_has_seen():
 
 def test_parts_train_no_more_than_they_need():
     assert set(kinds("german", quick=True)) == {"linear 0", "linear 0.8"}
-    assert set(kinds("adult", parts=["table 4"])) == {"linear 0", "linear 0.8"}
+    assert set(kinds("adult", parts=["table 4"])) == {"linear 0", "linear 0.8", "lattice 0.8"}
     assert len(kinds("adult", parts=["figure 1"])) == 21
     assert {"radius 0.25", "linear 0.8"} <= set(kinds("adult", parts=["figure 4"]))
     assert {"code 0.8", "tanh 0.8"} <= set(kinds("compas"))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -87,6 +87,13 @@ def _weighted(part: Part, y: np.ndarray) -> Data:
     n = np.bincount(y, minlength=2)
     weight = (n.max() / n)[part.y]
     return Data(jnp.asarray(part.x), jnp.asarray(part.y, jnp.int32), jnp.asarray(weight, jnp.float32))
+
+
+def spread(one: Callable[[Any], Any], jobs: list[Any]) -> dict[Any, Any]:
+    """Do all jobs, the first alone so that it compiles for the others."""
+    first = one(jobs[0])
+    with ThreadPoolExecutor(n_cores()) as pool:
+        return dict(zip(jobs, [first, *pool.map(one, jobs[1:])], strict=True))
 
 
 # ---- asking -----------------------------------------------------------------------------------------

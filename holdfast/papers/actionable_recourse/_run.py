@@ -1,17 +1,15 @@
 """One dataset: models of several kinds on several splits, and what each gives the people of the test part."""
 
 from collections.abc import Callable, Collection
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from holdfast.errors import DataError
-from holdfast.models import n_cores
 from holdfast.papers._report import Clock
 from holdfast.papers.actionable_recourse._evaluate import evaluate
 from holdfast.papers.actionable_recourse._extras import causal, extras, generator
-from holdfast.papers.actionable_recourse._models import Kind, train_all
+from holdfast.papers.actionable_recourse._models import Kind, spread, train_all
 from holdfast.papers.actionable_recourse._settings import SETTINGS, split
 from holdfast.papers.actionable_recourse._text import run_text
 
@@ -30,7 +28,7 @@ def kinds(name: str, *, quick: bool = False, parts: Collection[str] = ()) -> dic
         return ours
     code = {f"code {w:g}": Kind(w, direction="code", paper_epoch=True) for w in (0.0, PAPER)}
     if parts and all(part in ("table 3", "table 4", "table 6", "figure 2") for part in parts):
-        return ours
+        return ours | {"lattice 0.8": Kind(PAPER, action="lattice")}
     swept = {f"{a} {w:g}": Kind(w, action=a) for a in SWEEPS for w in WEIGHTS if w or a == "linear"}  # type: ignore
     if parts and all(part in ("figure 1", "figure 3", "figure 5") for part in parts):
         return swept
@@ -68,7 +66,7 @@ def run(
     if name == TEXT:
         out = run_text(n_splits=n_splits, quick=quick, clock=clock)
         clock.stop()
-        return {"dataset": name, "title": "SST", "n_splits": n_splits} | out | {"seconds": clock.seconds}
+        return _short({"dataset": name, "title": "SST", "n_splits": n_splits} | out | {"seconds": clock.seconds})
     if name not in SETTINGS:
         raise DataError(f"papers: unknown dataset; got {name!r}. Known are {[*SETTINGS, TEXT]!r}.")
     splits = [split(name, seed) for seed in range(2 if quick else n_splits)]
@@ -82,7 +80,7 @@ def run(
         out = evaluate(models[key][i], splits[i], radius=asked[key].radius, full=not quick)
         return out if key in DRAWN else {name: value for name, value in out.items() if name != "curve"}
 
-    found = _spread(one, [(key, i) for key in asked for i in range(len(splits))])
+    found = spread(one, [(key, i) for key in asked for i in range(len(splits))])
     result: dict[str, Any] = {
         "dataset": name,
         "title": SETTINGS[name].title,
@@ -97,24 +95,27 @@ def run(
         result["chosen"] = {sweep: _chosen(result["kinds"], sweep) for sweep in SWEEPS if f"{sweep} 2" in asked}
         clock("noise, perturbations, examples")
         makers = [generator(s) for s in splits]
-        pairs = [(key, i) for key in ("linear 0", "linear 0.8") if key in asked for i in range(len(splits))]
-        more = _spread(lambda job: extras(models[job[0]][job[1]], splits[job[1]], makers[job[1]]), pairs)
-        result["extras"] = {key: [more[key, i] for i in range(len(splits))] for key in {k for k, _ in pairs}}
+        pairs = [(key, i) for key in ("linear 0", "linear 0.8", "lattice 0.8") if key in asked
+                 for i in range(len(splits))]  # fmt: skip
+        more = spread(lambda job: extras(models[job[0]][job[1]], splits[job[1]], makers[job[1]]), pairs)
+        result["extras"] = {key: [more[key, i] for i in range(len(splits))] for key in dict(pairs)}
     if name == "german" and not quick:
         clock("causes")
         keys = [key for key in asked if key.startswith("linear")]
-        caused = _spread(lambda job: causal(models[job[0]][job[1]], splits[job[1]]),
+        caused = spread(lambda job: causal(models[job[0]][job[1]], splits[job[1]]),
                          [(key, i) for key in keys for i in range(len(splits))])  # fmt: skip
         result["causal"] = {key: [caused[key, i] for i in range(len(splits))] for key in keys}
     clock.stop()
-    return result | {"seconds": clock.seconds}
+    return _short(result | {"seconds": clock.seconds})
 
 
-def _spread(one: Callable[[Any], Any], jobs: list[Any]) -> dict[Any, Any]:
-    """Do all jobs, the first alone so that it compiles for the others."""
-    first = one(jobs[0])
-    with ThreadPoolExecutor(n_cores()) as pool:
-        return dict(zip(jobs, [first, *pool.map(one, jobs[1:])], strict=True))
+def _short(value: Any) -> Any:
+    """Five digits are more than these figures carry."""
+    if isinstance(value, dict):
+        return {key: _short(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_short(part) for part in value]
+    return round(value, 5) if isinstance(value, float) else value
 
 
 def _chosen(found: dict[str, list[dict[str, Any]]], sweep: str) -> list[str]:

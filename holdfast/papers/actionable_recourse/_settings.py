@@ -29,7 +29,6 @@ class Setting:
     batch_size: int = 15
     white: str | None = None
     cohort: tuple[int, int] | None = None  # of training and calibration, and of the test rows
-    without: tuple[str, ...] = ()
     printed: str | None = None
     options: dict[str, Any] = field(default_factory=lambda: dict(VARIANT))
 
@@ -79,7 +78,7 @@ def split(name: str, seed: int) -> Split:
     """Draw one split afresh. Numbers are scaled by the training part alone."""
     setting = SETTINGS[name]
     data = load(setting.dataset, **setting.options)
-    X, y = data.X.drop(columns=list(setting.without)), np.asarray(data.y)
+    X, y = data.X, np.asarray(data.y)
     rng = np.random.default_rng([seed, 2021])
     if setting.cohort is None or setting.cohort[0] == setting.cohort[1]:
         rows = _once(X, y, data.groups, setting)
@@ -92,14 +91,17 @@ def split(name: str, seed: int) -> Split:
         order = rng.permutation(np.flatnonzero(cohort == setting.cohort[0]))
         train, calibrate = np.split(order, [round(0.8 * len(order))])
         test = rng.permutation(np.flatnonzero(cohort == setting.cohort[1]))[: setting.n_test]
-    schema = Schema([f for f in data.schema if f.name not in setting.without])
-    encoder = Encoder.fit(open_box(schema, X), X.iloc[train], "standard")
+    assert data.schema is not None  # tables have one
+    encoder = Encoder.fit(open_box(data.schema, X), X.iloc[train], "standard")
     encoded = encoder.encode(X).astype(np.float32)
     n_watch = round(WATCHED * len(train))
-    parts = [Part(encoded[part], y[part]) for part in (train[n_watch:], train[:n_watch], calibrate, test)]
+    learn, watch, calibrated, tested = (
+        Part(encoded[part], y[part]) for part in (train[n_watch:], train[:n_watch], calibrate, test)
+    )
     shown = X.iloc[test]
     white = None if setting.white is None else shown[setting.white].to_numpy() == 1
-    return Split(*parts, encoder, Task(Permits.of(encoder), FAVOURABLE), shown, white)
+    task = Task(Permits.of(encoder), FAVOURABLE)
+    return Split(learn, watch, calibrated, tested, encoder, task, shown, white)
 
 
 def _once(X: pd.DataFrame, y: np.ndarray, groups: Any, setting: Setting) -> np.ndarray:
@@ -116,7 +118,8 @@ def open_box(schema: Schema, X: pd.DataFrame) -> Schema:
     features = []
     for feature in schema:
         if not feature.has_levels:
-            low, high = float(X[feature.name].min()), float(X[feature.name].max())
+            column = np.asarray(X[feature.name], float)
+            low, high = column.min(), column.max()
             wide = (low - ROOM * (high - low), high + ROOM * (high - low))
             feature = feature.replace(kind="numeric", bounds=wide, step=None)
         features.append(feature)

@@ -13,7 +13,7 @@ from holdfast.datasets import load
 from holdfast.models import AbstractModel, Data, fit
 from holdfast.papers._report import Clock
 from holdfast.papers.actionable_recourse._evaluate import best_f1, performance, recourse
-from holdfast.papers.actionable_recourse._models import act, scores
+from holdfast.papers.actionable_recourse._models import act, scores, spread
 from holdfast.papers.actionable_recourse._words import substitutes
 from holdfast.search import CandidateAction
 from holdfast.training import RecourseStep
@@ -120,10 +120,8 @@ class Corpus:
 def train(corpus: Corpus, weight: float, table: np.ndarray, seed: int) -> AbstractModel:
     """One model, of the epoch with the lowest loss on the development sentences."""
     start, key = jax.random.split(jax.random.key(seed))
-    step = RecourseStep(
-        *(jnp.asarray(v, jnp.float32) for v in (STEP, DECAY, weight)),
-        CandidateAction(Substitutions(jnp.asarray(table), CANDIDATES)), 1,
-    )  # fmt: skip
+    size, decay, owed = (jnp.asarray(v, jnp.float32) for v in (STEP, DECAY, weight))
+    step = RecourseStep(size, decay, owed, CandidateAction(Substitutions(jnp.asarray(table), CANDIDATES)), 1)
     data = {
         p: Data(jnp.asarray(x), jnp.asarray(y, jnp.int32), jnp.ones(len(y))) for p, (x, y) in corpus.parts.items()
     }
@@ -138,11 +136,14 @@ def run_text(*, n_splits: int, quick: bool, clock: Clock) -> dict[str, Any]:
     """Rate of recourse against lambda on the Stanford Sentiment Treebank, with its own split; seeds vary."""
     corpus = Corpus(600 if quick else None)
     tables = {kind: corpus.table(kind) for kind in ("antonyms", "synonyms")}
-    seeds = range(1 if quick else n_splits)
-    found: dict[str, Any] = {}
-    for weight in (0.0, 0.25) if quick else WEIGHTS:
-        clock(f"lambda {weight:g}")
-        found[f"{weight:g}"] = [_one(corpus, tables, train(corpus, weight, tables["antonyms"], s)) for s in seeds]
+    weights, seeds = (0.0, 0.25) if quick else WEIGHTS, range(1 if quick else n_splits)
+    clock(f"{len(weights)} values of lambda, {len(seeds)} seeds")
+
+    def one(job: tuple[float, int]) -> dict[str, Any]:
+        return _one(corpus, tables, train(corpus, job[0], tables["antonyms"], job[1]))
+
+    done = spread(one, [(weight, seed) for weight in weights for seed in seeds])
+    found = {f"{weight:g}": [done[weight, seed] for seed in seeds] for weight in weights}
     return {
         "n_words": len(corpus.words),
         "with_antonym": float(np.mean([(t > 0).any() for t in tables["antonyms"]])),
