@@ -32,6 +32,8 @@ class Certificate:
     miscoverage, failure : float
     method : dict
         `name` and `params` of the search whose recourse is meant.
+    favourable : label
+        The class that recourse leads to.
     model, schema, data : str
         SHA-256 of the model with its threshold, of the schema, and of the calibration rows (in any order).
     groups : dict or None
@@ -59,6 +61,7 @@ class Certificate:
     miscoverage: float
     failure: float
     method: dict[str, Any]
+    favourable: Any
     model: str
     schema: str
     data: str

@@ -161,8 +161,8 @@ def certify(
         threshold=at, highest=highest, chosen=why, n=len(critical), k=sum(g.k for g in made.values()),
         failures=int((critical < at).sum()), miscoverage=float(miscoverage), failure=float(failure),
         method={"name": name_of(type(chosen)), "params": _plain(describe(chosen)["params"])},
-        model=str(target.predictor_.digest()), schema=predictor.encoder.schema.digest(),
-        data=data_digest(encoded),
+        favourable=plain(predictor.favourable), model=str(target.predictor_.digest()),
+        schema=predictor.encoder.schema.digest(), data=data_digest(encoded),
         groups=None if groups_of is None else {
             "column": groups if isinstance(groups, str) else "given", "correction": correction, "each": each
         },

@@ -40,7 +40,7 @@ from holdfast.models import (
     to_arrays,
     with_arrays,
 )
-from holdfast.schema import Schema, Table, as_table
+from holdfast.schema import Schema, Table, as_table, plain
 from holdfast.training import (
     AbstractRegime,
     Retrained,
@@ -320,7 +320,8 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_certificate(self, certificate: Certificate) -> None:
         """Refuse to carry a certificate that was made for another model, or another threshold of this one."""
-        if certificate.model != self.predictor_.digest() or certificate.threshold != self.threshold:
+        mine = (self.predictor_.digest(), self.threshold, plain(self.predictor_.favourable))
+        if (certificate.model, certificate.threshold, certificate.favourable) != mine:
             raise DataError(
                 "RecourseClassifier: its certificate was made for another model or threshold; got threshold "
                 f"{self.threshold!r} with a certificate for {certificate.threshold!r}. Certify this model, or set "

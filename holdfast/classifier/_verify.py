@@ -13,7 +13,7 @@ from holdfast.classifier._classifier import RecourseClassifier
 from holdfast.classifier._objects import rebuild
 from holdfast.errors import DataError
 from holdfast.methods import AbstractMethod
-from holdfast.metrics import clopper_pearson
+from holdfast.metrics import clopper_pearson, shift_weights, thinned
 
 CLOSE = 1e-4  # thresholds are made of single-precision scores, which differ in the last digits between processors
 
@@ -117,7 +117,7 @@ def verify(
         unchecked.append("people in use")
     else:
         if X_cal is not None:
-            findings.append(check.drift(X_cal, use, drift_level, random_state))
+            findings.append(check.drift(X_cal, use, weights, drift_level, random_state))
         else:
             unchecked.append("drift")
         findings.append(check.promise(use))
@@ -141,6 +141,7 @@ class _Check:
         for what, said, now in (
             ("schema", c.schema, predictor.encoder.schema.digest()),
             ("model and threshold", c.model, predictor.digest()),
+            ("favourable class", str(c.favourable), str(predictor.favourable)),
         ):
             text = said[:12] if said == now else f"the certificate names {said[:12]}, this is {str(now)[:12]}"
             yield Finding(what, said == now, text)
@@ -161,6 +162,8 @@ class _Check:
             return Finding(
                 what, False, f"needs {'the weights' if weighted == 'given' else 'the people in use'} too"
             )
+        if c.groups is not None and c.groups["column"] == "given" and groups is None:
+            return Finding(what, False, "needs the groups too")
         if c.chosen == "f1" and y_cal is None:
             y_cal, at_most = None, True
         else:
@@ -188,8 +191,14 @@ class _Check:
         odd = [f"{name} was {a:g}, now {b:g}" for name, a, b in pairs if not _near(name, a, b, c.n)]
         return Finding(what, not odd, "; ".join(odd) or f"the same: highest threshold {made.highest:g}")
 
-    def drift(self, X_cal: Any, use: Any, level: float, seed: int) -> Finding:
-        rows, people = self._encode(X_cal), self._encode(use)
+    def drift(self, X_cal: Any, use: Any, weights: Any, level: float, seed: int) -> Finding:
+        """Hold the people in use against the calibration rows, or against those that weighting left of them."""
+        rows, people, weighting = self._encode(X_cal), self._encode(use), self.certificate.weighting
+        if weighting is not None:
+            if weighting["kind"] == "estimated":
+                weights = shift_weights(rows, people, random_state=weighting["seed"])
+            if weights is not None:
+                rows = rows[thinned(weights, random_state=weighting["seed"])]
         found = drift_between(self.clf.predictor_, rows, people, level, seed)
         said = f"AUC {found['auc']:.3f}, p {found['p_value']:.3g}"
         if not found["exchangeable"]:

@@ -154,7 +154,8 @@ def test_drift_is_refused_or_marked_and_an_exchangeable_set_is_not(fitted):
     assert weighted.weighting["kind"] == "estimated"
     assert 59 <= weighted.n < 1000
     assert any("estimates" in note for note in weighted.notes)
-    assert hf.verify(weighted, fitted, X, use=older).findings[4].ok
+    again = hf.verify(weighted, fitted, X, use=older)
+    assert again.ok, str(again)
 
 
 def test_known_weights_thin_the_calibration_set(fitted):
@@ -233,6 +234,9 @@ def test_an_edited_model_file_is_refused(certified, clf, tmp_path):
     def better_promise(header):
         header["certificate"]["miscoverage"] = 0.01
 
+    def turned(header):
+        header["favourable"] = 0
+
     def foreign(header):
         body = dataclasses.asdict(made) | {"model": "0" * 64}
         header["certificate"] = dataclasses.replace(made, **body).to_dict()
@@ -241,6 +245,7 @@ def test_an_edited_model_file_is_refused(certified, clf, tmp_path):
         (raise_threshold, "another model"),
         (better_promise, "changed"),
         (foreign, "another model"),
+        (turned, "another model"),
     ):
         with pytest.raises(DataError, match=words):
             hf.RecourseClassifier.load(edited(tmp_path / "m.holdfast", tmp_path / "x.holdfast", change))
@@ -288,6 +293,19 @@ def test_what_is_no_certificate_is_refused(tmp_path):
             Certificate.from_json(text)
     with pytest.raises(DataError, match="cannot be read"):
         Certificate.load(tmp_path / "absent.json")
+
+
+def test_records_have_the_terms(certified, clf):
+    mine, made = certified
+    refused = X[mine.predict(X) == 0][:20]
+    plan = mine.recourse(refused, method=hf.HighestScore())
+    written = hf.records(plan, [str(i) for i in range(len(plan))], certificates=mine.certificate_)
+    assert len(written) == plan.found.sum() > 0
+    terms = written[0].certificate
+    assert terms["sha256"] == made.to_dict()["sha256"]
+    assert (terms["miscoverage"], terms["n"], terms["k"]) == (made.miscoverage, made.n, made.k)
+    with pytest.raises(DataError, match="another model or threshold"):
+        hf.records(clf.recourse(refused, method=hf.HighestScore()), ["x"] * len(refused), certificates=made)
 
 
 # ---- verify -----------------------------------------------------------------------------------------
