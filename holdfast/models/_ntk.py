@@ -177,7 +177,7 @@ class NTK(AbstractArchitecture):
         make the kernel singular, so it must be positive.
     constant : float, default=0.0
         Value of a further column that all rows share. Without it ``f(c x) = c f(x)``, as in the paper; with it
-        the network has biases.
+        the network has biases. A table of numbers alone needs it; the columns of a category add up to one anyway.
     n_rows : int, default=5000
         Rows kept. A longer table is answered for by so many of its rows, drawn at random (Nyström); the fitted
         model's `left_out` is the share of the kernel that they do not see.

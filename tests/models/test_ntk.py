@@ -122,6 +122,13 @@ def test_without_a_constant_the_score_is_homogeneous() -> None:
     )
 
 
+def test_people_on_one_ray_need_the_constant() -> None:
+    x = np.linspace(0.1, 1, 40)[:, None] * np.ones((1, 3))
+    y = np.where(x[:, 0] > 0.5, 1.0, -1.0)
+    assert len(np.unique(np.sign(score(solved(x, y, beta=0.01), x)))) == 1
+    assert (np.sign(score(solved(x, y, beta=0.001, constant=1.0), x)) == y).mean() > 0.9
+
+
 def test_landmarks_that_are_all_rows_change_nothing() -> None:
     x, y = rows(40)
     at = rows(10, seed=4)[0]
