@@ -2,17 +2,21 @@
 
 import json
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import holdfast as hf
+from holdfast.causal import Effects, find
 from holdfast.cli import cli
 from holdfast.errors import DataError
 from holdfast.papers import EXPERIMENTS, experiment
 from holdfast.papers.actionable_recourse._evaluate import best_f1, performance, recourse
+from holdfast.papers.actionable_recourse._extras import _caused, _logits, _table
 from holdfast.papers.actionable_recourse._figures import printed
+from holdfast.papers.actionable_recourse._models import RECIPES, log_odds, nearest, scores, searches
 from holdfast.papers.actionable_recourse._run import _chosen, kinds
 from holdfast.papers.actionable_recourse._settings import SETTINGS, split
 from holdfast.papers.actionable_recourse._text import Substitutions
@@ -136,3 +140,53 @@ def test_wordnet_files_are_read(tmp_path):
     assert substitutes(own)["antonyms"] == {"good": ["bad", "poor"]}
     with pytest.raises(DataError, match="a thesaurus is needed"):
         substitutes(tmp_path / "nowhere")
+
+
+@pytest.fixture(scope="module")
+def asked():
+    """German Credit with a network nobody has trained: any function of a row will do for a search."""
+    needs("german_credit")
+    drawn = split("german", 0)
+    model = RECIPES["tanh"].build(drawn.test.x.shape[1], 2, jax.random.key(1))
+    lattice = searches(drawn)["best"]
+    shares = np.linspace(0, 1, 21)
+    columns = [drawn.task.permits.columns.index(name) for name in ("age", "amount")]
+    steps = [0.75 * shares, 1.5 * shares - 0.75]  # age may only rise
+    every = np.array([(a, b) for a in steps[0] for b in steps[1]])
+    return drawn, model, lattice, columns, every
+
+
+def test_the_nearest_accepted_point_is_that_of_brute_force(asked):
+    drawn, model, lattice, columns, every = asked
+    x = drawn.test.x[:12]
+    threshold = float(np.quantile(scores(model, x), 0.8))
+    found = nearest(lattice, model, x, threshold)
+    for row, point in zip(x, found, strict=True):
+        rows = np.repeat(row[None], len(every), axis=0)
+        rows[:, columns] += every.astype(np.float32)
+        cost = np.where(scores(model, rows) >= threshold, np.abs(every).sum(axis=1), np.inf)
+        if np.isfinite(cost.min()):
+            assert scores(model, point[None])[0] >= threshold - 1e-6
+            assert np.abs(point - row).sum() == pytest.approx(min(cost.min(), 9.0), abs=1e-4)
+        else:
+            assert scores(model, point[None])[0] < threshold + 1e-6
+
+
+def test_consequences_are_those_of_the_causal_model(asked):
+    """Every action on age, amount or both, its consequences by the SCM itself in double precision."""
+    drawn, model, lattice, columns, every = asked
+    encoder = drawn.encoder
+    scm = find("german_credit").fit(_table(drawn), encoder.schema)
+    x = drawn.test.x[:6]
+    ours = np.asarray(_caused(lattice, Effects.of(scm, encoder), model, jnp.asarray(x)))
+    names = drawn.task.permits.columns
+    for row, best in zip(x, ours, strict=True):
+        raw = np.repeat(row[None], len(every), axis=0) * encoder.scale + encoder.offset
+        to = raw[:, columns] + every * encoder.scale[columns]
+        to[np.abs(every) < 1e-6] = np.nan  # to stay is no action: what depends on others follows
+        before = dict(zip(names, raw.T, strict=True))
+        now = before | scm.counterfactual(before, {"age": to[:, 0], "amount": to[:, 1]}, schema=encoder.schema)
+        rows = (np.stack([now[name] for name in names], axis=1) - encoder.offset) / encoder.scale
+        expected = float(_logits(model, jnp.asarray(rows, jnp.float32)).max())
+        assert best == pytest.approx(max(expected, float(log_odds(model, jnp.asarray(row)))), abs=1e-3)
+        assert (np.abs(rows - row)[:, names.index("duration")] > 0.01).any()  # something did follow
