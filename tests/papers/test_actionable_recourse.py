@@ -19,7 +19,7 @@ from holdfast.papers.actionable_recourse._figures import printed
 from holdfast.papers.actionable_recourse._models import RECIPES, log_odds, nearest, scores, searches
 from holdfast.papers.actionable_recourse._run import _chosen, kinds
 from holdfast.papers.actionable_recourse._settings import SETTINGS, split
-from holdfast.papers.actionable_recourse._text import Substitutions
+from holdfast.papers.actionable_recourse._text import Substitutions, build
 from holdfast.papers.actionable_recourse._words import substitutes
 
 
@@ -190,3 +190,14 @@ def test_consequences_are_those_of_the_causal_model(asked):
         expected = float(_logits(model, jnp.asarray(rows, jnp.float32)).max())
         assert best == pytest.approx(max(expected, float(log_odds(model, jnp.asarray(row)))), abs=1e-3)
         assert (np.abs(rows - row)[:, names.index("duration")] > 0.01).any()  # something did follow
+
+
+def test_a_sentence_is_the_mean_of_its_words_and_pairs():
+    model = build(9, jax.random.key(0))
+    words, pairs = np.asarray(model.words), np.asarray(model.pairs)
+    found = model.logits(jnp.asarray([4.0, 2.0, 7.0, 0.0, 0.0]))
+    hashed = [(4 * 7919 + 2 * 104729) % len(pairs), (2 * 7919 + 7 * 104729) % len(pairs)]
+    middle = (words[[4, 2, 7]].sum(axis=0) + pairs[hashed].sum(axis=0)) / 5
+    np.testing.assert_allclose(
+        found, np.asarray(model.layer) @ middle + np.asarray(model.bias), rtol=1e-4, atol=1e-6
+    )

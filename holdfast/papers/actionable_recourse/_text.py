@@ -89,7 +89,7 @@ class Substitutions(eqx.Module):
 class Corpus:
     """Sentences as numbers of words; 1 stands for words that training does not have."""
 
-    def __init__(self, n_rows: int | None = None) -> None:
+    def __init__(self) -> None:
         data = load("sst")
         part = np.asarray(data.groups["split"])  # type: ignore[index]
         sentences = [str(s).lower().split() for s in data.X["sentence"]]
@@ -101,7 +101,7 @@ class Corpus:
             known = [self.number.get(w, 1) for w in sentence[:LENGTH]]
             row[: len(known)] = known
         y = np.asarray(data.y)
-        self.parts = {p: (rows[part == p][:n_rows], y[part == p][:n_rows]) for p in ("train", "dev", "test")}
+        self.parts = {p: (rows[part == p], y[part == p]) for p in ("train", "dev", "test")}
 
     def table(self, kind: str, per_word: int = PER_WORD) -> np.ndarray:
         """Substitutes of every word, as numbers; 0 fills up. Only words that training has can take a place."""
@@ -134,7 +134,7 @@ def train(corpus: Corpus, weight: float, table: np.ndarray, seed: int) -> Abstra
 
 def run_text(*, n_splits: int, quick: bool, clock: Clock) -> dict[str, Any]:
     """Rate of recourse against lambda on the Stanford Sentiment Treebank, with its own split; seeds vary."""
-    corpus = Corpus(600 if quick else None)
+    corpus = Corpus()
     tables = {kind: corpus.table(kind) for kind in ("antonyms", "synonyms")}
     weights, seeds = (0.0, 0.25) if quick else WEIGHTS, range(1 if quick else n_splits)
     clock(f"{len(weights)} values of lambda, {len(seeds)} seeds")
