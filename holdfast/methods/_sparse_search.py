@@ -1,19 +1,24 @@
 """The cheapest recourse that changes one or two features."""
 
+import functools
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
 
-from holdfast.batch import Predictor
+from holdfast.batch import Predictor, map_rows
 from holdfast.causal import Effects
 from holdfast.encoding import Encoder, Norm, norm_weights
 from holdfast.errors import DataError
 from holdfast.methods._base import AbstractSolverMethod
+from holdfast.models import Boxes, TreesModel, batch_logits, boxes_of
 from holdfast.schema import Feature
-from holdfast.search import SparseSolver, value_grid
+from holdfast.search import DiveSolver, SparseSolver, value_grid
 
 BLOCK = 64  # rows asked at a step
+DEFAULT_CHANGES = 3
+STARTS = 64  # training rows of each decision, for those whom no dive helps
+LOOKS = 20  # at all leaves, per feature, at most
 
 
 class SparseSearch(AbstractSolverMethod):
@@ -25,12 +30,17 @@ class SparseSearch(AbstractSolverMethod):
     that no cheaper row was on the lists, INFEASIBLE that none was accepted. From three changes on it is a beam,
     and says FOUND or NOT_FOUND. Needs only predictions, so it serves every model.
 
+    Tree ensembles that have been read into arrays are searched otherwise where more than two changes are
+    permitted: one look at all leaves tells what becomes of the decision when any one feature takes any value, over
+    all thresholds at once. Dives from the factual find accepted rows, and the best is improved change by change.
+    The status is FOUND or NOT_FOUND: nothing is proven.
+
     Parameters
     ----------
-    max_changes : int, default=3
-        Features changed at most; three and more only where two do not suffice.
+    max_changes : int, optional
+        Features changed at most. When omitted, three, and as many as it takes for tree ensembles.
     n_values : int, default=24
-        Values tried per number.
+        Values tried per number; all that matter are, where the leaves are looked at.
     width : int, default=32
         Sets of features extended beyond two changes.
     norm : {"l1", "l2", "linf", "l0", "mad"}, default="l1"
@@ -60,7 +70,7 @@ class SparseSearch(AbstractSolverMethod):
     def __init__(
         self,
         *,
-        max_changes: int = 3,
+        max_changes: int | None = None,
         n_values: int = 24,
         width: int = 32,
         norm: Norm = "l1",
@@ -75,16 +85,41 @@ class SparseSearch(AbstractSolverMethod):
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """List the values of every number."""
         check_sizes(self)
-        return {"values": listed_values(self.predictor_, x, self.n_values)}
+        if not self._looks_at_leaves():
+            return {"values": listed_values(self.predictor_, x, self.n_values)}
+        self.boxes_ = boxes_of(self._trees())
+        return {"accepted": some_of_each_class(self.predictor_, x)}
 
-    def solver(self) -> SparseSolver:
-        """Exhaustive search over the lists."""
-        return sparse_solver(self)
+    def solver(self) -> SparseSolver | DiveSolver:
+        """Exhaustive search over the lists, or dives over the leaves."""
+        if not self._looks_at_leaves():
+            return sparse_solver(self)
+        boxes: Boxes = self.boxes_
+        n_slots = boxes.cells.n_slots
+        return DiveSolver(
+            decision=self.predictor_.decision,
+            boxes=boxes,
+            accepted=jnp.asarray(self.state_["accepted"]),
+            cost_weights=jnp.asarray(norm_weights(self.predictor_.encoder, self.norm)),
+            n_steps=jnp.asarray(LOOKS * n_slots),
+            norm=self.norm,
+            max_changes=n_slots if self.max_changes is None else self.max_changes,
+        )
+
+    def _looks_at_leaves(self) -> bool:
+        few = self.max_changes is not None and self.max_changes < 3  # few enough to be proven cheapest
+        return isinstance(self.predictor_.decision.model, TreesModel) and not few
+
+    def _trees(self) -> TreesModel:
+        model = self.predictor_.decision.model
+        assert isinstance(model, TreesModel)
+        return model
 
 
 def check_sizes(method: Any) -> None:
     """Refuse sizes of a search that are not positive."""
-    if method.max_changes < 1 or method.n_values < 1 or method.width < 1:
+    most = DEFAULT_CHANGES if method.max_changes is None else method.max_changes
+    if most < 1 or method.n_values < 1 or method.width < 1:
         raise DataError(
             f"{type(method).__name__}: `max_changes`, `n_values` and `width` must be positive; got "
             f"{(method.max_changes, method.n_values, method.width)!r}."
@@ -110,18 +145,29 @@ def sparse_solver(method: Any, effects: Effects | None = None) -> SparseSolver:
     values = method.state_["values"]
     n_edits = values.size + sum(g.stop - g.start for g in encoder.layout.groups)
     blocks = -(-n_edits // BLOCK)
-    deeper = method.width * max(method.max_changes - 2, 0)
+    most = DEFAULT_CHANGES if method.max_changes is None else method.max_changes
+    deeper = method.width * max(most - 2, 0)
     return SparseSolver(
         decision=method.predictor_.decision,
         values=jnp.asarray(values),
         cost_weights=jnp.asarray(norm_weights(encoder, method.norm)),
-        n_steps=jnp.asarray(blocks * (1 + n_edits + deeper) + 4 * method.max_changes + 4),
+        n_steps=jnp.asarray(blocks * (1 + n_edits + deeper) + 4 * most + 4),
         norm=method.norm,
-        max_changes=method.max_changes,
+        max_changes=most,
         width=method.width,
         block=BLOCK,
         effects=effects,
     )
+
+
+def some_of_each_class(predictor: Predictor, x: np.ndarray) -> np.ndarray:
+    """Encoded training rows of every decision, evenly spread over the table: where a search may start from."""
+    decided = predictor.decide_of(map_rows(functools.partial(batch_logits, predictor.decision.model), x))
+    parts = []
+    for k in range(predictor.decision.n_classes):
+        rows = np.flatnonzero(decided == k)
+        parts.append(rows[np.linspace(0, len(rows) - 1, min(STARTS, len(rows))).round().astype(int)])
+    return x[np.concatenate(parts)]
 
 
 def candidate_values(feature: Feature, seen: np.ndarray, splits: Any, n: int) -> np.ndarray:

@@ -32,7 +32,7 @@ from holdfast.models._precision import double_precision, in_double
 from holdfast.models._registry import ARCHITECTURES, architecture
 from holdfast.models._surrogate import Neighbourhood, lime, linearise, local_model, solve_positive
 from holdfast.models._vae import VAE, build_vae, gaussian_kl
-from holdfast.models.adapters import BlackBox, BlackBoxModel
+from holdfast.models.adapters import BlackBox, BlackBoxModel, Boxes, TreesModel, boxes_of
 
 __all__ = [
     "ARCHITECTURES",
@@ -48,6 +48,7 @@ __all__ = [
     "Autoencoder",
     "BlackBox",
     "BlackBoxModel",
+    "Boxes",
     "ConformalSets",
     "Data",
     "Decision",
@@ -64,9 +65,11 @@ __all__ = [
     "ReconstructionStep",
     "Rows",
     "Strategy",
+    "TreesModel",
     "architecture",
     "batch_decide",
     "batch_logits",
+    "boxes_of",
     "build_autoencoder",
     "build_vae",
     "double_precision",

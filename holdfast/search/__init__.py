@@ -11,6 +11,7 @@ from holdfast.search._best_action import (
     LinearisedAction,
 )
 from holdfast.search._candidates import CandidateSolver
+from holdfast.search._dive import DiveSolver
 from holdfast.search._elastic import ElasticSolver
 from holdfast.search._flipset import Menu, Support, cheapest, highest, menu, options, support
 from holdfast.search._gradient import GradientSolver
@@ -55,6 +56,7 @@ __all__ = [
     "CandidateSolver",
     "CrossEntropy",
     "Direction",
+    "DiveSolver",
     "Edits",
     "ElasticSolver",
     "EnergyConstrained",

@@ -165,7 +165,11 @@ class TreesModel(AbstractModel):
 
     def logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
         """Logits of one encoded row."""
-        sums = self.sums(x) * self.factor
+        return self.logits_of(self.sums(x))
+
+    def logits_of(self, sums: Float[Array, " c"]) -> Float[Array, " k"]:
+        """Logits from the sums over the trees."""
+        sums = sums * self.factor
         if self.head == "share":
             sums = jnp.stack([1.0 - sums[0], sums[0]])
         if self.head in ("mean", "share"):
