@@ -5,6 +5,11 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 import holdfast as hf
 from holdfast.batch import Predictor
@@ -162,6 +167,63 @@ def test_a_forest_is_served():
     plan = hf.recourse(forest, refused, bank.schema, method=SparseSearch(max_changes=2), reference=bank.X)
     assert plan.found.mean() > 0.8
     assert plan.valid[plan.found].all()
+
+
+@pytest.fixture(scope="module")
+def boosted():
+    """Boosted trees over the small world, whose every row can be tried."""
+    clf, table = small_world()
+    labels = clf.predict(table)
+    schema = clf.schema_
+    front = make_column_transformer((OrdinalEncoder(), ["c", "d"]), remainder="passthrough")
+    model = make_pipeline(
+        front.set_output(transform="pandas"), GradientBoostingClassifier(n_estimators=20, random_state=0)
+    )
+    model.fit(table, labels)
+    return hf.wrap(model, schema, table), table, table[model.predict(table) == 0].head(40)
+
+
+@pytest.mark.parametrize(("norm", "k"), [("l1", None), ("l2", None), ("linf", None), ("l1", 3)])
+def test_dives_over_the_leaves_of_trees_come_near_brute_force(boosted, norm, k):
+    predictor, table, people = boosted
+    plan = SparseSearch(norm=norm, max_changes=k).fit(predictor, table).recourse(people)
+    best = np.array([brute_force(predictor, row, k or 5, norm) for _, row in people.iterrows()])
+    np.testing.assert_array_equal(plan.found, np.isfinite(best))
+    assert plan.valid[plan.found].all()
+    assert not any(broken_limits(predictor.encoder, plan.factual, plan.recourse))
+    if k is not None:
+        assert plan.changed().sum(axis=1).max() <= k
+    cost, best = plan.cost[plan.found], best[plan.found]
+    assert (cost > best - 1e-5).all()
+    assert (cost < best + 1e-5).mean() > 0.85
+    assert cost.mean() < 1.05 * best.mean()
+
+
+def test_two_changes_on_trees_are_still_proven(boosted):
+    predictor, table, people = boosted
+    plan = SparseSearch(max_changes=2).fit(predictor, table).recourse(people)
+    assert set(plan.status) <= {int(Status.OPTIMAL), int(Status.INFEASIBLE)}
+
+
+def test_where_no_dive_arrives_an_accepted_row_is_the_start():
+    """Features that help only together, once all have moved far: no single change brings anything."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(0, 1, (600, 3)), columns=["a", "b", "c"])
+    y = ((table["a"] > 0.6) & (table["b"] > 0.6) & (table["c"] > 0.6)).astype(int).to_numpy()
+    schema = hf.Schema([hf.Feature(name=name, kind="numeric", bounds=(0, 1)) for name in table])
+    tree = DecisionTreeClassifier(max_depth=3, min_samples_leaf=30, random_state=0).fit(table, y)
+    predictor = hf.wrap(tree, schema, table)
+    people = table[(table < 0.5).all(axis=1)].head(10)
+    plan = SparseSearch().fit(predictor, table).recourse(people)
+    assert plan.valid.all()
+    # A path of three questions, one about each feature: past all three thresholds, and no farther.
+    at, asked, nodes = 0, {}, tree.tree_
+    while nodes.children_right[at] >= 0:
+        asked[int(nodes.feature[at])] = float(nodes.threshold[at])
+        at = nodes.children_right[at]
+    assert set(asked) == {0, 1, 2}
+    exact = sum(asked[j] - people[name] for j, name in enumerate(table)) / (table.max() - table.min()).mean()
+    np.testing.assert_allclose(plan.cost, exact, rtol=0.01)
 
 
 def test_bad_settings():
