@@ -6,10 +6,11 @@ Three ensembles (a random forest of 50 trees, XGBoost, LightGBM) are fitted on t
 the first refused people of the rest are answered by both methods. Costs are in units scaled to [0, 1]; a changed
 category counts 2 in l1. Each method minimises both norms in turn, since growing spheres' own is l2.
 
-Rows: what the search costs in rows asked of the model. Growing spheres hands over `n_candidates` a shell; the rows of
-its second phase (one per feature and round) are not counted, which favours it. SparseSearch asks about one row a step,
-and looks at all leaves once: a look is counted as the rows that visit as many nodes, though it is one vectorised call.
-Rows really handed over are `calls`; people whom no dive helps have up to 128 more, the training rows they start from.
+Rows: what a search costs in rows asked of the model. Growing spheres hands over `n_candidates` a shell; the rows
+of its second phase (one per feature and round) are not counted, which favours it. SparseSearch asks about one row
+a step, and looks at all leaves once: a look counts as the rows that visit as many nodes, though it is one vectorised
+call. Rows really handed over are `calls`; people whom no dive helps have up to 128 more, the training rows they
+start from.
 
 The yardstick: valid wherever growing spheres is, cheaper, and with a tenth of the rows.
 """
