@@ -7,10 +7,10 @@ the first refused people of the rest are answered by both methods. Costs are in 
 category counts 2 in l1. Each method minimises both norms in turn, since growing spheres' own is l2.
 
 Rows: what a search costs in rows asked of the model. Growing spheres hands over `n_candidates` a shell; the rows
-of its second phase (one per feature and round) are not counted, which favours it. SparseSearch asks about one row
-a step, and looks at all leaves once: a look counts as the rows that visit as many nodes, though it is one vectorised
-call. Rows really handed over are `calls`; people whom no dive helps have up to 128 more, the training rows they
-start from.
+of its second phase (one per feature and round) are not counted, which favours it. SparseSearch asks about one
+row a step, and looks at all leaves once: a look counts as the rows that visit as many nodes, though it is one
+vectorised call. Rows really handed over are `calls`; people whom no dive helps have up to 128 more, the training
+rows they start from.
 
 The yardstick: valid wherever growing spheres is, cheaper, and with a tenth of the rows.
 """
