@@ -17,7 +17,7 @@ METRICS = {
     "auc": "AUC",
     "accepted": "accepted",
 }
-COMPARED = ("linear 0", "linear 0.4", "linear 0.8", "linear 1.4", "linear 2", "lattice 0.8", "lattice 2")
+COMPARED = ("linear 0", "linear 0.4", "linear 0.8", "linear 1.2", "linear 2", "lattice 0.8", "lattice 2")
 NAMES = {
     "linear 0": "plain (λ 0)",
     "linear 0.8": "λ 0.8",

@@ -134,9 +134,9 @@ def table_5(result: Result) -> str:
         )
     head = ["model", *names, "10 antonyms", "all antonyms", "10 synonyms", "refused"]
     examples = next((e for e in found if e.get("examples")), {}).get("examples", [])
-    shown = "".join(f"\n- {before!r} → {after!r}" for before, after in examples)
     text = "### Sentences: recourse by replacing one word (Table 5)\n\n" + table(head, rows)
-    return text + (f"\n\nWith the largest λ:\n{shown}" if shown else "")
+    shown = table(["refused", "would be accepted"], [[before, after] for before, after in examples])
+    return text + (f"\n\nWith the largest λ:\n\n{shown}" if examples else "")
 
 
 def table_6(results: Sequence[Result]) -> str:
