@@ -59,6 +59,13 @@ EXPERIMENTS = {
         ("german", "compas", "bail", "bail-paper", "adult", "sst"),
         (*(f"table {i}" for i in range(1, 7)), *(f"figure {i}" for i in range(1, 6))),
         {"n_splits": 5},
+    "robustness-tradeoffs": Experiment(
+        "Krishna, Agarwal, Lakkaraju (2024), On the trade-offs between adversarial robustness and actionable "
+        "explanations",
+        "holdfast.papers.robustness_tradeoffs",
+        ("compas", "german", "adult"),
+        tuple(f"figure {n}" for n in range(1, 17)),
+        {"n_splits": 10, "n_people": 400},
     ),
 }
 
