@@ -1,4 +1,4 @@
-"""The sweep of adversarial training (8 radii, 10 splits, 3 datasets, linear models and MLPs), and recourse for 1,000.
+"""The sweep of adversarial training: 8 radii, 10 splits, 3 datasets, two models; and recourse for 1,000 people.
 
     python -m benchmarks.tradeoff [--splits 10]
 

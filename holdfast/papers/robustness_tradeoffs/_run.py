@@ -10,6 +10,7 @@ from holdfast.errors import DataError
 from holdfast.methods import AbstractMethod
 from holdfast.models import MLP, AbstractModel
 from holdfast.papers._report import Clock
+from holdfast.papers.robustness_tradeoffs._bounds import bounds
 from holdfast.papers.robustness_tradeoffs._compare import compared
 from holdfast.papers.robustness_tradeoffs._measure import Judged, accepts, judge
 from holdfast.papers.robustness_tradeoffs._nearby import nearby
@@ -33,8 +34,10 @@ PARTS = {
     "sizes": (5, 14),
     "bounds": (6, 7, 13, 15),
     "nearby": (8,),
+    "threats": (),
+    "kernel": (1, 2),
 }
-"""Figures of the paper by what has to be run for them."""
+"""Figures of the paper by what has to be run for them; each may also be asked for by its name here."""
 QUICK_RADII = (0.0, 0.05, 0.2)
 QUICK = {"LR": replace(KINDS["LR"], n_updates=400), "MLP": replace(KINDS["MLP"], n_updates=400)}
 
@@ -47,7 +50,6 @@ class Sizes:
     kinds: Mapping[str, Kind]
     n_people: int
     methods: Collection[str]
-    threats: bool
 
 
 def run(
@@ -79,12 +81,16 @@ def run(
     """
     if name not in SETTINGS:
         raise DataError(f"papers: unknown dataset; got {name!r}. Known are {list(SETTINGS)!r}.")
-    sizes = Sizes(RADII, KINDS, n_people, ("SCFE", "GSM", "C-CHVAE", "ROAR"), not parts)
+    sizes = Sizes(RADII, KINDS, n_people, ("SCFE", "GSM", "C-CHVAE", "ROAR"))
     if quick:
-        n_splits, sizes = 2, Sizes(QUICK_RADII, QUICK, 60, (), False)
+        n_splits, sizes = 2, Sizes(QUICK_RADII, QUICK, 60, ())
     wanted = {
-        part for part, figures in PARTS.items() if not parts or {f"figure {n}" for n in figures} & set(parts)
+        part
+        for part, numbers in PARTS.items()
+        if not parts or {part, *(f"figure {n}" for n in numbers)} & set(parts)
     }
+    if quick:
+        wanted -= {"threats", "sizes", "kernel"}
     clock = Clock(say)
     clock("data")
     task = Task.load(name)
@@ -101,22 +107,25 @@ def run(
         "models": {},
     }
     trained = {}
-    for kind, recipe in sizes.kinds.items():
+    for kind, recipe in sizes.kinds.items() if wanted - {"threats", "sizes"} else ():
         clock(f"training {len(splits) * len(sizes.radii)} models, {kind}")
         trained[kind] = sweep(task, splits, recipe, sizes.radii)
     if "sweep" in wanted:
         for kind, models in trained.items():
             clock(f"recourse, {kind}")
             result["models"][kind] = _swept(splits, models, sizes, say)
-    if sizes.threats and not quick:
+    if "bounds" in wanted:
+        clock("bounds")
+        result["bounds"] = {k: bounds(splits, m, sizes.radii, sizes.n_people) for k, m in trained.items()}
+    if "threats" in wanted:
         result["threats"] = _threats(task, splits[: max(1, n_splits // 2)], sizes, clock)
     few = splits[: max(1, n_splits // 3)]
-    if "sizes" in wanted and name == "adult" and not quick:
+    if "sizes" in wanted and name == "adult":
         result["sizes"] = _sizes(task, few, sizes, clock)
     if "nearby" in wanted:
         clock("neighbourhoods")
         result["nearby"] = nearby(splits[0], [row[0] for row in trained["MLP"]])
-    if "sweep" in wanted and not quick:
+    if "kernel" in wanted:
         clock("kernel models")
         result["kernel"] = kernel_models(few, [row[: len(few)] for row in trained["MLP"]], sizes.radii)
     clock.stop()

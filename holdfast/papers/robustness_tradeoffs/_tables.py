@@ -22,6 +22,7 @@ def markdown(results: Sequence[dict[str, Any]], parts: Collection[str] = ()) -> 
         for kind, radii in result["models"].items():
             texts += [_people(result, kind, radii), _validity(result, kind, radii), _cost(result, kind, radii)]
             texts += [_methods(result, kind, radii), _columns(result, kind, radii)]
+        texts += [_bounds(result, kind) for kind in result.get("bounds", {})]
         texts.append(_threats(result, "threats", "Other threat models and a ramp"))
         texts.append(_threats(result, "sizes", "Depth and width (Figures 5 and 14)"))
         texts.append(_threats(result, "kernel", "Kernel models"))
@@ -115,12 +116,14 @@ def _validity(result: dict[str, Any], kind: str, radii: dict[str, Any]) -> str:
     for radius, entry in radii.items():
         why = nothing(entry)
         if why is not None:
-            rows.append([radius, why, *[""] * (len(at) + 2)])
+            rows.append([radius, why, *[""] * (len(at) + 3)])
             continue
         cells = [shown(of(entry, lambda s, i=i: s["scfe"][i])) for i in at]
         hard = shown(of(entry, lambda s: s["scfe_hardened"][-1]))
-        rows.append([radius, *cells, hard, shown(of(entry, lambda s: s["near"])), shown(entry["others"])])
-    head = ["ε", *(f"SCFE, {BUDGETS[i]} steps" for i in at), "hardened", "budget-free", "other splits accept"]
+        eager = shown(of(entry, lambda s: s["scfe_without_cost"][-1]))
+        rows.append([radius, *cells, eager, hard, shown(of(entry, lambda s: s["near"])), shown(entry["others"])])
+    head = ["ε", *(f"SCFE, {BUDGETS[i]} steps" for i in at), "1000, no cost weight", "1000, hardened"]
+    head += ["budget-free", "other splits accept"]
     return f"### {result['title']}, {kind}: validity in [0, 1]^d (Figures 1, 3, 9, 12, 16)\n\n{table(head, rows)}"
 
 
@@ -201,6 +204,24 @@ def _threats(result: dict[str, Any], key: str, title: str) -> str:
     head = ["", "ε", "accuracy", "under own attack", "predicted favourable", "refused", "accepted point exists"]
     text = table([*head, "budget-free validity", "cost, own refused", "ratio, same people"], rows)
     return f"### {result['title']}: {title[0].lower()}{title[1:]}\n\n{text}"
+
+
+def _bounds(result: dict[str, Any], kind: str) -> str:
+    rows = []
+    for radius, theorems in result["bounds"][kind].items():
+        for name, found in theorems.items():
+            for form, s in found["forms"].items():
+                ratios = [s.get(f"tightness ({k})") for k in ("median", "largest")]
+                share = s["violations"] / s["cases"]
+                rows.append(
+                    [radius, name, form, f"{s['cases']:,}", f"{s['applies']:.2f}",
+                     f"{s['violations']:,} ({share:.0%})", *("-" if v is None else f"{v:.2g}" for v in ratios)]
+                )  # fmt: skip
+    if not rows:
+        return ""
+    head = ["ε", "theorem", "form", "people", "applies", "violated", "left / right, median", "largest"]
+    title = f"{result['title']}, {kind}: the theorems, person by person (Figures 6, 7, 13, 15)"
+    return f"### {title}\n\n{table(head, rows)}"
 
 
 def _nearby(result: dict[str, Any]) -> str:
