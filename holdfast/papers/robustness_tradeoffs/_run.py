@@ -21,6 +21,7 @@ from holdfast.papers.robustness_tradeoffs._settings import (
     SETTINGS,
     SIZE_RADII,
     SIZES,
+    THREAT_RADII,
     THREATS,
     Kind,
     methods,
@@ -174,9 +175,10 @@ def _threats(task: Task, splits: Sequence[Split], sizes: Sizes, clock: Clock) ->
     out = {}
     for name, (kind, options) in THREATS.items():
         clock(f"other threat: {name}")
-        models = sweep(task, splits, sizes.kinds[kind], sizes.radii, **options)
+        models = sweep(task, splits, sizes.kinds[kind], THREAT_RADII, **options)
         movable = movable_columns(task.encoder.layout, options.get("columns", "all"))
-        out[name] = _light(splits, models, sizes, norm=options.get("norm", "linf"), movable=movable)
+        own = replace(sizes, radii=THREAT_RADII)
+        out[name] = _light(splits, models, own, norm=options.get("norm", "linf"), movable=movable)
     return out
 
 

@@ -74,14 +74,13 @@ THREATS: dict[str, tuple[str, dict[str, Any]]] = {
     "MLP, l2": ("MLP", {"norm": "l2"}),
 }
 """Other ways to train, to tell collapse by optimisation from collapse by threat model."""
+THREAT_RADII = (0.0, 0.05, 0.1, 0.2, 0.3)
 
 SIZES: dict[str, tuple[int, ...]] = {
     "1 hidden layer of 98": (98,),
     "2 of 98": (98, 98),
-    "3 of 98": (98, 98, 98),
     "4 of 98": (98, 98, 98, 98),
     "2 of 32": (32, 32),
-    "2 of 64": (64, 64),
     "2 of 196": (196, 196),
 }
 """Hidden layers of Figures 5 and 14, on Adult's 49 inputs."""

@@ -12,6 +12,7 @@ from scipy import stats
 from holdfast.papers._report import table
 from holdfast.papers.robustness_tradeoffs._settings import BUDGETS, FEWEST
 
+SHOWN_RADII = ("0.05", "0.1")  # of the theorems; the JSON has all
 Get = Callable[[dict[str, Any]], float | None]
 
 
@@ -32,12 +33,12 @@ def markdown(results: Sequence[dict[str, Any]], parts: Collection[str] = ()) -> 
 
 
 def interval(values: Sequence[float | None]) -> tuple[float, float] | None:
-    """Mean over splits and half the width of its 95% t interval (NaN for one split); None for no values."""
+    """Mean over splits and half the width of its 95% t interval (NaN under three); None for no values."""
     there = np.array([v for v in values if v is not None], float)
     if len(there) == 0:
         return None
-    if len(there) == 1:
-        return float(there[0]), float("nan")
+    if len(there) < 3:  # an interval of two has no meaning that a reader would guess
+        return float(there.mean()), float("nan")
     half = stats.t.ppf(0.975, len(there) - 1) * there.std(ddof=1) / np.sqrt(len(there))
     return float(there.mean()), float(half)
 
@@ -120,7 +121,7 @@ def _validity(result: dict[str, Any], kind: str, radii: dict[str, Any]) -> str:
             continue
         cells = [shown(of(entry, lambda s, i=i: s["scfe"][i])) for i in at]
         hard = shown(of(entry, lambda s: s["scfe_hardened"][-1]))
-        eager = shown(of(entry, lambda s: s["scfe_without_cost"][-1]))
+        eager = shown(of(entry, lambda s: s["scfe_without_cost"][-1] if "scfe_without_cost" in s else None))
         rows.append([radius, *cells, eager, hard, shown(of(entry, lambda s: s["near"])), shown(entry["others"])])
     head = ["ε", *(f"SCFE, {BUDGETS[i]} steps" for i in at), "1000, no cost weight", "1000, hardened"]
     head += ["budget-free", "other splits accept"]
@@ -209,7 +210,7 @@ def _threats(result: dict[str, Any], key: str, title: str) -> str:
 def _bounds(result: dict[str, Any], kind: str) -> str:
     rows = []
     for radius, theorems in result["bounds"][kind].items():
-        for name, found in theorems.items():
+        for name, found in theorems.items() if radius in SHOWN_RADII else ():
             for form, s in found["forms"].items():
                 ratios = [s.get(f"tightness ({k})") for k in ("median", "largest")]
                 share = s["violations"] / s["cases"]
