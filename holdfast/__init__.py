@@ -53,6 +53,8 @@ _HOME = {
         "verify",
         "wrap",
     ),
+    "audit": ("Calibration", "Comparison", "Report", "ShelfLife", "Tradeoff", "shelf_life"),
+    "classifier": ("RecourseClassifier", "Replay", "compare", "records", "recourse", "replay", "tradeoff", "wrap"),
     "promises": ("GateReport", "gate"),
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
@@ -88,7 +90,7 @@ if TYPE_CHECKING:
         testing,
         training,
     )
-    from holdfast.audit import Calibration, Comparison, Report, ShelfLife, shelf_life
+    from holdfast.audit import Calibration, Comparison, Report, ShelfLife, Tradeoff, shelf_life
     from holdfast.causal import SCM
     from holdfast.classifier import (
         Certificate,
@@ -103,6 +105,7 @@ if TYPE_CHECKING:
         verify,
         wrap,
     )
+    from holdfast.classifier import RecourseClassifier, Replay, compare, records, recourse, replay, tradeoff, wrap
     from holdfast.ledger import Ledger, Letter, Record, letters
     from holdfast.methods import (
         CCHVAE,

@@ -15,10 +15,12 @@ from holdfast.audit._parts import Summary, Survival, summarise
 from holdfast.audit._render import Page, Section, document, html, markdown, percent, rich, text
 from holdfast.audit._report import Report, head, plain, to_json, write_text
 from holdfast.audit._shelf_life import ShelfLife, shelf_life
+from holdfast.audit._tradeoff import Choice, Tradeoff
 from holdfast.methods import RecourseFrame
 
 __all__ = [
     "Calibration",
+    "Choice",
     "Comparison",
     "Page",
     "Report",
@@ -27,6 +29,7 @@ __all__ = [
     "ShelfLife",
     "Summary",
     "Survival",
+    "Tradeoff",
     "audit",
     "document",
     "head",

@@ -8,6 +8,7 @@ from holdfast.classifier._named import named_model, pipeline
 from holdfast.classifier._records import Replay, records, replay
 from holdfast.classifier._recourse import recourse, wrap
 from holdfast.classifier._verify import CertificateCheck, verify
+from holdfast.classifier._tradeoff import tradeoff
 
 __all__ = [
     "Certificate",
@@ -22,5 +23,6 @@ __all__ = [
     "recourse",
     "replay",
     "verify",
+    "tradeoff",
     "wrap",
 ]

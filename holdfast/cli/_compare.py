@@ -66,8 +66,8 @@ def command(
         raise DataError(
             f"--output: the file is there already; got {output!r}. Add --resume to go on with it, or delete it."
         )
-    given = _by_owner(parse_settings(settings))
-    labelled = _read(data, target, schema_file)
+    given = by_owner(parse_settings(settings))
+    labelled = read_any(data, target, schema_file)
     wanted = pick_label(favourable, sorted(set(labelled.y.tolist())), "--favourable")
     if labelled.guessed:
         say("The schema was guessed; write and correct one with `holdfast schema`.")
@@ -127,7 +127,8 @@ def _run(data: Any, options: dict[str, Any], output: str | None) -> Any:
             raise Interrupted(f"Interrupted. {kept}") from error
 
 
-def _read(data: str, target: str | None, schema_file: str | None) -> Any:
+def read_any(data: str, target: str | None, schema_file: str | None) -> Any:
+    """Read a labelled table, or a dataset by its bare name."""
     from holdfast.cli._io import DATASET
     from holdfast.cli._training import read_labelled
     from holdfast.datasets import names
@@ -137,7 +138,8 @@ def _read(data: str, target: str | None, schema_file: str | None) -> Any:
     return read_labelled(data, target, schema_file)
 
 
-def _by_owner(settings: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def by_owner(settings: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Sort ``wachter.norm`` and the like by their first word."""
     out: dict[str, dict[str, Any]] = {}
     for key, value in settings.items():
         owner, _, rest = key.partition(".")

@@ -22,6 +22,7 @@ COMMANDS = {
     "certify": "Choose a threshold that leaves nearly everybody recourse, and certify it.",
     "verify": "Check a certificate of recourse again, against the model and the data.",
     "compare": "Run recourse methods side by side on one dataset and one model.",
+    "tradeoff": "Train a table under several settings: accuracy and robustness against recourse.",
     "replay": "Compute a record of issued recourse again, and say whether it comes out the same.",
     "ledger": "Keep the recourse that was promised to people.",
     "gate": "Ask a new model about every live promise, and say which would break.",
