@@ -39,7 +39,7 @@ _HOME = {
         "Wachter",
     ),
     "training": ("AdversarialTraining", "RecourseTraining", "Retrained", "StandardTraining", "retrain"),
-    "audit": ("Calibration", "Comparison", "Report", "ShelfLife", "shelf_life"),
+    "audit": ("Calibration", "Comparison", "Report", "ShelfLife", "Tradeoff", "shelf_life"),
     "classifier": (
         "Certificate",
         "CertificateCheck",
@@ -50,11 +50,10 @@ _HOME = {
         "records",
         "recourse",
         "replay",
+        "tradeoff",
         "verify",
         "wrap",
     ),
-    "audit": ("Calibration", "Comparison", "Report", "ShelfLife", "Tradeoff", "shelf_life"),
-    "classifier": ("RecourseClassifier", "Replay", "compare", "records", "recourse", "replay", "tradeoff", "wrap"),
     "promises": ("GateReport", "gate"),
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
@@ -102,10 +101,10 @@ if TYPE_CHECKING:
         records,
         recourse,
         replay,
+        tradeoff,
         verify,
         wrap,
     )
-    from holdfast.classifier import RecourseClassifier, Replay, compare, records, recourse, replay, tradeoff, wrap
     from holdfast.ledger import Ledger, Letter, Record, letters
     from holdfast.methods import (
         CCHVAE,

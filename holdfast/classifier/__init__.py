@@ -7,8 +7,8 @@ from holdfast.classifier._compare import compare
 from holdfast.classifier._named import named_model, pipeline
 from holdfast.classifier._records import Replay, records, replay
 from holdfast.classifier._recourse import recourse, wrap
-from holdfast.classifier._verify import CertificateCheck, verify
 from holdfast.classifier._tradeoff import tradeoff
+from holdfast.classifier._verify import CertificateCheck, verify
 
 __all__ = [
     "Certificate",
@@ -22,7 +22,7 @@ __all__ = [
     "records",
     "recourse",
     "replay",
-    "verify",
     "tradeoff",
+    "verify",
     "wrap",
 ]

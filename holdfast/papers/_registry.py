@@ -59,6 +59,7 @@ EXPERIMENTS = {
         ("german", "compas", "bail", "bail-paper", "adult", "sst"),
         (*(f"table {i}" for i in range(1, 7)), *(f"figure {i}" for i in range(1, 6))),
         {"n_splits": 5},
+    ),
     "robustness-tradeoffs": Experiment(
         "Krishna, Agarwal, Lakkaraju (2024), On the trade-offs between adversarial robustness and actionable "
         "explanations",
