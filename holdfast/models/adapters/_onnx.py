@@ -11,7 +11,8 @@ from holdfast.encoding import Encoder
 from holdfast.errors import CapabilityError, DataError, MissingDependencyError
 from holdfast.models._base import AbstractModel
 from holdfast.models.adapters._columns import Column
-from holdfast.models.adapters._onnx_graph import OPERATORS, Graph, Node, as_model, labels, tree_outputs
+from holdfast.models.adapters._onnx_graph import Graph, Node, as_model
+from holdfast.models.adapters._onnx_operators import OPERATORS, labels, tree_outputs
 from holdfast.models.adapters._outputs import Outputs, check_outputs, proba_from
 from holdfast.schema import Table
 
