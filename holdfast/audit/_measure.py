@@ -10,7 +10,6 @@ import numpy as np
 from holdfast.audit._audit import audit
 from holdfast.audit._comparison import Row
 from holdfast.audit._report import plain
-from holdfast.batch import Predictor
 from holdfast.errors import HoldfastError
 from holdfast.methods import AbstractMethod, RecourseFrame
 from holdfast.metrics import neighbour_distance
@@ -20,7 +19,7 @@ from holdfast.schema import Table
 def measure(
     name: str,
     method: AbstractMethod,
-    predictor: Predictor,
+    model: Any,
     people: Table,
     *,
     rows: Table,
@@ -37,8 +36,8 @@ def measure(
         What the row is called.
     method : AbstractMethod
         Not fitted.
-    predictor : Predictor
-        The classifier to be asked.
+    model : classifier or Predictor
+        To be asked; a method that wants models trained again needs a classifier that can be.
     people : Table
         Who needs recourse.
     rows, labels : Table, array
@@ -53,7 +52,7 @@ def measure(
     about: dict[str, Any] = {"name": name, "method": type(method).__name__, "settings": settings(method)}
     try:
         began = time.perf_counter()
-        method.fit(predictor, rows, labels)
+        method.fit(model, rows, labels)
         learned = time.perf_counter()
         method.recourse(people, on_rows=on_rows)  # compiles; nothing of it is kept
         warm = time.perf_counter()

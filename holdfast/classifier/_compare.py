@@ -140,13 +140,14 @@ def compare(
             raise DataError("compare: the model refuses none of the test rows, so there is nobody to ask for.")
         asked = asked.take(refused)
         against = _against(classifier, predictor, learn, known, retrainings, vary, random_state, progress)
+        again = classifier is not None and hasattr(classifier, "training_")
         for label in names:
             if any(row.name == label for row in rows):
                 continue
             on_rows = None if progress is None else _Counter(progress, label, 2 * asked.n_rows)
             row = measure(
-                label, fresh(chosen[label]), predictor, asked, rows=learn, labels=known, against=against,
-                k=neighbours, on_rows=on_rows,
+                label, fresh(chosen[label]), classifier if again else predictor, asked, rows=learn, labels=known,
+                against=against, k=neighbours, on_rows=on_rows,
             )  # fmt: skip
             rows = merged([*rows, row], names)
             if on_row is not None:

@@ -126,7 +126,8 @@ class StableSearch(AbstractClimbingMethod):
                 f"StableSearch: needs guides for {type(model).__name__}, which cannot be trained again here. Use "
                 "SNS, or give fit(model, X, guides=...) what holdfast.retrain returned."
             )
-        return again(self.n_guides, random_state=GUIDE_SEED if self.random_state is None else self.random_state)
+        # Never the models that `retrain` draws from the same seed: those are what survival is measured on.
+        return again(self.n_guides, random_state=(GUIDE_SEED + (self.random_state or 0)) % 2**32)
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Fit the base, and keep the guides' weights."""
@@ -161,4 +162,4 @@ class StableSearch(AbstractClimbingMethod):
 
 
 GUIDE_SEED = 20_261_115
-"""Seed of guides where none is given: not that of the models which `retrain` and `shelf_life` draw by default."""
+"""What is added to a seed for the guides, so that they are not the models which `retrain` draws from it."""

@@ -150,3 +150,19 @@ def test_bad_input(bank, options, words):
 def test_labels_must_be_there(bank):
     with pytest.raises(DataError, match="one label per row"):
         compare(bank.X, methods="wachter")
+
+
+def test_stable_search_gets_guides_that_survival_is_not_measured_on() -> None:
+    """Its guides are trained for it, and none of them is among the models that its recourse is held against."""
+    method = hf.StableSearch(n_guides=2, n_steps=50)
+    found = compare("loanapp", methods=[method], **OPTIONS | {"people": 5})
+    assert found.rows[0].reason is None
+    assert found.rows[0].n_found >= 4
+    bank = hf.datasets.load("loanapp")
+    clf = hf.RecourseClassifier(schema=bank.schema, model=hf.Linear(), regime=QUICK.regime, random_state=0)
+    clf.fit(bank.X, bank.y)
+    guides = hf.StableSearch(n_guides=2, random_state=0).fit(clf, bank.X)._ensemble()
+    others = hf.retrain(clf, 3, random_state=0).ensemble
+    for i in range(2):
+        for j in range(3):
+            assert not np.allclose(guides.member(i).weight, others.member(j).weight)
