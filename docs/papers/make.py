@@ -138,6 +138,8 @@ def recourse_front() -> None:
     figure.legend(handles, labels, loc="upper center", ncols=2, frameon=False, fontsize=8)
     figure.tight_layout(rect=(0, 0, 1, 0.84))
     figure.savefig(IMAGES / "recourse-front.png", dpi=130, metadata={"Software": None})
+
+
 # ---- robustness against recourse --------------------------------------------------------------------
 
 
