@@ -38,7 +38,15 @@ _HOME = {
         "VanillaRandom",
         "Wachter",
     ),
-    "training": ("AdversarialTraining", "RecourseTraining", "Retrained", "StandardTraining", "retrain"),
+    "training": (
+        "JEM",
+        "AdversarialTraining",
+        "CounterfactualTraining",
+        "RecourseTraining",
+        "Retrained",
+        "StandardTraining",
+        "retrain",
+    ),
     "audit": ("Calibration", "Comparison", "Report", "ShelfLife", "Tradeoff", "shelf_life"),
     "classifier": (
         "Certificate",
@@ -132,7 +140,15 @@ if TYPE_CHECKING:
     from holdfast.promises import GateReport, gate
     from holdfast.schema import Feature, Implication, LinearConstraint, Schema
     from holdfast.search import Status
-    from holdfast.training import AdversarialTraining, RecourseTraining, Retrained, StandardTraining, retrain
+    from holdfast.training import (
+        JEM,
+        AdversarialTraining,
+        CounterfactualTraining,
+        RecourseTraining,
+        Retrained,
+        StandardTraining,
+        retrain,
+    )
 
 
 def __getattr__(name: str) -> Any:

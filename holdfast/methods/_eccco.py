@@ -12,8 +12,6 @@ from holdfast.methods._generic import plain_descent
 from holdfast.models import ConformalSets
 from holdfast.search import AbstractLoss, EnergyConstrained, GradientSolver, SetSizePenalised
 
-RIDGE = 0.001  # of the squared energy
-
 
 class ECCCo(AbstractSolverMethod):
     """Recourse that looks to the model like the wanted class, by descent on cross-entropy, cost and energy.
@@ -129,9 +127,7 @@ class ECCCo(AbstractSolverMethod):
 
     def solver(self) -> GradientSolver:
         """Plain descent on cross-entropy, energy and set size."""
-        b = max(round(self.n_steps / 25), 1)
-        weight, a, b, ridge = (jnp.asarray(value, jnp.float32) for value in (self.energy_weight, b / 10, b, RIDGE))
-        loss: AbstractLoss = EnergyConstrained(weight, a, b, ridge)
+        loss: AbstractLoss = EnergyConstrained.over(self.n_steps, self.energy_weight)
         if self.conformal_weight > 0:
             parts = (self.conformal_weight, self.kappa, self.temperature)
             sets = ConformalSets(jnp.asarray(self.state_["set_threshold"]))

@@ -3,7 +3,6 @@
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
-import numpy as np
 
 from holdfast.encoding import Norm, norm_weights
 from holdfast.errors import DataError
@@ -90,18 +89,7 @@ def plain_descent(method: AbstractMethod, loss: AbstractLoss) -> GradientSolver:
             f"{type(own).__name__}: `target_probability` must lie between 0 and 1; got {wanted!r}. "
             "Omit it to stop as soon as the decision turns."
         )
-    enough = -np.inf if wanted is None else np.log(wanted / (1 - wanted))
-    return GradientSolver(
-        decision=predictor.decision,
-        loss=loss,
-        cost_weights=jnp.asarray(norm_weights(predictor.encoder, own.norm)),
-        n_steps=jnp.asarray(own.n_steps),
-        step_size=jnp.asarray(own.step_size, jnp.float32),
-        cost_weight=jnp.asarray(own.cost_weight, jnp.float32),
-        decay=jnp.asarray(1.0, jnp.float32),
-        patience=jnp.asarray(own.n_steps + 1),
-        norm=own.norm,
-        enough=jnp.asarray(enough, jnp.float32),
-        optimiser="descent",
-        follow=False,
-    )
+    return GradientSolver.plain(
+        predictor.decision, loss, jnp.asarray(norm_weights(predictor.encoder, own.norm)),
+        n_steps=own.n_steps, step_size=own.step_size, cost_weight=own.cost_weight, norm=own.norm, wanted=wanted,
+    )  # fmt: skip

@@ -20,19 +20,27 @@ Strategy = Literal["auto", "sequential", "threads", "vmap"]
 
 
 class Data(NamedTuple):
-    """Encoded rows, class indices and sample weights. A row of weight 0 is as good as absent."""
+    """Encoded rows, class indices and sample weights. A row of weight 0 is as good as absent.
+
+    `beside` is what the step prepared for this minibatch when the epoch began; None elsewhere.
+    """
 
     x: Float[Array, "n d"]
     y: Int[Array, " n"]
     weight: Float[Array, " n"]
+    beside: Any = None
 
 
 class History(NamedTuple):
-    """What a fit went through: losses per epoch (NaN after an early stop) and the number of epochs run."""
+    """What a fit went through: losses per epoch (NaN after an early stop) and the number of epochs run.
+
+    `notes` are the numbers that a step tells of every epoch, by name: `AbstractStep.notes`.
+    """
 
     loss: Float[Array, " epochs"]
     validation_loss: Float[Array, " epochs"]
     n_epochs: Int[Array, ""]
+    notes: dict[str, Float[Array, " epochs"]] = {}  # noqa: RUF012  (a pytree, and nobody writes to it)
 
 
 class AbstractStep(eqx.Module):
@@ -52,6 +60,20 @@ class AbstractStep(eqx.Module):
     @abstractmethod
     def validate(self, model: AbstractModel, data: Data) -> Float[Array, ""]:
         """Loss on held-out rows, without dropout; early stopping watches it."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Names of the numbers that `begin_epoch` tells."""
+        return ()
+
+    def begin_epoch(
+        self, model: AbstractModel, data: Data, n_batches: int, key: PRNGKeyArray, epoch: Int[Array, ""]
+    ) -> tuple[Any, dict[str, Float[Array, ""]]]:
+        """What is made once per epoch from all rows, and the epoch's `notes`.
+
+        The first has a leading axis of `n_batches`; each minibatch finds its own share in `Data.beside`.
+        """
+        return None, {}
 
 
 class AbstractGradientStep(AbstractStep):
@@ -146,12 +168,16 @@ def _fit(
         return (eqx.filter(updated, eqx.is_array), state, epoch), (loss, jnp.sum(batch.weight))
 
     def one_epoch(carry: Any) -> Any:
-        params, state, best, best_loss, since, epoch, history = carry
+        params, state, best, best_loss, since, epoch, (history, notes) = carry
         shuffle_key, step_key = jax.random.split(jax.random.fold_in(key, epoch))
         order = jnp.pad(jax.random.permutation(shuffle_key, n), (0, padding))
         real = jnp.arange(n + padding) < n
         shuffled = Data(data.x[order], data.y[order], jnp.where(real, data.weight[order], 0.0))
         batches = jax.tree.map(lambda a: a.reshape(n_batches, batch_size, *a.shape[1:]), shuffled)
+        # 0 and 1 folded in are the two keys above.
+        begin_key = jax.random.fold_in(jax.random.fold_in(key, epoch), 2)
+        beside, said = step.begin_epoch(eqx.combine(params, static), data, n_batches, begin_key, epoch)
+        batches = batches._replace(beside=beside)
         keys = jax.random.split(step_key, n_batches)
         (params, state, _), (losses, weights) = jax.lax.scan(one_batch, (params, state, epoch), (batches, keys))
         loss = weighted_mean(losses, weights)
@@ -166,16 +192,18 @@ def _fit(
         if handle is not None:
             io_callback(_tell, None, handle, epoch, loss)
         history = history.at[:, epoch].set(jnp.stack([loss, held_out]))
-        return params, state, best, best_loss, since, epoch + 1, history
+        notes = {name: kept.at[epoch].set(said[name]) for name, kept in notes.items()}
+        return params, state, best, best_loss, since, epoch + 1, (history, notes)
 
     def go_on(carry: Any) -> Any:
         since, epoch = carry[4], carry[5]
         return (epoch < n_epochs) & ((since < patience) if watch else True)
 
     history = jnp.full((2, n_epochs), jnp.nan)
-    start = (arrays, step.init(model), arrays, jnp.asarray(jnp.inf), 0, 0, history)
-    params, _, best, _, _, epoch, history = jax.lax.while_loop(go_on, one_epoch, start)
-    return eqx.combine(best if watch else params, static), History(history[0], history[1], epoch)
+    notes = {name: jnp.full(n_epochs, jnp.nan) for name in step.notes}
+    start = (arrays, step.init(model), arrays, jnp.asarray(jnp.inf), 0, 0, (history, notes))
+    params, _, best, _, _, epoch, (history, notes) = jax.lax.while_loop(go_on, one_epoch, start)
+    return eqx.combine(best if watch else params, static), History(history[0], history[1], epoch, notes)
 
 
 def fit_many(

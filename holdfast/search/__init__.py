@@ -31,6 +31,7 @@ from holdfast.search._neighbour import NeighbourSolver
 from holdfast.search._norm_ball import NormBall
 from holdfast.search._odds import OddsSolver
 from holdfast.search._options import add_option, by_feature, repetition
+from holdfast.search._path import AbstractSampler, DescentSampler, LangevinSampler, Path
 from holdfast.search._percentile import ACTION_COSTS, ActionCost, Percentiles, ranks
 from holdfast.search._polish import POLISH_STEPS, Polish
 from holdfast.search._problem import Problem, Solution, Status, is_found
@@ -48,6 +49,7 @@ __all__ = [
     "POLISH_STEPS",
     "AbstractAction",
     "AbstractLoss",
+    "AbstractSampler",
     "AbstractSolver",
     "AbstractSpace",
     "ActionCost",
@@ -55,6 +57,7 @@ __all__ = [
     "CandidateAction",
     "CandidateSolver",
     "CrossEntropy",
+    "DescentSampler",
     "Direction",
     "DiveSolver",
     "Edits",
@@ -64,6 +67,7 @@ __all__ = [
     "GradientSolver",
     "HighestSolver",
     "Hinge",
+    "LangevinSampler",
     "LatentGradientSolver",
     "LatentSpace",
     "LatticeAction",
@@ -73,6 +77,7 @@ __all__ = [
     "NeighbourSolver",
     "NormBall",
     "OddsSolver",
+    "Path",
     "Percentiles",
     "Polish",
     "Problem",

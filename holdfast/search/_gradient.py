@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
 
@@ -39,6 +40,8 @@ class GradientSolver(AbstractSolver):
 
     With `required`, only points whose log-odds reach that count as valid. With `enough`, the search ends at the
     first valid point whose log-odds reach that; a point that does not is kept only as long as none comes nearer.
+    A solver that does not `harden` asks about the iterate itself, clipped to the box: fractions of categories and
+    of whole numbers, which nobody can be at.
     """
 
     decision: Decision
@@ -54,6 +57,33 @@ class GradientSolver(AbstractSolver):
     enough: Float[Array, ""] | None = None
     optimiser: Literal["adam", "descent"] = eqx.field(static=True, default="adam")
     follow: bool = eqx.field(static=True, default=True)
+    harden: bool = eqx.field(static=True, default=True)
+
+    @staticmethod
+    def plain(
+        decision: Decision, loss: AbstractLoss, cost_weights: Array, *, n_steps: int, step_size: float,
+        cost_weight: float, norm: Norm, wanted: float | None, harden: bool = True,
+    ) -> "GradientSolver":  # fmt: skip
+        """Gradient descent on a loss and a fixed share of the cost, up to the first point that is good enough.
+
+        `wanted` is the probability of the target that is enough; without it, any valid point is.
+        """
+        enough = -jnp.inf if wanted is None else np.log(wanted) - np.log1p(-wanted)
+        return GradientSolver(
+            decision=decision,
+            loss=loss,
+            cost_weights=cost_weights,
+            n_steps=jnp.asarray(n_steps),
+            step_size=jnp.asarray(step_size, jnp.float32),
+            cost_weight=jnp.asarray(cost_weight, jnp.float32),
+            decay=jnp.asarray(1.0, jnp.float32),
+            patience=jnp.asarray(n_steps + 1),
+            norm=norm,
+            enough=jnp.asarray(enough, jnp.float32),
+            optimiser="descent",
+            follow=False,
+            harden=harden,
+        )
 
     def start(self, problem: Problem) -> Descent:
         """Start where the problem says: at the factual, as a rule."""
@@ -62,7 +92,7 @@ class GradientSolver(AbstractSolver):
     def step(self, problem: Problem, state: State[Descent]) -> State[Descent]:
         """Ask the model about the hardened iterate, then move."""
         u, memory, cost_weight = state.own
-        x, ok = problem.feasible.hard(u)
+        x, ok = problem.feasible.hard(u) if self.harden else (u, jnp.asarray(True))
         x = jax.lax.stop_gradient(x)
 
         def objective(at: Float[Array, " d"]) -> tuple[Array, Reply]:

@@ -10,6 +10,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from holdfast.models import ConformalSets, Decision
 
+ENERGY_RIDGE = 0.001  # of the squared energy
+
 
 class Reply(NamedTuple):
     """What the model said about one row, the class that is wanted, and the step at which it was asked."""
@@ -79,6 +81,12 @@ class EnergyConstrained(AbstractLoss):
     a: Float[Array, ""]
     b: Float[Array, ""]
     ridge: Float[Array, ""]
+
+    @staticmethod
+    def over(n_steps: int, weight: float) -> "EnergyConstrained":
+        """The pull of a search of so many steps. `b` is at least 1: at 0 the energy would vanish in short ones."""
+        b = max(round(n_steps / 25), 1)
+        return EnergyConstrained(*(jnp.asarray(value, jnp.float32) for value in (weight, b / 10, b, ENERGY_RIDGE)))
 
     def __call__(self, reply: Reply) -> Float[Array, ""]:
         """Loss of a reply."""

@@ -2,8 +2,11 @@
 
 from holdfast.training._adversarial import AdversarialStep, AdversarialTraining, movable_columns
 from holdfast.training._base import AbstractRegime, Setting
+from holdfast.training._contrast import Contrasts, ContrastStep, reachable_part
+from holdfast.training._counterfactual import CounterfactualTraining
 from holdfast.training._decay import CosineStep
 from holdfast.training._finetune import TopLayerStep
+from holdfast.training._jem import JEM
 from holdfast.training._recourse import RecourseStep, RecourseTraining
 from holdfast.training._refit import refit, seeded
 from holdfast.training._registry import REGIMES, regime, register
@@ -11,11 +14,15 @@ from holdfast.training._retrain import Layers, Retrained, TrainingData, Vary, re
 from holdfast.training._standard import CrossEntropyStep, StandardTraining
 
 __all__ = [
+    "JEM",
     "REGIMES",
     "AbstractRegime",
     "AdversarialStep",
     "AdversarialTraining",
+    "ContrastStep",
+    "Contrasts",
     "CosineStep",
+    "CounterfactualTraining",
     "CrossEntropyStep",
     "Layers",
     "RecourseStep",
@@ -27,6 +34,7 @@ __all__ = [
     "TrainingData",
     "Vary",
     "movable_columns",
+    "reachable_part",
     "refit",
     "regime",
     "register",

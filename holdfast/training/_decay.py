@@ -41,3 +41,14 @@ class CosineStep(AbstractStep):
     def validate(self, model: AbstractModel, data: Data) -> Float[Array, ""]:
         """Loss on held-out rows, as the regime has it."""
         return self.step.validate(model, data)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Names of the numbers that the regime tells of an epoch."""
+        return self.step.notes
+
+    def begin_epoch(
+        self, model: AbstractModel, data: Data, n_batches: int, key: PRNGKeyArray, epoch: Int[Array, ""]
+    ) -> tuple[Any, dict[str, Float[Array, ""]]]:
+        """What the regime makes once per epoch."""
+        return self.step.begin_epoch(model, data, n_batches, key, epoch)

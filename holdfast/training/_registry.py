@@ -4,6 +4,8 @@ from holdfast.errors import DataError
 from holdfast.schema import did_you_mean
 from holdfast.training._adversarial import AdversarialTraining
 from holdfast.training._base import AbstractRegime
+from holdfast.training._counterfactual import CounterfactualTraining
+from holdfast.training._jem import JEM
 from holdfast.training._recourse import RecourseTraining
 from holdfast.training._standard import StandardTraining
 
@@ -11,6 +13,8 @@ REGIMES: dict[str, type[AbstractRegime]] = {
     "standard": StandardTraining,
     "adversarial": AdversarialTraining,
     "recourse": RecourseTraining,
+    "counterfactual": CounterfactualTraining,
+    "jem": JEM,
 }
 
 
