@@ -45,6 +45,7 @@ _HOME = {
         "RecourseTraining",
         "Retrained",
         "StandardTraining",
+        "TRADES",
         "retrain",
     ),
     "audit": ("Calibration", "Comparison", "Report", "ShelfLife", "Tradeoff", "shelf_life"),
@@ -142,6 +143,7 @@ if TYPE_CHECKING:
     from holdfast.search import Status
     from holdfast.training import (
         JEM,
+        TRADES,
         AdversarialTraining,
         CounterfactualTraining,
         RecourseTraining,

@@ -12,7 +12,9 @@ from holdfast.metrics._attacks import (
     robust_accuracy,
     withstands,
 )
+from holdfast.metrics._attribution import integrated_gradients, sensitivity_share, undecided_baseline
 from holdfast.metrics._brittleness import deepfool, kept_under_noise
+from holdfast.metrics._carlini import carlini_wagner
 from holdfast.metrics._cost import change_rates, costs, sparsity
 from holdfast.metrics._disparity import Disparity, recourse_disparity
 from holdfast.metrics._guarantee import (
@@ -27,6 +29,7 @@ from holdfast.metrics._guarantee import (
     miss_bound,
     people_needed,
 )
+from holdfast.metrics._implausibility import implausibility, median_distance, mmd, model_samples
 from holdfast.metrics._influence import (
     InfluenceBound,
     RadialSlope,
@@ -58,6 +61,7 @@ __all__ = [
     "allowed_failures",
     "best_f1_threshold",
     "binned",
+    "carlini_wagner",
     "change_rates",
     "clopper_pearson",
     "collapse_radius",
@@ -69,12 +73,17 @@ __all__ = [
     "group_failure",
     "group_thresholds",
     "guaranteed_threshold",
+    "implausibility",
     "influence_bound",
+    "integrated_gradients",
     "invalidation_rate",
     "is_linear",
     "kept_under_noise",
     "linear_rise",
+    "median_distance",
     "miss_bound",
+    "mmd",
+    "model_samples",
     "models_needed",
     "neighbour_distance",
     "people_needed",
@@ -83,6 +92,7 @@ __all__ = [
     "recourse_disparity",
     "reliability",
     "robust_accuracy",
+    "sensitivity_share",
     "share_with_recourse",
     "shift_weights",
     "sparsity",
@@ -90,6 +100,7 @@ __all__ = [
     "thinned",
     "told_apart",
     "tradeoffs",
+    "undecided_baseline",
     "validity",
     "withstands",
 ]

@@ -57,17 +57,16 @@ class DescentSampler(AbstractSampler):
         problem = Problem(feasible.x, target, feasible, key, feasible.x)
 
         def advance(carry: tuple) -> tuple:
-            state, nascent = carry
-            moved = solver.advance(problem, state)
-            near = jnp.max(jnp.abs(state.own.u - problem.x)) <= self.radius
-            return moved, jnp.where(near, state.own.u, nascent)
+            state, nascent, _ = carry
+            asked = state.own.u
+            near = jnp.max(jnp.abs(asked - problem.x)) <= self.radius
+            return solver.advance(problem, state), jnp.where(near, asked, nascent), asked
 
-        start = (solver.begin(problem), problem.x)
-        state, nascent = jax.lax.while_loop(lambda c: ~c[0].done, advance, start)
+        start = (solver.begin(problem), problem.x, problem.x)
+        state, nascent, last = jax.lax.while_loop(lambda c: ~c[0].done, advance, start)
         # A point that is valid but not probable enough carries a surcharge in its value.
         mature = is_found(state.status) & (state.best_value < state.best_cost + 1.0)
-        end = jnp.where(mature, state.best, feasible.clip(state.own.u))
-        return Path(end, nascent, mature)
+        return Path(jnp.where(mature, state.best, last), nascent, mature)
 
 
 class LangevinSampler(AbstractSampler):

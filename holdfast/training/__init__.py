@@ -12,10 +12,12 @@ from holdfast.training._refit import refit, seeded
 from holdfast.training._registry import REGIMES, regime, register
 from holdfast.training._retrain import Layers, Retrained, TrainingData, Vary, retrain, start_keys, training_rows
 from holdfast.training._standard import CrossEntropyStep, StandardTraining
+from holdfast.training._trades import TRADES, TradesStep
 
 __all__ = [
     "JEM",
     "REGIMES",
+    "TRADES",
     "AbstractRegime",
     "AdversarialStep",
     "AdversarialTraining",
@@ -31,6 +33,7 @@ __all__ = [
     "Setting",
     "StandardTraining",
     "TopLayerStep",
+    "TradesStep",
     "TrainingData",
     "Vary",
     "movable_columns",

@@ -133,19 +133,21 @@ class ContrastStep(AbstractGradientStep):
         """Divergence (eq. 4), adversarial loss (eq. 5) and ridge (eq. 3), means over a minibatch's searches."""
         counts = found.mature if self.immature != "keep" else jnp.ones_like(found.mature)
         near = self._energies(model, found.neighbour, found.target)
-        # What did not mature stands for its neighbour: no divergence, and the neighbour twice in the ridge.
-        far = jnp.where(counts, self._energies(model, found.recourse, found.target), near)
-        gap = near - far
+        far = self._energies(model, found.recourse, found.target)
         if self.guard:
-            # Recourse that may not change a column must go farther in the others. Held against it, that would turn
-            # down the very slopes that recourse needs, until nothing matures.
-            gap = jnp.where(found.held, jnp.minimum(gap, 0.0), gap)
+            # Recourse that may not change a column must go farther in the others. Held against it, in divergence or
+            # ridge, that would turn down the very slopes that recourse needs, until nothing matures.
+            counts &= ~(found.held & (far < near))
+        # What does not count stands for its neighbour: no divergence, and the neighbour twice in the ridge.
+        far = jnp.where(counts, far, near)
         squares = near**2 + far**2
         if self.immature == "drop":
             squares = jnp.where(counts, squares, 0.0)
         own = None if key is None else jax.random.fold_in(key, 2)
         adversarial = cross_entropies(model, found.nascent, found.label, own)
-        divergence, adversarial, ridge = (weighted_mean(v, found.weight) for v in (gap, adversarial, squares))
+        divergence, adversarial, ridge = (
+            weighted_mean(v, found.weight) for v in (near - far, adversarial, squares)
+        )
         return divergence, adversarial, ridge
 
     def _energies(self, model: AbstractModel, x: Float[Array, "n d"], target: Int[Array, " n"]) -> Array:

@@ -19,8 +19,8 @@ class CounterfactualTraining(AbstractRegime):
 
     Minimises ``loss + divergence_weight * (E(x+) - E(x')) + adversarial_weight * loss(x_near, y) + ridge_weight *
     (E(x+)^2 + E(x')^2)`` (eq. 2), where ``E = -logit(target)``, `x'` is recourse that was found for a training
-    row, `x+` a row of the target class, as `x'` in what the person could not change, and `x_near` the last point of
-    the search within `radius` of the person. With `divergence_weight` 0 it is the paper's AR, with
+    row, `x+` a row of the target class, as `x'` in what the person could not change, and `x_near` the last point
+    of the search within `radius` of the person. With `divergence_weight` 0 it is the paper's AR, with
     `adversarial_weight` 0 its CD, with all three 0 plain training. It promises recourse to nobody, and it costs
     accuracy on some data: measure both, with small search steps.
 
@@ -55,8 +55,8 @@ class CounterfactualTraining(AbstractRegime):
         Whether the search asks about points that the person could really be at (one level per category, whole
         numbers), or about relaxed ones, as the paper does.
     guard : bool, default=True
-        Whether the divergence leaves recourse alone that went farther than its neighbour because some feature was
-        held. Without it a model may unlearn the features that can change.
+        Whether recourse that went farther than its neighbour, where some feature was held, counts as if it had not
+        matured. Without it a model may unlearn the features that can change, until no recourse matures.
     burn_in : float, default=0.0
         Share of the epochs that are plain training.
     n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience

@@ -16,8 +16,9 @@ class JEM(AbstractRegime):
     """Cross-entropy, and the rows made likelier than what the model itself would draw (Grathwohl et al., 2020).
 
     Minimises ``loss + density_weight * (E(x) - E(x_model))`` with ``E = -logsumexp(logits)``, where `x_model` is
-    drawn by Langevin steps from a random point within the schema's bounds. A baseline for `CounterfactualTraining`,
-    with which it shares everything but where the points come from: it knows nothing of recourse.
+    drawn by Langevin steps from a random point within the schema's bounds. A baseline for
+    `CounterfactualTraining`, with which it shares all but where the points come from; it knows nothing of
+    recourse.
 
     Parameters
     ----------
@@ -40,8 +41,8 @@ class JEM(AbstractRegime):
 
     Notes
     -----
-    Needs a differentiable model. Differs from the paper in: points are drawn once per epoch and start anew (no replay
-    buffer); the ridge; categories are relaxed.
+    Needs a differentiable model. Differs from the paper in: points are drawn once per epoch and start anew (no
+    replay buffer); the ridge; categories are relaxed.
 
     References
     ----------

@@ -8,6 +8,7 @@ from holdfast.training._counterfactual import CounterfactualTraining
 from holdfast.training._jem import JEM
 from holdfast.training._recourse import RecourseTraining
 from holdfast.training._standard import StandardTraining
+from holdfast.training._trades import TRADES
 
 REGIMES: dict[str, type[AbstractRegime]] = {
     "standard": StandardTraining,
@@ -15,6 +16,7 @@ REGIMES: dict[str, type[AbstractRegime]] = {
     "recourse": RecourseTraining,
     "counterfactual": CounterfactualTraining,
     "jem": JEM,
+    "trades": TRADES,
 }
 
 

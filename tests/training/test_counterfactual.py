@@ -1,0 +1,306 @@
+"""Counterfactual training against searches, sums and slopes worked out by hand, and Proposition III.1."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from holdfast.encoding import Encoder, Permits
+from holdfast.errors import DataError
+from holdfast.metrics import sensitivity_share
+from holdfast.models import MLP, Data, Decision, Linear, LinearModel, fit, fit_many
+from holdfast.schema import Feature, Schema
+from holdfast.training import JEM, CounterfactualTraining, Setting, StandardTraining, reachable_part
+
+UNIT = np.array([0.0, 1.0])  # raw and encoded values are then the same
+
+
+def setting(*directions, bounds=(-8, 8)):
+    names = [f"x{i}" for i in range(len(directions))]
+    schema = Schema(
+        [
+            Feature(name=n, kind="numeric", bounds=bounds, direction=d)
+            for n, d in zip(names, directions, strict=True)
+        ]
+    )
+    return Setting(Permits.of(Encoder.fit(schema, dict.fromkeys(names, UNIT))), 1)
+
+
+def blobs(centres, n=200, sd=0.5, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, len(centres), n)
+    x = np.asarray(centres)[y] + sd * rng.normal(size=(n, len(centres[0])))
+    return Data(jnp.asarray(x, jnp.float32), jnp.asarray(y, jnp.int32), jnp.ones(n))
+
+
+TWO = [(-1.0, -1.0), (1.0, 1.0)]
+FREE = setting("free", "free")
+OPTIONS = {"n_epochs": 4, "batch_size": 40, "step_size": 0.01, "n_recourses": 60}
+
+
+def run(regime, data, where=FREE, start=None, seed=1):
+    start = MLP(widths=(8,)).build(data.x.shape[1], 2, jax.random.key(0)) if start is None else start
+    size = {"n_epochs": regime.n_epochs, "batch_size": regime.batch_size}
+    return fit(start, regime.step(where), data, jax.random.key(seed), **size)
+
+
+def same(a, b):
+    return all(np.array_equal(p, q) for p, q in zip(*map(jax.tree.leaves, (a, b)), strict=True))
+
+
+# ---- the search -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", [0, 1])
+@pytest.mark.parametrize("search", ["generic", "eccco"])
+def test_the_search_is_descent_by_hand(search, target):
+    """Every iterate of a linear model's search in plain numpy: where it matures, and the last one that is near."""
+    w, b = np.array([[-0.5, 0.3], [0.6, -0.2]]), np.array([0.1, -0.1])
+    model = LinearModel(jnp.asarray(w, jnp.float32), jnp.asarray(b, jnp.float32))
+    step = CounterfactualTraining(search=search, cost_weight=0.0, maturity=0.7, n_steps=30, radius=0.25).step(FREE)
+    for x in (np.array([2.0, -1.0]), np.array([-1.0, 0.4]), np.array([-6.0, 5.0])):
+        u, near, mature, end = x.copy(), x.copy(), False, None
+        for t in range(31):
+            logits = w @ u + b
+            p = np.exp(logits - np.logaddexp.reduce(logits))
+            if np.abs(u - x).max() <= 0.25:
+                near = u.copy()
+            if p[target] >= 0.7:
+                mature, end = True, u.copy()
+                break
+            slope = p @ w - w[target]
+            if search == "eccco":
+                energy = -logits[target]
+                slope = slope - 5.0 * 0.1 * (1 + t + 1) ** -0.9 * (1 + 0.002 * energy) * w[target]
+            if t < 30:
+                u = np.clip(u - 0.1 * slope, -8, 8)
+        decision = Decision(model, jnp.asarray(0.5), 1)
+        if int(jnp.argmax(model.logits(jnp.asarray(x, jnp.float32)))) == target:
+            continue  # never asked for: targets are other than what is decided
+        path = step.sampler(
+            decision, FREE.permits(jnp.asarray(x, jnp.float32)), jnp.asarray(target), jax.random.key(0)
+        )
+        assert bool(path.mature) == mature
+        np.testing.assert_allclose(path.nascent, near, atol=1e-4)
+        np.testing.assert_allclose(path.recourse, u if end is None else end, atol=1e-4)
+
+
+def test_people_targets_and_neighbours_of_three_classes():
+    """Targets are uniform over the classes that are not decided; neighbours are rows of the target's class; rows
+    of weight 0 are nobody's neighbour; nothing leaves the domain or moves what is held."""
+    where = setting("fixed", "increase", bounds=(-3, 3))
+    data = blobs([(-2.0, 0.0), (2.0, 0.0), (0.0, 2.0)], n=300)
+    data = data._replace(weight=data.weight.at[:50].set(0.0), x=data.x.at[:50].set(1e3))
+    start = MLP(widths=(8,)).build(2, 3, jax.random.key(0))
+    model, _ = run(StandardTraining(n_epochs=20, batch_size=50, step_size=0.02), data, where, start)
+    step = CounterfactualTraining(n_recourses=250).step(where)
+    found, _ = step.contrasts(model, data, 250, jax.random.key(3))
+    decided = jnp.argmax(jax.vmap(model.logits)(data.x[50:]), axis=1)
+    counts = np.bincount(np.asarray(found.target), minlength=3)
+    owed = [(np.asarray(decided) != k).sum() / 2 for k in range(3)]
+    np.testing.assert_allclose(counts, owed, atol=4 * np.sqrt(250 / 4))
+    assert (np.asarray(found.weight) == 1).all()
+    assert np.abs(found.recourse).max() < 5
+    # The fixed column is nobody's: the neighbour has taken the recourse's own, which is the factual's.
+    factual = {tuple(np.round(row, 4)) for row in np.asarray(data.x[50:])}
+    firsts = {row[0] for row in factual}
+    assert {np.round(v, 4) for v in np.asarray(found.recourse[:, 0])} <= firsts
+    np.testing.assert_array_equal(found.neighbour[:, 0], found.recourse[:, 0])
+    assert (np.asarray(found.neighbour[:, 1]) >= np.asarray(found.recourse[:, 1])).all()
+    free = CounterfactualTraining(n_recourses=250).step(setting("free", "free", bounds=(-3, 3)))
+    found, _ = free.contrasts(model, data, 250, jax.random.key(3))
+    by_row = {tuple(row): int(k) for row, k in zip(np.asarray(data.x[50:]), data.y[50:], strict=True)}
+    assert [by_row[tuple(row)] for row in np.asarray(found.neighbour)] == found.target.tolist()
+    assert len({tuple(row) for row in np.asarray(found.neighbour)}) > 60
+    mature = np.asarray(jax.nn.softmax(jax.vmap(model.logits)(found.recourse)))[np.arange(250), found.target]
+    assert (mature[np.asarray(found.mature)] >= 0.5 - 1e-5).all()
+    assert np.asarray(found.mature).mean() > 0.5
+
+
+def test_what_a_person_cannot_change_is_no_divergence():
+    schema = Schema(
+        [
+            Feature(name="fixed", kind="numeric", bounds=(-8, 8), direction="fixed"),
+            Feature(name="up", kind="numeric", bounds=(-8, 8), direction="increase"),
+            Feature(name="down", kind="numeric", bounds=(-8, 8), direction="decrease"),
+            Feature(name="free", kind="numeric", bounds=(-8, 8)),
+            Feature(name="c", kind="categorical", levels=("a", "b", "d"), transitions={"a": ("b",)}),
+        ]
+    )
+    rows = {**dict.fromkeys(("fixed", "up", "down", "free"), UNIT), "c": np.array(["a", "b"])}
+    permits = Permits.of(Encoder.fit(schema, rows))
+    x = jnp.asarray([0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+    recourse = jnp.asarray([0.0, 0.5, -0.5, 1.0, 0.3, 0.7, 0.0])
+
+    def part(*neighbour):
+        return reachable_part(permits, permits(x), recourse, jnp.asarray(neighbour)).tolist()
+
+    keep = pytest.approx
+    assert part(2.0, 2.0, -2.0, 2.0, 0.0, 1.0, 0.0) == keep([0.0, 2.0, -2.0, 2.0, 0.0, 1.0, 0.0])
+    # Downwards for what only rises, upwards for what only falls, a level out of reach: as the recourse has it.
+    assert part(2.0, 0.2, -0.2, -2.0, 0.0, 0.0, 1.0) == keep([0.0, 0.5, -0.5, -2.0, 0.3, 0.7, 0.0])
+    assert part(2.0, 0.2, -0.2, -2.0, 1.0, 0.0, 0.0) == keep([0.0, 0.5, -0.5, -2.0, 1.0, 0.0, 0.0])
+
+
+# ---- the loss ---------------------------------------------------------------------------------------------------
+
+
+def contrasting(data, **options):
+    weights = {"divergence_weight": 0.7, "adversarial_weight": 0.4, "ridge_weight": 0.2}
+    step = CounterfactualTraining(**weights, **options).step(FREE)
+    rng = np.random.default_rng(3)
+    model = LinearModel(jnp.asarray(rng.normal(size=(2, 2)), jnp.float32), jnp.asarray([0.2, -0.1]))
+    found, _ = step.contrasts(model, data, 20, jax.random.key(0))
+    found = found._replace(mature=jnp.arange(20) % 3 > 0, weight=jnp.linspace(0.5, 2, 20))
+    return step, model, data._replace(beside=found)
+
+
+@pytest.mark.parametrize("immature", ["neighbour", "drop", "keep"])
+def test_the_loss_is_equation_2(immature):
+    step, model, batch = contrasting(blobs(TWO, 40), immature=immature)
+    found = batch.beside
+
+    def of(x, k):
+        logits = np.asarray(x, np.float64) @ np.asarray(model.weight, np.float64).T + np.asarray(model.bias)
+        logp = logits - np.logaddexp.reduce(logits, axis=1)[:, None]
+        rows = np.arange(len(logits))
+        return logits[rows, k], -logp[rows, k]
+
+    k, w = np.asarray(found.target), np.asarray(found.weight) / np.asarray(found.weight).sum()
+    ok = np.asarray(found.mature) if immature != "keep" else np.ones(20, bool)
+    near, far = -of(found.neighbour, k)[0], -of(found.recourse, k)[0]
+    divergence = (w * ok * (near - far)).sum()
+    squares = np.where(ok, near**2 + far**2, 0 if immature == "drop" else 2 * near**2)
+    adversarial = (w * of(found.nascent, np.asarray(found.label))[1]).sum()
+    expected = of(batch.x, np.asarray(batch.y))[1].mean()
+    expected += 0.7 * divergence + 0.4 * adversarial + 0.2 * (w * squares).sum()
+    assert float(step.loss(model, batch, None, jnp.asarray(0))) == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_slopes_are_finite_differences():
+    """The points stand still while the loss is differentiated."""
+    step, model, batch = contrasting(blobs(TWO, 40))
+
+    def loss(m):
+        return step.loss(m, batch, None, jnp.asarray(0))
+
+    slopes = eqx.filter_grad(loss)(model)
+    h = 0.02
+    for i in range(2):
+        for j in range(2):
+            up, down = (eqx.tree_at(lambda m: m.weight, model, model.weight.at[i, j].add(s)) for s in (h, -h))
+            assert float(slopes.weight[i, j]) == pytest.approx(float(loss(up) - loss(down)) / (2 * h), abs=2e-3)
+
+
+def test_the_guard_forgives_what_was_held_only():
+    step, model, batch = contrasting(blobs(TWO, 40))
+    held = jnp.arange(20) % 2 == 0
+    found = batch.beside._replace(mature=jnp.ones(20, bool), weight=jnp.ones(20), held=held)
+    points = (found.neighbour, found.recourse)
+    near, far = (-np.asarray(jax.vmap(model.logits)(x)[jnp.arange(20), found.target]) for x in points)
+    farther = far < near
+    assert (held & farther).any()
+    assert (held & ~farther).any()
+    stands = np.where(held & farther, near, far)
+    divergence, _, ridge = step.terms(model, found, None)
+    assert float(divergence) == pytest.approx((near - stands).mean(), rel=1e-4)
+    assert float(ridge) == pytest.approx((near**2 + stands**2).mean(), rel=1e-4)
+    divergence, _, ridge = CounterfactualTraining(guard=False).step(FREE).terms(model, found, None)
+    assert float(divergence) == pytest.approx((near - far).mean(), rel=1e-4)
+    assert float(ridge) == pytest.approx((near**2 + far**2).mean(), rel=1e-4)
+
+
+# ---- the run ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return run(StandardTraining(**{k: v for k, v in OPTIONS.items() if k != "n_recourses"}), blobs(TWO))[0]
+
+
+ZERO = {"divergence_weight": 0.0, "adversarial_weight": 0.0, "ridge_weight": 0.0}
+
+
+@pytest.mark.parametrize(
+    "regime",
+    [
+        CounterfactualTraining(**OPTIONS, **ZERO),
+        CounterfactualTraining(**OPTIONS, burn_in=1.0),
+        JEM(density_weight=0.0, ridge_weight=0.0, n_samples=60, **{k: OPTIONS[k] for k in list(OPTIONS)[:3]}),
+    ],
+    ids=["weights of 0", "burn-in to the end", "joint energy model of weight 0"],
+)
+def test_nothing_added_is_plain_training_to_the_bit(plain, regime):
+    assert same(run(regime, blobs(TWO))[0], plain)
+
+
+def test_burn_in_and_fine_tuning(plain):
+    """Plain epochs first, then the same as going on from there; notes begin with the searches."""
+    regime = CounterfactualTraining(**OPTIONS, burn_in=0.5)
+    model, history = run(regime, blobs(TWO))
+    assert np.isnan(history.notes["mature"]).tolist() == [True, True, False, False]
+    assert (np.asarray(history.notes["largest_logit"][2:]) > 0).all()
+    assert not same(model, plain)
+    tuned, told = CounterfactualTraining(**OPTIONS).train(plain, blobs(TWO), jax.random.key(5), setting=FREE)
+    assert float(told.loss[0]) < float(history.loss[0])  # it starts from what was learned
+    assert not same(tuned, plain)
+    assert (np.asarray(told.notes["mature"]) > 0).all()
+
+
+def test_a_sweep_in_one_call_is_the_fits_one_by_one():
+    rules = [CounterfactualTraining(**OPTIONS, divergence_weight=w).step(FREE) for w in (0.1, 1.0)]
+    start, data, key = MLP(widths=(8,)).build(2, 2, jax.random.key(0)), blobs(TWO), jax.random.key(1)
+    together = fit_many([start] * 2, rules, [data] * 2, [key] * 2, n_epochs=2, batch_size=40, strategy="vmap")
+    for rule, model in zip(rules, together, strict=True):
+        alone, _ = fit(start, rule, data, key, n_epochs=2, batch_size=40)
+        for a, b in zip(*map(jax.tree.leaves, (alone, model)), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
+    assert not same(*together)
+
+
+def protected(centre, direction, **options):
+    """Share of a linear model's slope on the first feature, and how many searches matured in the end."""
+    data = blobs([tuple(-np.asarray(centre)), centre], n=400)
+    regime = CounterfactualTraining(
+        n_epochs=150, batch_size=50, step_size=0.01, n_recourses=200, n_steps=100, search_step_size=0.5, **options
+    )
+    model, history = run(regime, data, setting(direction, "free"), Linear().build(2, 2, jax.random.key(0)))
+    assert float((jnp.argmax(jax.vmap(model.logits)(data.x), axis=1) == data.y).mean()) > 0.95
+    share = sensitivity_share([model.weight[1] - model.weight[0]], [0])[0]
+    return float(share), float(history.notes["mature"][-1])
+
+
+@pytest.mark.parametrize("centre", [(1.0, 2.5), (1.8, 1.8), (2.5, 1.0)])
+def test_proposition_iii_1(centre):
+    """Gaussian classes of one diagonal covariance, a linear softmax classifier: protecting the first feature
+    lowers the relative sensitivity to it, against the same training unprotected, and recourse still matures."""
+    free, _ = protected(centre, "free")
+    held, mature = protected(centre, "fixed")
+    assert held < free - 0.02
+    assert mature > 0.95
+
+
+def test_the_printed_divergence_collapses_on_symmetric_classes():
+    """Without the guard the claim fails there: the free feature is unlearned, and nothing matures any more."""
+    free, _ = protected((1.8, 1.8), "free")
+    held, mature = protected((1.8, 1.8), "fixed", guard=False)
+    assert held > free + 0.2
+    assert mature < 0.2
+
+
+@pytest.mark.parametrize(
+    ("options", "answer"),
+    [
+        ({"search": "revise"}, "`search` is not known; got 'revise'"),
+        ({"immature": "forget"}, "`immature` is not known"),
+        ({"ridge_weight": -1.0}, "`ridge_weight` must be at least 0; got -1.0"),
+        ({"n_recourses": 0}, "`n_recourses` must be a positive whole number; got 0"),
+        ({"maturity": 1.0}, "`maturity` is a probability between 0 and 1; got 1.0"),
+        ({"radius": 0.0}, "`radius` must be positive; got 0.0"),
+        ({"burn_in": 2.0}, "`burn_in` is a share of the epochs; got 2.0"),
+    ],
+)
+def test_what_makes_no_sense_is_answered(options, answer):
+    with pytest.raises(DataError, match=answer):
+        CounterfactualTraining(**options).step(FREE)
