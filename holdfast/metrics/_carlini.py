@@ -1,5 +1,7 @@
 """The nearest point of another decision, by the attack of Carlini and Wagner."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import optax
@@ -37,7 +39,7 @@ def carlini_wagner(
     """
     adam = optax.adam(step_size)
 
-    def round_(carry: tuple, _: None) -> tuple[tuple, None]:
+    def one_round(carry: tuple, unused: None) -> tuple[tuple, None]:
         best, shortest, c, low, high = carry
 
         def objective(change: Float[Array, " d"]) -> Array:
@@ -45,15 +47,16 @@ def carlini_wagner(
 
         def step(state: tuple, _: None) -> tuple[tuple, None]:
             change, memory, nearest, length = state
+            update: Any
             update, memory = adam.update(jax.grad(objective)(change), memory)
-            change = optax.apply_updates(change, update)
+            change = change + update
             size = jnp.sum(change**2)
             better = (margin(x + change) < 0) & (size < length)
             return (change, memory, jnp.where(better, change, nearest), jnp.where(better, size, length)), None
 
         zero = jnp.zeros_like(x)
         start = (zero, adam.init(zero), zero, jnp.asarray(jnp.inf, x.dtype))
-        (_, _, nearest, length), _ = jax.lax.scan(step, start, None, length=n_steps)
+        (*_, nearest, length), _ = jax.lax.scan(step, start, None, length=n_steps)
         won = jnp.isfinite(length)
         best = jnp.where(length < shortest, nearest, best)
         low, high = jnp.where(won, low, c), jnp.where(won, c, high)
@@ -62,6 +65,6 @@ def carlini_wagner(
 
     start = (jnp.zeros_like(x), jnp.inf, weight, 0.0, jnp.inf)
     (best, *_), _ = jax.lax.scan(
-        round_, jax.tree.map(lambda v: jnp.asarray(v, x.dtype), start), None, length=n_rounds
+        one_round, jax.tree.map(lambda v: jnp.asarray(v, x.dtype), start), None, length=n_rounds
     )
     return x + best

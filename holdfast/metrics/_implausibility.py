@@ -7,13 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist, pdist
+from sklearn.metrics import pairwise_distances
 
 from holdfast.errors import DataError
 from holdfast.metrics._plausibility import METRICS
 from holdfast.models import AbstractModel
 from holdfast.search import LangevinSampler
 
-CDIST = {"l1": "cityblock", "l2": "euclidean"}
 MEDIAN_ROWS = 1000  # of which all pairs are looked at; more do not move a median
 
 
@@ -31,7 +31,9 @@ def implausibility(points: ArrayLike, rows: ArrayLike, *, norm: Literal["l1", "l
     points, rows = _clouds("implausibility", points, rows, 0, 1)
     if norm not in METRICS:
         raise DataError(f"implausibility: `norm` is not known; got {norm!r}. Known are {list(METRICS)!r}.")
-    return cdist(points, rows, CDIST[norm]).mean(axis=1)
+    if len(points) == 0:
+        return np.zeros(0)
+    return np.asarray(pairwise_distances(points, rows, metric=METRICS[norm])).mean(axis=1)
 
 
 def median_distance(rows: ArrayLike, *, random_state: int = 0) -> float:
@@ -102,7 +104,9 @@ def model_samples(
     return np.asarray(jax.jit(jax.vmap(lambda key: sampler.sample(model, jnp.asarray(target), key)))(keys))
 
 
-def _clouds(where: str, points: ArrayLike, rows: ArrayLike, least: int, rows_least: int) -> tuple:
+def _clouds(
+    where: str, points: ArrayLike, rows: ArrayLike, least: int, rows_least: int
+) -> tuple[np.ndarray, np.ndarray]:
     points, rows = np.asarray(points, np.float64), np.asarray(rows, np.float64)
     if points.ndim != 2 or rows.ndim != 2 or points.shape[1] != rows.shape[1]:
         raise DataError(

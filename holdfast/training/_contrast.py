@@ -135,8 +135,8 @@ class ContrastStep(AbstractGradientStep):
         near = self._energies(model, found.neighbour, found.target)
         far = self._energies(model, found.recourse, found.target)
         if self.guard:
-            # Recourse that may not change a column must go farther in the others. Held against it, in divergence or
-            # ridge, that would turn down the very slopes that recourse needs, until nothing matures.
+            # Recourse that may not change a column must go farther in the others. Held against it, in divergence
+            # or ridge, that would turn down the very slopes that recourse needs, until nothing matures.
             counts &= ~(found.held & (far < near))
         # What does not count stands for its neighbour: no divergence, and the neighbour twice in the ridge.
         far = jnp.where(counts, far, near)
