@@ -7,6 +7,7 @@ from holdfast.classifier._compare import compare
 from holdfast.classifier._named import named_model, pipeline
 from holdfast.classifier._records import Replay, records, replay
 from holdfast.classifier._recourse import recourse, wrap
+from holdfast.classifier._rows import row_of, table_of
 from holdfast.classifier._tradeoff import tradeoff
 from holdfast.classifier._verify import CertificateCheck, verify
 
@@ -22,6 +23,8 @@ __all__ = [
     "records",
     "recourse",
     "replay",
+    "row_of",
+    "table_of",
     "tradeoff",
     "verify",
     "wrap",

@@ -14,9 +14,10 @@ from holdfast.audit import ShelfLife
 from holdfast.classifier._certificate import Certificate
 from holdfast.classifier._classifier import RecourseClassifier
 from holdfast.classifier._objects import describe, rebuild
+from holdfast.classifier._rows import row_of, table_of
 from holdfast.errors import DataError
 from holdfast.methods import METHODS, AbstractMethod, RecourseFrame
-from holdfast.schema import Schema, Table, as_table, plain
+from holdfast.schema import plain
 
 if TYPE_CHECKING:  # the ledger brings SQLAlchemy along, which only those who keep promises need
     from holdfast.ledger import Record
@@ -94,8 +95,8 @@ def records(
     return [
         Record(
             subject=keys[i],
-            factual=_row(plan.factual, plan.schema, i),
-            recourse=_row(plan.recourse, plan.schema, i),
+            factual=row_of(plan.factual, plan.schema, i),
+            recourse=row_of(plan.recourse, plan.schema, i),
             changes=sentences[i],
             decision_before=before[i],
             decision_after=after[i],
@@ -153,7 +154,7 @@ def replay(record: "Record", clf: RecourseClassifier, *, reference: Any = None) 
     predictor = clf.predictor_
     old, new = record.to_dict(), {"schema": predictor.encoder.schema.digest(), "threshold": predictor.threshold}
     new["model hash"], old["model hash"] = predictor.digest(), record.model["hash"]
-    table = _table(record.factual, predictor.encoder.schema)
+    table = table_of([record.factual], predictor.encoder.schema, where="replay")
     labels = predictor.classes.tolist()
     if record.target not in labels:
         raise DataError(f"replay: the record's target is not a class of this model; got {record.target!r}.")
@@ -253,25 +254,6 @@ def _listed(value: Any) -> Any:
         return [_listed(v) for v in value]
     value = plain(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _row(table: Table, schema: Schema, i: int) -> dict[str, Any]:
-    return {name: _listed(table.columns[name][i]) for name in schema.names}
-
-
-def _table(row: dict[str, Any], schema: Schema) -> Table:
-    if set(row) != set(schema.names):
-        odd = sorted(set(row) ^ set(schema.names))
-        raise DataError(f"replay: the record's columns are not the model's; got {odd[:5]!r} in one of them only.")
-    columns = {}
-    for feature in schema:
-        value = row[feature.name]
-        column = np.empty(1, object)
-        column[0] = value
-        columns[feature.name] = (
-            column if feature.has_levels else np.array([math.nan if value is None else value], np.float64)
-        )
-    return as_table(columns, where="replay")
 
 
 def _survival(life: ShelfLife, i: int) -> dict[str, Any]:

@@ -1,10 +1,13 @@
 """Rows and labels as they come, and training rows in one order, so that the order they came in does not matter."""
 
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from holdfast.schema import Feature, Table
+from holdfast.errors import DataError
+from holdfast.schema import Feature, Schema, Table, as_table, plain
 
 
 def canonical(
@@ -43,3 +46,26 @@ def plain_number(name: str, values: np.ndarray) -> Feature:
     """A column of a bare array: a number anywhere in the range seen. A constant one stays as it is."""
     low, high = float(values.min()), float(values.max())
     return Feature(name=name, kind="numeric", bounds=(low, high), direction="fixed" if low == high else "free")
+
+
+def table_of(rows: Sequence[Mapping[str, Any]], schema: Schema, *, where: str) -> Table:
+    """A table of rows as JSON has them: column to number, text, boolean or None."""
+    for row in rows:
+        if row.keys() != set(schema.names):
+            odd = sorted(row.keys() ^ set(schema.names))
+            raise DataError(f"{where}: the columns are not the model's; got {odd[:5]!r} in one of them only.")
+    columns = {}
+    for feature in schema:
+        values = [row[feature.name] for row in rows]
+        if feature.has_levels:
+            columns[feature.name] = np.empty(len(rows), object)
+            columns[feature.name][:] = values
+        else:
+            columns[feature.name] = np.array([math.nan if v is None else v for v in values], np.float64)
+    return as_table(columns, where=where)
+
+
+def row_of(table: Table, schema: Schema, i: int) -> dict[str, Any]:
+    """One row as JSON has it; None for what is missing."""
+    row = {name: plain(table.columns[name][i]) for name in schema.names}
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}

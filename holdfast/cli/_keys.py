@@ -1,0 +1,50 @@
+"""`holdfast keys`: who may ask a service."""
+
+from dataclasses import asdict
+
+import click
+
+from holdfast.cli._console import print_json, say
+from holdfast.cli._options import json_option
+from holdfast.server import ROLES, add_key, read_keys, revoke_key
+
+
+@click.group("keys")
+def command() -> None:
+    """Make and revoke the keys of those who may ask a service.
+
+    FILE holds names, roles and hashes; the keys themselves are shown once and kept nowhere.
+    """
+
+
+@command.command("add")
+@click.argument("file", metavar="FILE")
+@click.option("--name", required=True, metavar="NAME", help="Whose key it is; appears in the service's log.")
+@click.option("--role", required=True, type=click.Choice(ROLES), help="What it may do.")
+def add(file: str, name: str, role: str) -> None:
+    """Make a key, and print it: the only time that it is seen."""
+    token = add_key(file, name, role)
+    say(f"Keep this key: {file} has only its hash. Send it as `Authorization: Bearer KEY`.")
+    click.echo(token)
+
+
+@command.command("list")
+@click.argument("file", metavar="FILE")
+@json_option
+def show(file: str, as_json: bool) -> None:
+    """List names, roles and when each key was made."""
+    keys = read_keys(file)
+    if as_json:
+        print_json([{k: v for k, v in asdict(key).items() if k != "sha256"} for key in keys])
+        return
+    for key in keys:
+        click.echo(f"{key.role:<10} {key.made}  {key.name}")
+
+
+@command.command("revoke")
+@click.argument("file", metavar="FILE")
+@click.argument("name", metavar="NAME")
+def revoke(file: str, name: str) -> None:
+    """Take a key back; a service that runs heeds it at once."""
+    revoke_key(file, name)
+    say(f"{name} is revoked.")

@@ -1,0 +1,337 @@
+"""What a service does, apart from HTTP: a warm model, a queue, a ledger and the gate's last report."""
+
+import json
+import math
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from holdfast.batch import proba_of
+from holdfast.classifier import RecourseClassifier, records, row_of, table_of
+from holdfast.errors import DataError
+from holdfast.ledger import Ledger, Record
+from holdfast.methods import RecourseFrame
+from holdfast.promises import gate
+from holdfast.schema import Table, as_table, normalise_overrides, plain
+from holdfast.search import Status
+from holdfast.server._batcher import Batcher, Job
+from holdfast.server._limits import Limits
+from holdfast.server._metrics import Metrics
+
+FAR = 1e6  # times the range that the model learned from: beyond it single precision says nothing
+MANY_MAPS = 30_000  # of the 65,530 memory maps that Linux allows to a process; a program holds several
+LOOK = 50  # calls between two looks at them
+
+
+class Service:
+    """A classifier, warm, whose callers share compiled calls.
+
+    Parameters
+    ----------
+    classifier : RecourseClassifier
+        Fitted, or loaded from a model file.
+    ledger : Ledger, optional
+        Where promises are kept; without one none can be made.
+    limits : Limits, optional
+    model_version : str, optional
+        Your own name for the model, for the records.
+    gate_report : path, optional
+        A file with the gate's last report, as ``holdfast gate --out FILE.json`` writes it; read when asked for,
+        and written when the gate is run here.
+    """
+
+    def __init__(
+        self,
+        classifier: RecourseClassifier,
+        *,
+        ledger: Ledger | None = None,
+        limits: Limits | None = None,
+        model_version: str | None = None,
+        gate_report: str | Path | None = None,
+    ) -> None:
+        self.classifier, self.ledger, self.model_version = classifier, ledger, model_version
+        self.limits = Limits() if limits is None else limits
+        self.predictor, self.schema = classifier.predictor_, classifier.schema_
+        self.digest = self.predictor.digest()
+        self.metrics = Metrics()
+        self.many_maps = MANY_MAPS
+        self._gate_report = None if gate_report is None else Path(gate_report)
+        self._last_report: dict[str, Any] | None = None
+        self._gate = threading.Lock()
+        self._n_calls = 0
+        self._batcher = self._new_batcher()
+        self._describe()
+
+    # ---- life -----------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Compile everything that requests will need, then take them."""
+        self.warm()
+        if not self._batcher.alive:
+            self._batcher = self._new_batcher()
+            self._batcher.start()
+
+    def close(self) -> None:
+        """Answer what waits, and end."""
+        self._batcher.close()
+
+    @property
+    def ready(self) -> bool:
+        """Whether requests are answered."""
+        return self._batcher.alive
+
+    def warm(self) -> None:
+        """Run the model and the search for made-up people, in every size that a shared call can have."""
+        person = {feature.name: _typical(feature) for feature in self.schema}
+        self.predictor.decide(table_of([person], self.schema, where="warm"))
+        options = self.limits.options if self.classifier.method_.offers_options else 1
+        for n_recourses in range(1, options + 1):
+            n, sizes = 1, {self.limits.batch}
+            while n < self.limits.batch:
+                sizes.add(n)
+                n *= 4
+            for size in sorted(sizes):
+                people = table_of([person] * size, self.schema, where="warm")
+                plan = self.classifier.recourse(people, n_recourses=n_recourses, deadline=600)
+                self.answers(plan)
+
+    def _new_batcher(self) -> Batcher:
+        limits = self.limits
+        return Batcher(
+            self._run, rows=limits.batch, queue=limits.queue, wait=limits.wait, on_batch=self._after_batch
+        )
+
+    def _after_batch(self, jobs: Sequence[Job]) -> None:
+        self.metrics.count("holdfast_batches_total")
+        self.metrics.count("holdfast_batch_requests_total", len(jobs))
+        self.metrics.count("holdfast_batch_people_total", sum(job.table.n_rows for job in jobs))
+        self._n_calls += 1
+        if self._n_calls % LOOK == 0 and n_maps() > self.many_maps:
+            # A program that cannot be mapped ends the process.
+            self.metrics.count("holdfast_cache_clears_total")
+            jax.clear_caches()
+            self.warm()
+
+    def _describe(self) -> None:
+        tell = self.metrics.describe
+        tell("holdfast_requests_total", "counter", "Requests by route, method and status.")
+        tell("holdfast_request_seconds", "histogram", "Seconds to answer a request, by route.")
+        tell("holdfast_refused_total", "counter", "Requests answered 429, by reason.")
+        tell("holdfast_batches_total", "counter", "Compiled calls that requests shared.")
+        tell("holdfast_batch_requests_total", "counter", "Requests answered by them.")
+        tell("holdfast_batch_people_total", "counter", "People answered by them.")
+        tell("holdfast_promises_total", "counter", "Promises issued by this process.")
+        tell("holdfast_cache_clears_total", "counter", "How often compiled programs were dropped to free maps.")
+        tell(
+            "holdfast_waiting_people", "gauge", "People whose turn has not come.", lambda: self._batcher.n_waiting
+        )
+        tell("holdfast_memory_maps", "gauge", "Memory maps of the process.", n_maps)
+
+    # ---- questions ------------------------------------------------------------------------------------
+
+    def table(self, rows: Sequence[Mapping[str, Any]]) -> Table:
+        """People as a table that the model can be asked about, or an error that says why not."""
+        table = self.schema.check(table_of(rows, self.schema, where="people"), where="people")
+        with np.errstate(over="ignore", invalid="ignore"):
+            x = self.predictor.encoder.encode(table)
+            far = ~(np.abs(x) <= FAR)
+        if far.any():
+            row, column = np.argwhere(far)[0].tolist()
+            name = self.predictor.encoder.layout.column_names(self.schema)[column]
+            raise DataError(
+                f"people: {name!r} of person {row} is too far from anything that the model has learned from; got "
+                f"a number beyond {FAR:g} times its range. Check the unit."
+            )
+        return table
+
+    def ask(
+        self,
+        kind: str,
+        rows: Sequence[Mapping[str, Any]],
+        *,
+        target: Any = None,
+        limits: Sequence[Any] | None = None,
+        n_recourses: int = 1,
+        deadline: float | None = None,
+        keep: bool = False,
+    ) -> Job:
+        """Check a request and queue it; its future has the answer."""
+        classes = self.predictor.classes.tolist()
+        target = plain(self.predictor.favourable) if target is None else target
+        if not any(target == label and type(target) is type(label) for label in classes):
+            raise DataError(f"recourse: `target` is not a class; got {target!r}. Classes are {classes!r}.")
+        job = Job(
+            kind,
+            self.table(rows),
+            [target] * len(rows),
+            normalise_overrides(limits, self.schema, len(rows)),
+            n_recourses,
+            time.monotonic() + (self.limits.deadline if deadline is None else deadline),
+            keep,
+        )
+        self._batcher.submit(job)
+        return job
+
+    def _run(self, jobs: Sequence[Job]) -> list[Any]:
+        """Answer jobs of one kind by one call: decisions, or what is told of a plan (and the plan)."""
+        table, starts = _joined([job.table for job in jobs])
+        if jobs[0].kind == "predict":
+            told = self.decisions(table)
+            return [told[start : start + job.table.n_rows] for start, job in zip(starts, jobs, strict=True)]
+        limits = {
+            start + i: limit for start, job in zip(starts, jobs, strict=True) for i, limit in job.limits.items()
+        }
+        plan = self.classifier.recourse(
+            table,
+            target=np.array([label for job in jobs for label in job.target], self.predictor.classes.dtype),
+            overrides=limits or None,
+            deadline=max(job.until for job in jobs) - time.monotonic(),
+            n_recourses=jobs[0].n_recourses,
+        )
+        told = self.answers(plan)
+        out = []
+        for start, job in zip(starts, jobs, strict=True):
+            end = start + job.table.n_rows
+            mine = (plan.person >= start) & (plan.person < end)
+            part = replace(plan.take(mine), person=plan.person[mine] - start) if job.keep else None
+            out.append((told[start:end], part))
+        return out
+
+    def decisions(self, table: Table) -> list[dict[str, Any]]:
+        """Decision and probabilities of every person."""
+        predictor = self.predictor
+        logits = predictor.logits(table)
+        labels = predictor.classes[predictor.decide_of(logits)].tolist()
+        classes = [str(label) for label in predictor.classes.tolist()]
+        return [
+            {"decision": label, "probabilities": dict(zip(classes, row, strict=True))}
+            for label, row in zip(labels, proba_of(logits).tolist(), strict=True)
+        ]
+
+    def answers(self, plan: RecourseFrame) -> list[dict[str, Any]]:
+        """What is told of a plan: for every person a status, and their options in order."""
+        words, out = plan.changes(), []
+        for i, (person, status, found) in enumerate(
+            zip(plan.person.tolist(), plan.status, plan.found, strict=True)
+        ):
+            if person == len(out):
+                out.append(unreached() | {
+                    "status": Status(status).name,
+                    "message": Status(status).message,
+                    "probability": _number(plan.before[i]),
+                })  # fmt: skip
+            if found:
+                factual, recourse = (row_of(t, self.schema, i) for t in (plan.factual, plan.recourse))
+                out[person]["options"].append({
+                    "recourse": recourse,
+                    "changed": [name for name in factual if factual[name] != recourse[name]],
+                    "changes": words[i],
+                    "cost": _number(plan.cost[i]),
+                    "probability": _number(plan.after[i]),
+                })  # fmt: skip
+        return out
+
+    # ---- promises -------------------------------------------------------------------------------------
+
+    def promise(
+        self,
+        plan: RecourseFrame,
+        subject: str,
+        *,
+        option: int = 0,
+        days: float | None = None,
+        id: str | None = None,
+    ) -> Record | None:
+        """Make the record of one of a person's options; None where they have no such option."""
+        made = records(
+            plan, [subject] * len(plan), valid_for=days, model_version=self.model_version,
+            certificates=self.classifier.certificate_,
+        )  # fmt: skip
+        if option >= len(made):
+            return None
+        return made[option] if id is None else replace(made[option], id=id)
+
+    # ---- the gate -------------------------------------------------------------------------------------
+
+    @property
+    def gate_runs(self) -> bool:
+        """Whether the gate is at work now."""
+        return self._gate.locked()
+
+    def last_gate(self) -> dict[str, Any] | None:
+        """The gate's last report, from the file where one was named; None where there is none."""
+        if self._gate_report is None or not self._gate_report.exists():
+            return self._last_report
+        try:
+            report = json.loads(self._gate_report.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise DataError(
+                f"gate: the report cannot be read ({type(error).__name__}). Run the gate again."
+            ) from error
+        if not isinstance(report, dict) or report.get("format") != "holdfast-gate":
+            raise DataError(
+                "gate: the file is not the gate's report. Write it with `holdfast gate --out FILE.json`."
+            )
+        return report
+
+    def run_gate(self, **options: Any) -> dict[str, Any] | None:
+        """Ask this model about every live promise, and keep the report; None where the gate is at work already."""
+        if self.ledger is None:
+            raise DataError("gate: needs a ledger; got none. Start the service with --ledger PLACE.")
+        if not self._gate.acquire(blocking=False):
+            return None
+        try:
+            report = gate(self.classifier, self.ledger, **options)
+            self._last_report = report.to_dict()
+            if self._gate_report is not None:
+                report.write(self._gate_report)
+            return self._last_report
+        finally:
+            self._gate.release()
+
+
+def unreached() -> dict[str, Any]:
+    """What is told about a person whose turn did not come in time."""
+    status = Status.NOT_REACHED
+    return {"status": status.name, "message": status.message, "probability": None, "options": []}
+
+
+def n_maps() -> int:
+    """Memory maps of this process; 0 where the system does not say."""
+    try:
+        return Path("/proc/self/maps").read_bytes().count(b"\n")
+    except OSError:
+        return 0
+
+
+def _joined(tables: Sequence[Table]) -> tuple[Table, list[int]]:
+    """Tables of the same columns one below the other, and where each starts."""
+    starts = np.cumsum([0, *(table.n_rows for table in tables)]).tolist()[:-1]
+    if len(tables) == 1:
+        return tables[0], starts
+    columns = {}
+    for name in tables[0].names:
+        parts = [table.columns[name] for table in tables]
+        kinds = {part.dtype for part in parts}
+        # As if read together: the levels of one column may be numbers in one request and mixed in another.
+        columns[name] = np.concatenate(parts if len(kinds) == 1 else [part.astype(object) for part in parts])
+    return as_table(columns, where="people"), starts
+
+
+def _typical(feature: Any) -> Any:
+    """A value that the model knows."""
+    if feature.has_levels:
+        return feature.levels[0]
+    low, high = feature.bounds
+    middle = (low + high) / 2
+    return float(math.floor(middle)) if feature.kind == "integer" else middle
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if math.isfinite(value) else None

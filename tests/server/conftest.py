@@ -1,0 +1,67 @@
+"""One small model behind one application, with a key for each role."""
+
+import warnings
+from types import SimpleNamespace
+
+import pytest
+
+import holdfast as hf
+
+pytest.importorskip("fastapi")
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # newer ones want the successor of httpx, older ones do not know it
+    from fastapi.testclient import TestClient
+
+from holdfast.server import KeyRing, Limits, Service, add_key, create_app
+
+
+@pytest.fixture(scope="session")
+def bank():
+    return hf.datasets.load("loanapp").subset(range(400))
+
+
+@pytest.fixture(scope="session")
+def clf(bank):
+    return hf.RecourseClassifier(
+        schema=bank.schema,
+        model=hf.Linear(),
+        regime=hf.StandardTraining(n_epochs=30, step_size=0.01, class_weight="balanced"),
+        method=hf.Wachter(n_steps=40, patience=10, random_state=0),
+        random_state=0,
+    ).fit(bank.X, bank.y)
+
+
+@pytest.fixture(scope="session")
+def rows(bank):
+    """People as JSON."""
+    return [
+        {k: None if v != v else v for k, v in row.items()}
+        for row in bank.X.astype(object).to_dict(orient="records")
+    ]
+
+
+@pytest.fixture(scope="session")
+def refused(clf, bank, rows):
+    return [row for row, label in zip(rows, clf.predict(bank.X), strict=True) if label == 0]
+
+
+@pytest.fixture(scope="session")
+def world(clf, tmp_path_factory):
+    """The application and a client for each role."""
+    folder = tmp_path_factory.mktemp("service")
+    ledger = hf.Ledger.create(folder / "promises.db")
+    keys = folder / "keys.json"
+    tokens = {role: add_key(keys, f"the {role}", role) for role in ("officer", "validator", "admin")}
+    limits = Limits(batch=32, options=2, queue=300, people=50, body=200_000, deadline=60, max_deadline=120, rate=1e5)
+    service = Service(clf, ledger=ledger, limits=limits, model_version="v1", gate_report=folder / "gate.json")
+    app = create_app(service, KeyRing(keys))
+
+    def client(role):
+        headers = {} if role is None else {"Authorization": f"Bearer {tokens[role]}"}
+        return TestClient(app, headers=headers, raise_server_exceptions=False)
+
+    with TestClient(app) as alive:  # its start-up warms the service
+        yield SimpleNamespace(
+            app=app, service=service, ledger=ledger, keys=keys, tokens=tokens, anybody=alive,
+            **{role: client(role) for role in tokens},
+        )  # fmt: skip
