@@ -18,6 +18,7 @@ try:
     from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
     from starlette.exceptions import HTTPException
     from starlette.middleware.trustedhost import TrustedHostMiddleware
+    from starlette.responses import JSONResponse, PlainTextResponse
 except ImportError as error:
     raise MissingDependencyError(
         "serve: needs fastapi and uvicorn. Install them with: pip install 'holdfast[serve]'"
@@ -31,6 +32,7 @@ from holdfast.server._limits import RateLimit
 from holdfast.server._middleware import Guard, Refused
 from holdfast.server._service import Service, unreached
 
+Thing = dict[str, Any]
 REFUSALS = {
     400: "Not JSON.",
     401: "No key, or one that is not known.",
@@ -46,10 +48,8 @@ REFUSALS = {
 }
 
 
-class Json(Response):
+class Json(JSONResponse):
     """JSON in ASCII, which any text fits into, also one that is no proper Unicode."""
-
-    media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
         """Write it out."""
@@ -164,12 +164,14 @@ def _may(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def _open(app: FastAPI, service: Service, allowed: Any) -> APIRouter:
     router = APIRouter()
 
-    @router.get("/health", responses={503: {"description": "Not ready."}})
+    @router.get("/health", response_model=Thing, responses={503: {"model": Thing, "description": "Not ready."}})
     async def health() -> Response:
         """Whether requests are answered; needs no key."""
         return Json({"status": "ok" if service.ready else "not ready"}, 200 if service.ready else 503)
 
-    @router.get("/metrics", dependencies=[allowed("validator")], responses=_may(), response_class=Response)
+    @router.get(
+        "/metrics", dependencies=[allowed("validator")], responses=_may(), response_class=PlainTextResponse
+    )
     async def metrics() -> Response:
         """Counts for Prometheus."""
         return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
@@ -178,7 +180,9 @@ def _open(app: FastAPI, service: Service, allowed: Any) -> APIRouter:
     async def openapi() -> Response:
         return Json(app.openapi())
 
-    @router.get("/v1/model", dependencies=[allowed("officer", "validator")], responses=_may())
+    @router.get(
+        "/v1/model", response_model=Thing, dependencies=[allowed("officer", "validator")], responses=_may()
+    )
     async def model() -> Response:
         """The model that is served."""
         predictor = service.predictor
@@ -234,9 +238,15 @@ def _promises(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
     router = APIRouter()
 
     refusals = _may(400, 404, 408, 409, 413, 422)
-    before: dict[int | str, dict[str, Any]] = {200: {"description": "Issued before, by its id."}}
+    before: dict[int | str, dict[str, Any]] = {200: {"model": Thing, "description": "Issued before, by its id."}}
 
-    @router.post("/v1/records", status_code=201, dependencies=[allowed("officer")], responses=before | refusals)
+    @router.post(
+        "/v1/records",
+        response_model=Thing,
+        status_code=201,
+        dependencies=[allowed("officer")],
+        responses=before | refusals,
+    )
     async def issue(body: bodies.Issue) -> Response:  # type: ignore[name-defined]
         """Find recourse for a person and promise them one of the options: it lands in the ledger."""
         ledger = _ledger(service)
@@ -259,7 +269,7 @@ def _promises(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
             service.promise, plan, body.subject, option=body.option, days=body.valid_days, id=body.id
         )
         if record is None:
-            why = told[0]["message"] if not told[0]["options"] else f"There are {len(told[0]['options'])} options."
+            why = told[0]["message"] if not told[0]["options"] else f"Options found: {len(told[0]['options'])}."
             raise Refused(409, f"records: nothing was issued. {why}")
         try:
             await run_in_threadpool(ledger.issue, record)
@@ -271,7 +281,12 @@ def _promises(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
         service.metrics.count("holdfast_promises_total")
         return Json(record.to_dict(), 201)
 
-    @router.get("/v1/records/{id}", dependencies=[allowed("officer", "validator")], responses=_may(404, 422))
+    @router.get(
+        "/v1/records/{id}",
+        response_model=Thing,
+        dependencies=[allowed("officer", "validator")],
+        responses=_may(404, 422),
+    )
     async def show(id: str) -> Response:
         """A promise, and where it stands."""
         there = await run_in_threadpool(_promise, _ledger(service), id)
@@ -294,14 +309,14 @@ def _promises(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
         )
         return Json({"kept": kept})
 
-    @router.get("/v1/ledger", dependencies=[allowed("validator")], responses=_may(404))
+    @router.get("/v1/ledger", response_model=Thing, dependencies=[allowed("validator")], responses=_may(404))
     async def counts() -> Response:
         """How many promises stand where, and the end of the chain."""
         ledger = _ledger(service)
         found, head = await run_in_threadpool(lambda: (ledger.counts(), ledger.head()))
         return Json({"counts": found, "head": {"ledger": head.ledger, "seq": head.seq, "hash": head.hash}})
 
-    @router.get("/v1/gate", dependencies=[allowed("validator")], responses=_may(404, 422))
+    @router.get("/v1/gate", response_model=Thing, dependencies=[allowed("validator")], responses=_may(404, 422))
     async def last_gate() -> Response:
         """The gate's last report."""
         report = await run_in_threadpool(service.last_gate)
@@ -309,7 +324,7 @@ def _promises(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
             raise Refused(404, "gate: there is no report yet.")
         return Json({"running": service.gate_runs, "report": report})
 
-    @router.post("/v1/gate", dependencies=[allowed("validator")], responses=refusals)
+    @router.post("/v1/gate", response_model=Thing, dependencies=[allowed("validator")], responses=refusals)
     async def run_gate(body: Gate) -> Response:
         """Ask the served model about every live promise, and keep the report."""
         _ledger(service)

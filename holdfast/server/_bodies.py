@@ -110,6 +110,7 @@ class Bodies:
         one: Any = (Limit, None)
         days: Any = (float | None, Field(None, gt=0, le=36500))
         name: Any = (str | None, Field(None, pattern="^[0-9a-f]{32}$", description="Makes it safe to ask twice."))
+        which: Any = (int, Field(0, ge=0, lt=limits.options, description="Which option is promised, from 0."))
         most = limits.max_deadline
         deadline: Any = (float | None, Field(None, gt=0, le=most, description="Seconds until an answer is due."))
         self.Predict = create_model("Predict", __base__=Strict, people=people)
@@ -129,7 +130,7 @@ class Bodies:
             person=(self.Person, ...),
             limits=one,
             options=options,
-            option=(int, Field(0, ge=0, description="Which of the options is promised, from 0.")),
+            option=which,
             target=target,
             deadline=deadline,
             valid_days=days,

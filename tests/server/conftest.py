@@ -6,13 +6,11 @@ from types import SimpleNamespace
 import pytest
 
 import holdfast as hf
+from holdfast.server import KeyRing, Limits, Service, add_key, create_app
 
-pytest.importorskip("fastapi")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # newer ones want the successor of httpx, older ones do not know it
     from fastapi.testclient import TestClient
-
-from holdfast.server import KeyRing, Limits, Service, add_key, create_app
 
 
 @pytest.fixture(scope="session")
@@ -52,7 +50,9 @@ def world(clf, tmp_path_factory):
     ledger = hf.Ledger.create(folder / "promises.db")
     keys = folder / "keys.json"
     tokens = {role: add_key(keys, f"the {role}", role) for role in ("officer", "validator", "admin")}
-    limits = Limits(batch=32, options=2, queue=300, people=50, body=200_000, deadline=60, max_deadline=120, rate=1e5)
+    limits = Limits(
+        batch=32, options=2, queue=300, people=50, body=200_000, deadline=60, max_deadline=120, rate=1e5
+    )
     service = Service(clf, ledger=ledger, limits=limits, model_version="v1", gate_report=folder / "gate.json")
     app = create_app(service, KeyRing(keys))
 

@@ -19,7 +19,9 @@ def told(plan):
     out = [[] for _ in range(int(plan.person.max()) + 1)]
     for i, person in enumerate(plan.person.tolist()):
         if plan.found[i]:
-            out[person].append((row_of(plan.recourse, plan.schema, i), plan.cost[i], plan.after[i], plan.changes()[i]))
+            out[person].append(
+                (row_of(plan.recourse, plan.schema, i), plan.cost[i], plan.after[i], plan.changes()[i])
+            )
     return out
 
 
@@ -37,7 +39,9 @@ def test_decisions_are_the_classifiers(world, clf, bank, rows):
     answer = world.officer.post("/v1/predict", json={"people": rows[:50]}).json()
     assert answer["model"] == clf.predictor_.digest()
     assert [d["decision"] for d in answer["decisions"]] == clf.predict(bank.X[:50]).tolist()
-    assert [list(d["probabilities"].values()) for d in answer["decisions"]] == clf.predict_proba(bank.X[:50]).tolist()
+    assert [list(d["probabilities"].values()) for d in answer["decisions"]] == clf.predict_proba(
+        bank.X[:50]
+    ).tolist()
 
 
 def test_recourse_is_the_classifiers_row_for_row(world, clf, bank, rows):
@@ -53,7 +57,9 @@ def test_recourse_is_the_classifiers_row_for_row(world, clf, bank, rows):
 
 def test_options_and_limits_are_the_classifiers(world, clf, bank, refused):
     people = refused[:4]
-    limits = [None if i != 1 else {ask(world, people[1:2])[0]["options"][0]["changed"][0]: "fixed"} for i in range(4)]
+    limits = [
+        None if i != 1 else {ask(world, people[1:2])[0]["options"][0]["changed"][0]: "fixed"} for i in range(4)
+    ]
     answers = ask(world, people, options=2, limits=limits)
     assert said(answers) == told(clf.recourse(frame(people, bank), n_recourses=2, overrides=limits))
     assert max(len(a["options"]) for a in answers) == 2
