@@ -9,6 +9,7 @@ from benchmarks import (
     peers,
     retrain,
     robust_kernel,
+    serve,
     stream,
     theory,
     throughput,
@@ -19,6 +20,6 @@ from benchmarks import (
 if __name__ == "__main__":
     sys.argv = sys.argv[:1]
     for module in (
-        wachter, retrain, stream, gate, peers, throughput, influence, trees, theory, ntk, robust_kernel
+        wachter, retrain, stream, gate, serve, peers, throughput, influence, trees, theory, ntk, robust_kernel
     ):  # fmt: skip
         module.main()

@@ -13,7 +13,8 @@ from holdfast.server import ROLES, add_key, read_keys, revoke_key
 def command() -> None:
     """Make and revoke the keys of those who may ask a service.
 
-    FILE holds names, roles and hashes; the keys themselves are shown once and kept nowhere.
+    FILE holds names, roles and hashes; the keys themselves are shown once and kept nowhere. Each of these takes
+    --json.
     """
 
 
@@ -21,11 +22,15 @@ def command() -> None:
 @click.argument("file", metavar="FILE")
 @click.option("--name", required=True, metavar="NAME", help="Whose key it is; appears in the service's log.")
 @click.option("--role", required=True, type=click.Choice(ROLES), help="What it may do.")
-def add(file: str, name: str, role: str) -> None:
+@json_option
+def add(file: str, name: str, role: str, as_json: bool) -> None:
     """Make a key, and print it: the only time that it is seen."""
     token = add_key(file, name, role)
     say(f"Keep this key: {file} has only its hash. Send it as `Authorization: Bearer KEY`.")
-    click.echo(token)
+    if as_json:
+        print_json({"name": name, "role": role, "key": token})
+    else:
+        click.echo(token)
 
 
 @command.command("list")
@@ -44,7 +49,11 @@ def show(file: str, as_json: bool) -> None:
 @command.command("revoke")
 @click.argument("file", metavar="FILE")
 @click.argument("name", metavar="NAME")
-def revoke(file: str, name: str) -> None:
+@json_option
+def revoke(file: str, name: str, as_json: bool) -> None:
     """Take a key back; a service that runs heeds it at once."""
     revoke_key(file, name)
-    say(f"{name} is revoked.")
+    if as_json:
+        print_json({"revoked": name})
+    else:
+        say(f"{name} is revoked.")

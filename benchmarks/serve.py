@@ -1,0 +1,117 @@
+"""Recourse requests over HTTP at a fixed rate: latencies, refusals, processor time.
+
+python -m benchmarks.serve [--rate 200] [--seconds 30] [--overload 5]
+
+The demo's data, served by a process of its own: requests of one refused applicant each are sent at the times that
+a steady stream would have, whether or not earlier ones were answered; a latency counts from that time. Then, for
+a few seconds, `--overload` times as many: what counts there is that each is answered 200 or 429, and that the
+service serves on.
+"""
+
+import argparse
+import asyncio
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import psutil
+
+import holdfast as hf
+from benchmarks._common import record
+from holdfast.server import add_key
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rate", type=float, default=200)
+    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--overload", type=float, default=5)
+    asked = parser.parse_args()
+    bank = hf.datasets.load("loanapp")
+    regime = hf.StandardTraining(class_weight="balanced")
+    method = hf.Wachter(random_state=0)
+    clf = hf.RecourseClassifier(schema=bank.schema, regime=regime, method=method, random_state=0)
+    clf.fit(bank.X, bank.y)
+    people = bank.X[clf.predict(bank.X) == 0].to_dict("records")
+    with tempfile.TemporaryDirectory() as folder:
+        model, keys = Path(folder) / "model.holdfast", Path(folder) / "keys.json"
+        clf.save(model)
+        token = add_key(keys, "load", "officer")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        server = [sys.executable, "-m", "holdfast", "serve", model, "--keys", keys, "--port", port]
+        server += ["--rate", 100_000]
+        began = time.monotonic()
+        process = subprocess.Popen([str(part) for part in server], stderr=subprocess.DEVNULL)
+        try:
+            address = f"http://127.0.0.1:{port}"
+            while not _answers(address):
+                if process.poll() is not None:
+                    raise SystemExit("the service ended")
+                time.sleep(0.1)
+            warm = time.monotonic() - began
+            steady, cpu = _measured(process, address, token, people, asked.rate, asked.seconds)
+            over, _ = _measured(process, address, token, people, asked.rate * asked.overload, 5.0)
+            after, _ = _measured(process, address, token, people, 20.0, 2.0)
+        finally:
+            process.terminate()
+            process.wait(60)
+    result = {
+        "rate": asked.rate, "seconds": asked.seconds, "warm_start_seconds": warm, "cpu_seconds": cpu,
+        "steady": steady, "overload": {"times": asked.overload, **over}, "afterwards": after,
+        "held": steady["p99_ms"] < 250 and set(steady["codes"]) == {"200"},
+    }  # fmt: skip
+    command = f"python -m benchmarks.serve --rate {asked.rate:g} --seconds {asked.seconds:g}"
+    record("serve", f"{command} --overload {asked.overload:g}", result)
+
+
+def _answers(address: str) -> bool:
+    try:
+        return httpx.get(f"{address}/health", timeout=2).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def _measured(
+    process: Any, address: str, token: str, people: list[Any], rate: float, seconds: float
+) -> tuple[dict[str, Any], float]:
+    watched = psutil.Process(process.pid)
+    before = sum(watched.cpu_times()[:2])
+    times, codes = asyncio.run(_send(address, token, people, rate, seconds))
+    used = sum(watched.cpu_times()[:2]) - before
+    served = np.array([t for t, code in zip(times, codes, strict=True) if code == "200"] or [float("nan")]) * 1000
+    p50, p99 = np.percentile(served, [50, 99]).tolist()
+    return {"requests": len(times), "codes": dict(Counter(codes)), "p50_ms": p50, "p99_ms": p99}, used
+
+
+async def _send(
+    address: str, token: str, people: list[Any], rate: float, seconds: float
+) -> tuple[list[float], list[str]]:
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=256)
+    headers = {"Authorization": f"Bearer {token}"}
+    async with httpx.AsyncClient(base_url=address, headers=headers, limits=limits, timeout=60) as client:
+        began = time.monotonic()
+
+        async def one(i: int) -> tuple[float, str]:
+            due = began + i / rate
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+            try:
+                answer = await client.post("/v1/recourse", json={"people": [people[i % len(people)]]})
+                return time.monotonic() - due, str(answer.status_code)
+            except httpx.TransportError as error:
+                return time.monotonic() - due, type(error).__name__
+
+        pairs = await asyncio.gather(*[one(i) for i in range(int(rate * seconds))])
+    return [t for t, _ in pairs], [code for _, code in pairs]
+
+
+if __name__ == "__main__":
+    main()
