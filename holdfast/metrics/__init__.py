@@ -41,6 +41,7 @@ from holdfast.metrics._plausibility import neighbour_distance, told_apart
 from holdfast.metrics._reliability import EDGES, Bin, Reliability, binned, reliability
 from holdfast.metrics._shift import Drift, drift_test, shift_weights, thinned
 from holdfast.metrics._survival import Invalidation, clopper_pearson, invalidation_rate, models_needed, survival
+from holdfast.metrics._transfer import transfer_accuracy
 from holdfast.metrics._validity import Shares, share_with_recourse, validity
 
 __all__ = [
@@ -100,6 +101,7 @@ __all__ = [
     "thinned",
     "told_apart",
     "tradeoffs",
+    "transfer_accuracy",
     "undecided_baseline",
     "validity",
     "withstands",
