@@ -26,7 +26,8 @@ def transfer_accuracy(
     """Share of rows that `decision` decides rightly, at the row and where `pgd` on the margin of `source` led.
 
     Below `robust_accuracy` of the same model it shows that the attack on the model itself was held up by its
-    slopes, not that it is robust. Parameters are those of `robust_accuracy`; `source` is another model of the same rows.
+    slopes, not that it is robust. Parameters are those of `robust_accuracy`; `source` is another model of the same
+    rows.
     """
     mask = jnp.ones(x.shape[1]) if movable is None else jnp.asarray(movable, jnp.float32)
     held = _held(
