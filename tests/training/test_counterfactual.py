@@ -259,34 +259,44 @@ def test_a_sweep_in_one_call_is_the_fits_one_by_one():
     assert not same(*together)
 
 
-def protected(centre, direction, **options):
+def protected(centre, direction, seed=0, **options):
     """Share of a linear model's slope on the first feature, and how many searches matured in the end."""
-    data = blobs([tuple(-np.asarray(centre)), centre], n=400)
+    data = blobs([tuple(-np.asarray(centre)), centre], n=400, seed=seed)
     regime = CounterfactualTraining(
         n_epochs=150, batch_size=50, step_size=0.01, n_recourses=200, n_steps=100, search_step_size=0.5, **options
     )
-    model, history = run(regime, data, setting(direction, "free"), Linear().build(2, 2, jax.random.key(0)))
+    start = Linear().build(2, 2, jax.random.key(seed))
+    model, history = run(regime, data, setting(direction, "free"), start, seed)
+    assert isinstance(model, LinearModel)
     assert float((jnp.argmax(jax.vmap(model.logits)(data.x), axis=1) == data.y).mean()) > 0.95
     share = sensitivity_share([model.weight[1] - model.weight[0]], [0])[0]
     return float(share), float(history.notes["mature"][-1])
 
 
-@pytest.mark.parametrize("centre", [(1.0, 2.5), (1.8, 1.8), (2.5, 1.0)])
+@pytest.mark.parametrize("centre", [(1.0, 2.5), (1.8, 1.8)])
 def test_proposition_iii_1(centre):
     """Gaussian classes of one diagonal covariance, a linear softmax classifier: protecting the first feature
     lowers the relative sensitivity to it, against the same training unprotected, and recourse still matures."""
-    free, _ = protected(centre, "free")
-    held, mature = protected(centre, "fixed")
-    assert held < free - 0.02
-    assert mature > 0.95
+    for seed in range(3):
+        free, _ = protected(centre, "free", seed)
+        held, mature = protected(centre, "fixed", seed)
+        assert held < free - 0.05
+        assert mature > 0.95
 
 
-def test_the_printed_divergence_collapses_on_symmetric_classes():
-    """Without the guard the claim fails there: the free feature is unlearned, and nothing matures any more."""
-    free, _ = protected((1.8, 1.8), "free")
-    held, mature = protected((1.8, 1.8), "fixed", guard=False)
-    assert held > free + 0.2
-    assert mature < 0.2
+@pytest.mark.parametrize("centre", [(1.8, 1.8), (2.5, 1.0)])
+def test_the_printed_divergence_unlearns_the_feature_that_can_change(centre):
+    """Without the guard the proposition fails where the other feature separates no better than the protected one,
+    and nothing matures any more. With it, the share is far lower and recourse still matures; where the protected
+    feature separates much better, that is all: the share is about what it is unprotected."""
+    for seed in range(3):
+        free, _ = protected(centre, "free", seed)
+        printed, gone = protected(centre, "fixed", seed, guard=False)
+        held, mature = protected(centre, "fixed", seed)
+        assert printed > free + 0.1
+        assert gone < 0.2
+        assert held < printed - 0.1
+        assert mature > 0.9
 
 
 @pytest.mark.parametrize(
