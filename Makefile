@@ -31,6 +31,7 @@ docs: $(STAMP)
 	$(BIN)/python -m holdfast.cli._reference > docs/reference/cli.md
 	$(BIN)/python docs/reference/make_datasets.py
 	$(BIN)/python docs/reference/make_methods.py
+	$(BIN)/python docs/reference/make_comparison.py
 	$(BIN)/python docs/images/make.py
 	$(BIN)/python docs/papers/make.py
 

@@ -58,6 +58,11 @@ def test_methods_page_and_readme_are_current() -> None:
     assert readme == made["readme"](readme), "run: python docs/reference/make_methods.py"
 
 
+def test_the_comparison_page_is_current() -> None:
+    made = runpy.run_path(str(REFERENCE / "make_comparison.py"))
+    assert page("comparison.md") == made["page"](), "run: python docs/reference/make_comparison.py"
+
+
 def test_metrics_are_documented() -> None:
     functions = {name for name in hf.metrics.__all__ if inspect.isfunction(getattr(hf.metrics, name))}
     assert functions - headings("metrics.md") == set()
