@@ -4,6 +4,7 @@ import ipaddress
 import logging
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -34,11 +35,14 @@ DEFAULT = Limits()
               help="Requests per second of one key, in the long run.")  # fmt: skip
 @click.option("--queue", type=click.IntRange(min=1), default=DEFAULT.queue, show_default=True, metavar="N",
               help="People who may wait at once; more are answered 429.")  # fmt: skip
+@click.option("--batch", type=click.IntRange(min=1), metavar="N",
+              help="People who share a call.  [default: 16 for each core]")  # fmt: skip
 @click.option("--max-body", type=click.IntRange(min=1), default=DEFAULT.body, show_default=True, metavar="BYTES",
               help="Of one request.")  # fmt: skip
 def command(
     model: str, place: str | None, keys: str | None, host: str, port: int, model_version: str | None,
-    gate_report: str | None, deadline: float, options: int, rate: float, queue: int, max_body: int,
+    gate_report: str | None, deadline: float, options: int, rate: float, queue: int, batch: int | None,
+    max_body: int,
 ) -> None:  # fmt: skip
     """Answer predictions, recourse and promises about MODEL over HTTP.
 
@@ -71,9 +75,11 @@ def command(
     with ExitStack() as stack:
         ledger = None if place is None else stack.enter_context(Ledger(place))  # refused before jax is imported
         from holdfast.cli._model import load_model
+        from holdfast.models import n_cores
         from holdfast.server import Service, create_app
 
         use_cache()
+        limits = replace(limits, batch=16 * n_cores() if batch is None else batch)
         service = Service(
             load_model(model), ledger=ledger, limits=limits, model_version=model_version, gate_report=gate_report
         )

@@ -27,9 +27,11 @@ class Limits:
     requests : int
         Requests in work at once; more are answered 429.
     queue : int
-        People waiting for a search at once; more are answered 429.
+        People waiting for a search at once; more are answered 429. A queue that takes longer than the deadline to
+        work off serves nobody.
     batch : int
-        People searched for in one call.
+        People searched for in one call: 16 for each core, which is what a search works on at once; more made
+        everybody's share of a call longer where it was measured.
     wait : float
         Seconds that a first request waits for others to share its call.
     receive : float
@@ -44,8 +46,8 @@ class Limits:
     rate: float = 200.0
     burst: float = 400.0
     requests: int = 512
-    queue: int = 2000
-    batch: int = 128
+    queue: int = 256
+    batch: int = 32
     wait: float = 0.002
     receive: float = 10.0
 
