@@ -210,16 +210,16 @@ def _people(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
     @router.post("/v1/predict", response_model=Decisions, **tags)
     async def predict(body: bodies.Predict) -> Response:  # type: ignore[name-defined]
         """What the model decides about each person."""
-        job = service.ask("predict", [bodies.row(person) for person in body.people])
-        told = await _answer(job)
-        if told is None:
+        jobs = service.ask("predict", [bodies.row(person) for person in body.people])
+        parts = await asyncio.gather(*map(_answer, jobs))
+        if None in parts:
             raise Refused(429, "service: could not answer in time. Ask again in a second.", 1.0)
-        return Json({"model": service.digest, "decisions": told})
+        return Json({"model": service.digest, "decisions": [one for part in parts for one in part]})
 
     @router.post("/v1/recourse", response_model=Answers, **tags)
     async def recourse(body: bodies.Recourse) -> Response:  # type: ignore[name-defined]
         """What each person could do; who was not reached by the deadline is told so."""
-        job = service.ask(
+        jobs = service.ask(
             "recourse",
             [bodies.row(person) for person in body.people],
             target=body.target,
@@ -227,8 +227,9 @@ def _people(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
             n_recourses=body.options,
             deadline=body.deadline,
         )
-        answer = await _answer(job)
-        told = [unreached() for _ in body.people] if answer is None else answer[0]
+        told = []
+        for job, part in zip(jobs, await asyncio.gather(*map(_answer, jobs)), strict=True):
+            told += [unreached() for _ in job.target] if part is None else part[0]
         return Json({"model": service.digest, "answers": told})
 
     return router
@@ -252,7 +253,7 @@ def _promises(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
         ledger = _ledger(service)
         if body.id is not None and (there := await run_in_threadpool(_promise, ledger, body.id)) is not None:
             return _again(there, body.subject, bodies.row(body.person))
-        job = service.ask(
+        jobs = service.ask(
             "recourse",
             [bodies.row(body.person)],
             target=body.target,
@@ -261,7 +262,7 @@ def _promises(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
             deadline=body.deadline,
             keep=True,
         )
-        answer = await _answer(job)
+        answer = await _answer(jobs[0])
         if answer is None:
             raise Refused(409, f"records: nothing was issued. {unreached()['message']}")
         told, plan = answer

@@ -112,17 +112,17 @@ class Batcher:
         """People whose turn has not come."""
         return self._n_waiting
 
-    def submit(self, job: Job) -> "Future[Any]":
-        """Queue a job; `Overloaded` where too many wait."""
+    def submit(self, jobs: Sequence[Job]) -> None:
+        """Queue a request's jobs, all of them; `Overloaded` where too many wait."""
+        n = sum(job.table.n_rows for job in jobs)
         with self._changed:
             if self._closed:
                 raise Overloaded("service: is closing. Ask again later.")
-            if self._n_waiting and self._n_waiting + job.table.n_rows > self._queue:
+            if self._n_waiting and self._n_waiting + n > self._queue:
                 raise Overloaded("service: too many people wait for an answer. Ask again in a second.")
-            self._waiting.append(job)
-            self._n_waiting += job.table.n_rows
+            self._waiting.extend(jobs)
+            self._n_waiting += n
             self._changed.notify_all()
-        return job.future
 
     def _work(self) -> None:
         while jobs := self._take():

@@ -160,23 +160,23 @@ class Service:
         n_recourses: int = 1,
         deadline: float | None = None,
         keep: bool = False,
-    ) -> Job:
-        """Check a request and queue it; its future has the answer."""
+    ) -> list[Job]:
+        """Check a request and queue it, in pieces of the size of a call; their futures have the answers."""
         classes = self.predictor.classes.tolist()
         target = plain(self.predictor.favourable) if target is None else target
         if not any(target == label and type(target) is type(label) for label in classes):
             raise DataError(f"recourse: `target` is not a class; got {target!r}. Classes are {classes!r}.")
-        job = Job(
-            kind,
-            self.table(rows),
-            [target] * len(rows),
-            normalise_overrides(limits, self.schema, len(rows)),
-            n_recourses,
-            time.monotonic() + (self.limits.deadline if deadline is None else deadline),
-            keep,
-        )
-        self._batcher.submit(job)
-        return job
+        table, size = self.table(rows), self.limits.batch
+        individual = normalise_overrides(limits, self.schema, len(rows))
+        until = time.monotonic() + (self.limits.deadline if deadline is None else deadline)
+        jobs = []
+        # A larger call would have to be compiled first, and those who came later would wait for all of it.
+        for start in range(0, len(rows), size):
+            part = table.take(np.arange(start, min(len(rows), start + size)))
+            own = {i - start: limit for i, limit in individual.items() if start <= i < start + part.n_rows}
+            jobs.append(Job(kind, part, [target] * part.n_rows, own, n_recourses, until, keep))
+        self._batcher.submit(jobs)
+        return jobs
 
     def _run(self, jobs: Sequence[Job]) -> list[Any]:
         """Answer jobs of one kind by one call: decisions, or what is told of a plan (and the plan)."""

@@ -165,3 +165,14 @@ def test_compiled_programs_are_dropped_before_maps_run_out(world, refused, monke
 def test_values_beyond_the_range_learned_from_are_answered(world, rows, path):
     """A person richer than all before is a person."""
     assert world.officer.post(path, json={"people": [rows[0] | {"obrat": 99.5}]}).status_code == 200
+
+
+def test_a_large_request_goes_in_pieces_with_each_ones_limits(world, clf, bank, rows):
+    limits = [None] * 50
+    limits[3], limits[45] = {"price": "fixed"}, {"obrat": "fixed", "hrat": "fixed"}
+    calls = world.service.metrics.value("holdfast_batches_total")
+    answers = ask(world, rows[:50], limits=limits)
+    assert said(answers) == told(clf.recourse(bank.X[:50], overrides=limits))
+    until = time.monotonic() + 10
+    while world.service.metrics.value("holdfast_batches_total") < calls + 2:  # counted after the answer
+        assert time.monotonic() < until
