@@ -9,6 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from holdfast.encoding import Feasible, Norm
 from holdfast.models import Boxes, Decision, TreesModel
+from holdfast.search._additive import addend, as_total
 from holdfast.search._problem import Problem, is_found
 from holdfast.search._solver import CLEARANCE, AbstractSolver, State
 
@@ -92,10 +93,7 @@ class DiveSolver(AbstractSolver):
         model = self.trees
         numbers, codes = model.slots(problem.x)
         n, weights = cells.n_numbers, self.weights(problem)
-        beyond = jnp.where(jnp.isnan(numbers)[cells.slot], jnp.inf, numbers[cells.slot])
-        passed = jnp.where(cells.slot < n, cells.high < beyond, False)
-        counted = jnp.zeros(cells.n_slots, jnp.int32).at[cells.slot].add(passed)
-        own = jnp.where(jnp.arange(cells.n_slots) < n, counted, codes)
+        own = cells.ranks(numbers, codes)
         missing = (jnp.arange(cells.n_slots) < n) & jnp.isnan(numbers)
         here = cells.rank == own[cells.slot]
         parts = [self._of_numbers(feasible, weights, model, here, own)]
@@ -137,7 +135,7 @@ class DiveSolver(AbstractSolver):
         inside = (value >= bottom - 1e-6) & (value <= feasible.upper[column] + 1e-6) & feasible.movable[column]
         inside = inside & (value > low - slack) & (value <= high + slack)
         value = jnp.where(here[part] | ~inside, x, jnp.clip(value, bottom, feasible.upper[column]))
-        return value, jnp.where(inside, self._sum_of(weights[column], value - x), jnp.inf)
+        return value, jnp.where(inside, addend(self.norm, weights[column], value - x), jnp.inf)
 
     def _of_positions(
         self, feasible: Feasible, weights: Array, column: int, n_levels: int, here: Array
@@ -147,20 +145,14 @@ class DiveSolver(AbstractSolver):
         inside = (value >= feasible.lower[column] - half) & (value <= feasible.upper[column] + half)
         inside = inside & feasible.movable[column] & (jnp.arange(n_levels + 1) < n_levels)
         value = jnp.where(here, feasible.x[column], value)
-        return value, jnp.where(inside, self._sum_of(weights[column], value - feasible.x[column]), jnp.inf)
+        return value, jnp.where(inside, addend(self.norm, weights[column], value - feasible.x[column]), jnp.inf)
 
     def _of_group(self, feasible: Feasible, weights: Array, part: slice, here: Array) -> tuple[Array, Array]:
-        size = self._sum_of(weights[part], 1.0 / feasible.scale[part])
+        size = addend(self.norm, weights[part], 1.0 / feasible.scale[part])
         price = size + jnp.sum(jnp.where(here, size, 0.0))
         if self.norm == "linf":
             price = jnp.maximum(size, jnp.max(jnp.where(here, size, 0.0)))
         return jnp.zeros_like(size), jnp.where(feasible.movable[part], price, jnp.inf)
-
-    def _sum_of(self, weight: Array, change: Array) -> Array:
-        """What a column adds to the total that the norm is a growing function of."""
-        if self.norm == "l0":
-            return weight * (jnp.abs(change) > 0)
-        return (weight * change) ** 2 if self.norm == "l2" else weight * jnp.abs(change)
 
     # ---- one step -----------------------------------------------------------------------------------
 
@@ -190,7 +182,7 @@ class DiveSolver(AbstractSolver):
             best=jnp.where(improved, target, walk.best),
             turn=jnp.where(improved, 0, walk.turn + 1),
         )
-        bound = state.best_cost**2 if self.norm == "l2" else state.best_cost
+        bound = as_total(self.norm, state.best_cost)
         gain = jnp.where(allowed & ~good & (cost < bound), margins - margin, 0.0)
         extra = cost - jnp.sum(walk.open.price[cells.first + walk.at])
         chosen, deeper = self._stride(walk, margin, gain, extra)
@@ -281,7 +273,7 @@ class DiveSolver(AbstractSolver):
         state, walk = self._from_accepted(problem, state, walk, ~deeper & (number == n_dives))
 
         # The next lead that could still be part of something cheaper.
-        bound = state.best_cost**2 if self.norm == "l2" else state.best_cost
+        bound = as_total(self.norm, state.best_cost)
         price = opened.price[cells.first + walk.lead]
         ahead = (walk.lead != opened.own) & (price < bound) & (slots >= number - n_dives)
         following = jnp.where(jnp.any(ahead), jnp.argmax(ahead), cells.n_slots)
@@ -325,9 +317,6 @@ class DiveSolver(AbstractSolver):
 
     def _cells_of(self, opened: Open, row: Float[Array, " d"]) -> Int[Array, " s"]:
         """Cells a row lies in; where the person may not be in one, their own."""
-        cells, model = self.boxes.cells, self.trees
-        numbers, codes = model.slots(row)
-        passed = (cells.slot < cells.n_numbers) & (cells.high < jnp.nan_to_num(numbers)[cells.slot])
-        counted = jnp.zeros(cells.n_slots, jnp.int32).at[cells.slot].add(passed)
-        ranks = jnp.where(jnp.arange(cells.n_slots) < cells.n_numbers, counted, codes)
+        cells = self.boxes.cells
+        ranks = cells.ranks(*self.trees.slots(row))
         return jnp.where(jnp.isfinite(opened.price[cells.first + ranks]), ranks, opened.own)

@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 from holdfast.causal import Effects
 from holdfast.encoding import Feasible, Norm
 from holdfast.models import Decision
+from holdfast.search._additive import addend, as_total
 from holdfast.search._problem import Problem, Status, is_found
 from holdfast.search._solver import CLEARANCE, AbstractSolver, State
 
@@ -110,7 +111,7 @@ class SparseSolver(AbstractSolver):
             size = 1.0 / feasible.scale[part]
             at = jnp.argmax(own)
             weights = self.cost_weights[part]
-            price = self._sum_of(weights * jnp.abs(size)) + self._sum_of(weights[at] * jnp.abs(size[at]))
+            price = addend(self.norm, weights, size) + addend(self.norm, weights[at], size[at])
             levels = jnp.arange(group.start, group.stop)
             parts.append(
                 Edits(
@@ -140,19 +141,10 @@ class SparseSolver(AbstractSolver):
 
     def _price(self, problem: Problem, values: Float[Array, "n v"]) -> Float[Array, "n v"]:
         n = values.shape[0]
-        change = jnp.abs(values - problem.x[:n, None])
-        weights = self.cost_weights[:n, None]
-        return self._sum_of(weights * ((change > 0).astype(change.dtype) if self.norm == "l0" else change))
-
-    def _sum_of(self, term: Array) -> Array:
-        """What a column adds to the total that the norm is a growing function of."""
-        return term**2 if self.norm == "l2" else term
+        return addend(self.norm, self.cost_weights[:n, None], values - problem.x[:n, None])
 
     def _total(self, a: Array, b: Array) -> Array:
         return jnp.maximum(a, b) if self.norm == "linf" else a + b
-
-    def _bound(self, state: State[Walk]) -> Float[Array, ""]:
-        return state.best_cost**2 if self.norm == "l2" else state.best_cost
 
     # ---- one step -----------------------------------------------------------------------------------
 
@@ -275,7 +267,7 @@ class SparseSolver(AbstractSolver):
 
     def _next(self, problem: Problem, state: State[Walk], walk: Walk) -> State[Walk]:
         edits, n_edits = walk.edits, walk.edits.cost.shape[0]
-        bound = self._bound(state)
+        bound = as_total(self.norm, state.best_cost)
         found = is_found(state.status)
         # The next block of the same base, if its cheapest edit could still beat the best.
         base = self._base(walk)

@@ -25,6 +25,7 @@ from holdfast.models import (
 )
 from holdfast.training._base import AbstractRegime, Setting
 from holdfast.training._decay import CosineStep
+from holdfast.training._standard import cross_entropies
 
 Attack = Literal["auto", "pgd", "fgsm"]
 Columns = Literal["all", "numeric"]
@@ -53,12 +54,7 @@ class AdversarialStep(AbstractGradientStep):
             return weighted_mean(self._linear(model, batch, radius), batch.weight)
         attack_key, drop_key = (None, None) if key is None else tuple(jax.random.split(key))
         x = jax.lax.stop_gradient(self.attacked(model, batch, radius, attack_key))
-        if drop_key is None or not model.random_in_training:
-            logits = jax.vmap(model.logits)(x)
-        else:
-            logits = jax.vmap(lambda row, k: model.logits(row, key=k))(x, jax.random.split(drop_key, x.shape[0]))
-        losses = optax.losses.softmax_cross_entropy_with_integer_labels(logits, batch.y)
-        return weighted_mean(losses, batch.weight)
+        return weighted_mean(cross_entropies(model, x, batch.y, drop_key), batch.weight)
 
     def _grown(self, epoch: Int[Array, ""]) -> Float[Array, ""]:
         ramp = jnp.where(self.ramp_epochs > 0, self.ramp_epochs, 1.0)

@@ -12,7 +12,7 @@ import pytest
 
 import holdfast as hf
 
-pytest.importorskip("uvicorn")
+pytest.importorskip("uvicorn", reason="uvicorn is not installed; pip install 'holdfast[serve]' to run it")
 
 
 def test_keys(run, run_json, tmp_path):

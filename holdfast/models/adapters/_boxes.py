@@ -19,7 +19,7 @@ class Cells(eqx.Module):
     slot, rank : feature of each cell, and its place among the feature's own.
     low, high : edges of a number's cell.
     first : cell of rank 0 of each feature.
-    numbers, levels : how many features, and how many cells, are of which kind.
+    n_numbers, n_number_cells : how many features, and how many cells, are numbers'; they come first.
     """
 
     slot: Int[Array, " e"]
@@ -34,6 +34,12 @@ class Cells(eqx.Module):
     def n_slots(self) -> int:
         """Number of features."""
         return self.first.shape[0]
+
+    def ranks(self, numbers: Float[Array, " s"], codes: Int[Array, " s"]) -> Int[Array, " s"]:
+        """Rank of the cell that each feature is in, from what `Slots` reads of a row; 0 for a missing number."""
+        passed = (self.slot < self.n_numbers) & (self.high < numbers[self.slot])
+        counted = jnp.zeros(self.n_slots, jnp.int32).at[self.slot].add(passed)
+        return jnp.where(jnp.arange(self.n_slots) < self.n_numbers, counted, codes)
 
 
 class Boxes(eqx.Module):
