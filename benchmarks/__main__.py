@@ -7,12 +7,14 @@ from benchmarks import (
     influence,
     ntk,
     peers,
+    recourse_training,
     retrain,
     robust_kernel,
     serve,
     stream,
     theory,
     throughput,
+    tradeoff,
     trees,
     wachter,
 )
@@ -20,6 +22,7 @@ from benchmarks import (
 if __name__ == "__main__":
     sys.argv = sys.argv[:1]
     for module in (
-        wachter, retrain, stream, gate, serve, peers, throughput, influence, trees, theory, ntk, robust_kernel
+        wachter, retrain, stream, gate, serve, peers, throughput, influence, trees, theory, ntk, robust_kernel,
+        recourse_training, tradeoff,
     ):  # fmt: skip
         module.main()
