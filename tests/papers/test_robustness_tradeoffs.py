@@ -16,6 +16,7 @@ from holdfast.encoding import Layout, Slot
 from holdfast.errors import DataError
 from holdfast.models import MLP, Decision, LinearModel
 from holdfast.papers import experiment
+from holdfast.papers.robustness_tradeoffs import _wide
 from holdfast.papers.robustness_tradeoffs._compare import compared
 from holdfast.papers.robustness_tradeoffs._exists import (
     best_hardened,
@@ -28,6 +29,7 @@ from holdfast.papers.robustness_tradeoffs._exists import (
 from holdfast.papers.robustness_tradeoffs._measure import Judged
 from holdfast.papers.robustness_tradeoffs._run import PARTS
 from holdfast.papers.robustness_tradeoffs._settings import KINDS
+from holdfast.papers.robustness_tradeoffs._sweep import Task
 from holdfast.papers.robustness_tradeoffs._tables import interval, nothing, shown
 
 
@@ -200,3 +202,19 @@ def test_validity_grows_with_the_budget_and_stays_below_the_budget_free(quick):
                     assert split["scfe"] == sorted(split["scfe"])
                     assert split["scfe"][-1] <= split["near"] + 1e-9
                     assert all(h <= s for h, s in zip(split["scfe_hardened"], split["scfe"], strict=True))
+
+
+def test_kernel_models_are_solved_plain_and_from_attacked_rows(monkeypatch):
+    try:
+        task = Task.load("compas")
+    except DataError as error:
+        pytest.skip(f"the COMPAS file is not here: {error}")
+    monkeypatch.setattr(_wide, "N_ROWS", 60)
+    monkeypatch.setattr(_wide, "N_PEOPLE", 20)
+    networks = [[MLP(widths=(8,)).build(task.x.shape[1], 2, jax.random.key(0))]] * 2
+    found = _wide.kernel_models([task.split(0)], networks, (0.0, 0.05))
+    plain, robust = (found[f"attacked as the {whose}"] for whose in ("plain kernel model", "robust network"))
+    # Radius 0 attacks nobody, whoever is attacked; beyond it the two ways differ.
+    assert plain["0"]["splits"] == robust["0"]["splits"]
+    assert plain["0.05"]["splits"] != robust["0.05"]["splits"]
+    assert plain["0"]["splits"][0]["accuracy"] > 0.55

@@ -69,8 +69,7 @@ def run(
     name : str
         One of `SETTINGS`.
     n_splits : int, default=10
-        Splits into training and test rows. Other threat models are trained on half of them, other sizes of network
-        and kernel models on a third.
+        Splits into training and test rows.
     n_people : int, default=400
         The first so many test rows are asked about; 1,000 are judged.
     quick : bool, default=False
@@ -119,16 +118,15 @@ def run(
         clock("bounds")
         result["bounds"] = {k: bounds(splits, m, sizes.radii, sizes.n_people) for k, m in trained.items()}
     if "threats" in wanted:
-        result["threats"] = _threats(task, splits[: max(1, n_splits // 2)], sizes, clock)
-    few = splits[: max(1, n_splits // 3)]
+        result["threats"] = _threats(task, splits, sizes, clock)
     if "sizes" in wanted and name == "adult":
-        result["sizes"] = _sizes(task, few, sizes, clock)
+        result["sizes"] = _sizes(task, splits, sizes, clock)
     if "nearby" in wanted:
         clock("neighbourhoods")
         result["nearby"] = nearby(splits[0], [row[0] for row in trained["MLP"]])
     if "kernel" in wanted:
         clock("kernel models")
-        result["kernel"] = kernel_models(few, [row[: len(few)] for row in trained["MLP"]], sizes.radii)
+        result["kernel"] = kernel_models(splits, trained["MLP"], sizes.radii)
     clock.stop()
     return result | {"seconds": clock.seconds}
 

@@ -30,8 +30,7 @@ def kernel_models(
     for name in ("attacked as the plain kernel model", "attacked as the robust network"):
         judged: list[list[Judged]] = []
         for i, split in enumerate(splits):
-            data = split.data
-            few = Data(*(part[:N_ROWS] for part in data))
+            few = jax.tree.map(lambda part: part[:N_ROWS], split.data)
             plain = _solved(few)
             own = []
             for radius in wide:
