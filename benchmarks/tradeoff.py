@@ -3,8 +3,8 @@
     python -m benchmarks.tradeoff [--splits 10]
 
 Needs the files of German Credit, COMPAS and Adult. Times are wall clock, compilation included for the training;
-processor time stands beside. Where cores are to spare (an accelerator's host), the six programs are compiled side by
-side; two cores are busy with one.
+processor time stands beside. Where cores are to spare (an accelerator's host), the six programs are compiled side
+by side; two cores are busy with one.
 """
 
 import argparse
