@@ -16,6 +16,13 @@ GOALS: dict[str, int] = {"accuracy": 1, "robust_accuracy": 1, "validity": 1, "co
 """What is compared: 1 where more is better, -1 where less is."""
 
 
+HEADS = (
+    "setting", "accuracy", "under attack", "accepted", "refused", "with recourse", "cost", "cost, same people",
+    "shelf life", "",
+)  # fmt: skip
+"""Of the table that `cells` fills."""
+
+
 @dataclass(frozen=True)
 class Choice:
     """One trained setting, measured on held-out rows. None stands for what there is nobody to measure on.
@@ -135,9 +142,8 @@ class Tradeoff:
         return page(self)
 
     def __str__(self) -> str:
-        heads = ("setting", "accuracy", "robust", "accepted", "validity", "cost", "shelf life", "")
-        rows = [heads, *(tuple(cells(c, bool(f))) for c, f in self._pairs())]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
+        rows = [HEADS, *(tuple(cells(c, bool(f))) for c, f in self._pairs())]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(HEADS))]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
 
@@ -146,7 +152,7 @@ class Tradeoff:
 
 
 def cells(choice: Choice, best: bool) -> list[str]:
-    """A setting as text: name, five measures and the share accepted, and what is to be said of it."""
+    """A setting as text, under `HEADS`: its name, what was measured and on how many, what is to be said of it."""
 
     def share(value: float | None) -> str:
         return "-" if value is None else f"{value:.3f}"
@@ -154,5 +160,6 @@ def cells(choice: Choice, best: bool) -> list[str]:
     remark = choice.constant or ("not dominated" if best else "")
     return [
         choice.name, share(choice.accuracy), share(choice.robust_accuracy), share(choice.favourable),
-        share(choice.validity), share(choice.cost), share(choice.shelf_life), remark,
+        f"{choice.n_refused:,}", share(choice.validity), share(choice.cost), share(choice.cost_same_people),
+        share(choice.shelf_life), remark,
     ]  # fmt: skip

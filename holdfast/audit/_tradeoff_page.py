@@ -1,6 +1,7 @@
 """The page of a trade-off: pictures as inline SVG and a table, in one file that needs nothing else."""
 
 import html as _html
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -27,11 +28,13 @@ body {{ font: 15px/1.5 system-ui, sans-serif; color: {INK}; max-width: 74rem; ma
 h1 {{ font-size: 1.5rem; margin-bottom: .3rem; }}
 p.soft, figcaption, .key {{ color: {SOFT}; }}
 .panels {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(340px, 1fr)); gap: 12px; }}
-svg text {{ font: 11px system-ui, sans-serif; fill: {SOFT}; }}
-svg .title {{ font-size: 13px; fill: {INK}; }}
+figure {{ margin: 0; }}
+svg text {{ font: 13px system-ui, sans-serif; fill: {SOFT}; }}
+svg .title {{ font-size: 15px; fill: {INK}; }}
 table {{ border-collapse: collapse; width: 100%; margin-top: 1.2rem; font-variant-numeric: tabular-nums; }}
 th, td {{ text-align: right; padding: 4px 10px; border-bottom: 1px solid {GRID}; }}
 th:first-child, td:first-child, th:last-child, td:last-child {{ text-align: left; }}
+td:first-child {{ white-space: nowrap; }}
 tr.best td {{ font-weight: 600; }}
 tr.constant td {{ color: {LINE}; }}
 .key span {{ margin-right: 1.4rem; white-space: nowrap; }}
@@ -41,14 +44,14 @@ tr.constant td {{ color: {LINE}; }}
 
 def page(trade: "Tradeoff") -> str:
     """The whole page."""
-    from holdfast.audit._tradeoff import cells
+    from holdfast.audit._tradeoff import HEADS, cells
 
     front = trade.front
     regimes = list(dict.fromkeys(c.regime for c in trade.choices))
     colour = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(regimes)}
     panels = "".join(_panel(key, title, trade, colour) for key, title in PANELS.items())
     key = "".join(f'<span><i class="dot" style="background:{colour[n]}"></i>{_text(n)}</span>' for n in regimes)
-    heads = ["setting", "accuracy", "under attack", "accepted", "with recourse", "cost", "shelf life", ""]
+    heads = "".join(f'<th scope="col">{_text(head)}</th>' for head in HEADS)
     rows = "".join(
         f'<tr class="{"best" if best else "constant" if c.constant else ""}">'
         + "".join(f"<td>{_text(cell)}</td>" for cell in cells(c, bool(best)))
@@ -66,15 +69,17 @@ def page(trade: "Tradeoff") -> str:
         f'<p class="key">{key}<span>filled: no other setting is at least as good in everything</span>'
         "<span>cross: decides the same for everybody</span><span>dashed: a setting without a radius</span></p>"
         f'<div class="panels">{panels}</div>'
-        f"<table><tr>{''.join(f'<th>{_text(h)}</th>' for h in heads)}</tr>{rows}</table>"
+        f"<table><tr>{heads}</tr>{rows}</table>"
         f'<p class="soft">{_text(NOTE)}</p></body></html>\n'
     )
 
 
 NOTE = (
     "One split into training and held-out rows: differences of about the standard error of a share, the root of "
-    "p(1 - p)/n, mean nothing. Costs are over the recourse that was found, so a setting under which few find any "
-    "may look cheap. A setting is left out of the choice where its model decides the same for everybody."
+    "p(1 - p)/n, mean nothing. Costs are over the recourse that was found, so a setting under which few are "
+    "refused, or few find any, may look cheap or dear by chance; the same people are those who have recourse "
+    "under every setting left to choose from. A setting is left out of the choice where its model decides the "
+    "same for everybody."
 )
 
 
@@ -104,7 +109,8 @@ def _panel(key: str, title: str, trade: "Tradeoff", colour: dict[str, str]) -> s
         nothing = f'<text x="{LEFT}" y="{HEIGHT / 2}">nobody to measure it on</text>'
         return f"<figure>{open_svg}{head}{nothing}</svg></figure>"
     top = max(1.0, max(values)) if key != "cost" else max(values) * 1.08 or 1.0
-    low = 0.0
+    # A tenth of accuracy decides between models, and would be a hair's breadth of an axis from 0.
+    low = max(0.0, math.floor(10 * min(values) - 1) / 10) if "accuracy" in key else 0.0
     right = max([c.value or 0.0 for c in trade.choices if c.parameter == "radius"], default=1.0) or 1.0
 
     def x(value: float) -> float:
@@ -113,7 +119,7 @@ def _panel(key: str, title: str, trade: "Tradeoff", colour: dict[str, str]) -> s
     def y(value: float) -> float:
         return TOP + (HEIGHT - TOP - BOTTOM) * (1 - (value - low) / (top - low))
 
-    parts = [_axes(x, y, right, top)]
+    parts = [_axes(x, y, right, low, top)]
     if trade.collapse is not None and trade.collapse <= right:
         at = x(trade.collapse)
         parts.append(
@@ -135,14 +141,14 @@ def _panel(key: str, title: str, trade: "Tradeoff", colour: dict[str, str]) -> s
     return f"<figure>{open_svg}{head}{''.join(parts)}</svg></figure>"
 
 
-def _axes(x: Scale, y: Scale, right: float, top: float) -> str:
+def _axes(x: Scale, y: Scale, right: float, low: float, top: float) -> str:
     parts = []
-    for value in _ticks(top):
+    for value in _ticks(low, top):
         parts.append(
             f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(value):.1f}" y2="{y(value):.1f}" stroke="{GRID}"/>'
             f'<text x="{LEFT - 6}" y="{y(value) + 4:.1f}" text-anchor="end">{value:g}</text>'
         )
-    for value in _ticks(right):
+    for value in _ticks(0.0, right):
         parts.append(f'<text x="{x(value):.1f}" y="{HEIGHT - BOTTOM + 15}" text-anchor="middle">{value:g}</text>')
     middle = (LEFT + WIDTH - RIGHT) / 2
     parts.append(
@@ -151,13 +157,13 @@ def _axes(x: Scale, y: Scale, right: float, top: float) -> str:
     return "".join(parts)
 
 
-def _ticks(top: float) -> Sequence[float]:
-    """Round numbers from 0 to `top`, about five."""
-    import math
-
-    size = 10 ** math.floor(math.log10(top / 4)) if top > 0 else 1.0
-    step = next(s * size for s in (1, 2, 2.5, 5, 10) if top / (s * size) <= 5)
-    return [round(i * step, 10) for i in range(int(top / step + 1e-9) + 1)]
+def _ticks(low: float, top: float) -> Sequence[float]:
+    """Round numbers from `low` to `top`, about five."""
+    span = top - low
+    size = 10 ** math.floor(math.log10(span / 4)) if span > 0 else 1.0
+    step = next(s * size for s in (1, 2, 2.5, 5, 10) if span / (s * size) <= 5)
+    first = math.ceil(low / step - 1e-9)
+    return [round(i * step, 10) for i in range(first, int(top / step + 1e-9) + 1)]
 
 
 def _mark(at: float, height: float, c: "Choice", key: str, colour: str, trade: "Tradeoff") -> str:
