@@ -59,15 +59,25 @@ class Feasible(eqx.Module):
     def soft(self, x: Float[Array, " d"], temperature: float = 0.1) -> Float[Array, " d"]:
         """Differentiable: numbers clipped, a softmax over the allowed levels, then the polytope.
 
-        For searches and generators that work on relaxed categories. At the factual, a person's own level
-        keeps all but a share of about ``levels * exp(-1 / temperature)``.
+        For searches that work on relaxed categories. At the factual, a person's own level keeps all but a share of
+        about ``levels * exp(-1 / temperature)``.
         """
-        parts = [self.clip(x)[: len(self.layout.numbers)]]
+        return self.relaxed(
+            self.clip(x)[: len(self.layout.numbers)], (x * self.scale + self.offset) / temperature
+        )
+
+    def relaxed(self, numbers: Float[Array, " n"], scores: Float[Array, " d"]) -> Float[Array, " d"]:
+        """Put a relaxed row together: numbers that lie in the box, and shares of the allowed levels.
+
+        The shares are a softmax of the `scores` in the columns of each category; limits across features are kept by
+        projection. Differentiable in both.
+        """
+        parts = [numbers]
         for group in self.layout.groups:
-            share = jax.nn.softmax(self._unit(x, group) / temperature, where=self._takeable(group))
+            share = jax.nn.softmax(self._part(scores, group), where=self._takeable(group))
             parts.append((share - self._part(self.offset, group)) / self._part(self.scale, group))
-        relaxed = jnp.concatenate([*parts, self._indicators()])
-        return self._into_polytope(relaxed) if self._numbers_bound else relaxed
+        row = jnp.concatenate([*parts, self._indicators()])
+        return self._into_polytope(row) if self._numbers_bound else row
 
     def hard(self, x: Float[Array, " d"]) -> tuple[Float[Array, " d"], Bool[Array, ""]]:
         """Exact: a point the person could really be at, and whether there is one near `x`.

@@ -42,7 +42,7 @@ def fgsm(
     movable : array of 0 and 1, optional
         Columns that the attack may move; all by default.
     """
-    return x + radius * _steepest(jax.grad(loss)(x) * _mask(x, movable), norm)
+    return x + radius * steepest(jax.grad(loss)(x) * _mask(x, movable), norm)
 
 
 def pgd(
@@ -76,13 +76,13 @@ def pgd(
     def ascend(start: Float[Array, " d"]) -> Float[Array, " d"]:
         def step(change: Float[Array, " d"], _: None) -> tuple[Float[Array, " d"], None]:
             slope = jax.grad(loss)(x + change) * mask
-            return _into_ball(change + stride * _steepest(slope, norm), radius, norm), None
+            return into_ball(change + stride * steepest(slope, norm), radius, norm), None
 
         return x + jax.lax.scan(step, start, None, length=n_steps)[0]
 
     if key is None:
         return ascend(jnp.zeros_like(x))
-    draw = functools.partial(_draw, x=x, radius=radius, norm=norm, mask=mask)
+    draw = functools.partial(draw_in_ball, x=x, radius=radius, norm=norm, mask=mask)
     if n_restarts == 1:
         return ascend(draw(key))
     ends = jax.vmap(lambda k: ascend(draw(k)))(jax.random.split(key, n_restarts))
@@ -211,7 +211,7 @@ def _mask(x: Float[Array, " d"], movable: Float[Array, " d"] | None) -> Float[Ar
     return jnp.ones_like(x) if movable is None else movable
 
 
-def _steepest(slope: Float[Array, " d"], norm: AttackNorm) -> Float[Array, " d"]:
+def steepest(slope: Float[Array, " d"], norm: AttackNorm) -> Float[Array, " d"]:
     """Direction of length 1 along which a linear function rises fastest; none where it does not rise."""
     if norm == "linf":
         return jnp.sign(slope)
@@ -219,17 +219,19 @@ def _steepest(slope: Float[Array, " d"], norm: AttackNorm) -> Float[Array, " d"]
     return slope / jnp.where(length > 0, length, 1.0)
 
 
-def _into_ball(change: Float[Array, " d"], radius: Array | float, norm: AttackNorm) -> Float[Array, " d"]:
+def into_ball(change: Float[Array, " d"], radius: Array | float, norm: AttackNorm) -> Float[Array, " d"]:
+    """Nearest point of the ball about 0."""
     if norm == "linf":
         return jnp.clip(change, -radius, radius)
     length = optax.safe_norm(change, 0.0)
     return change * jnp.minimum(1.0, radius / jnp.where(length > 0, length, 1.0))
 
 
-def _draw(
+def draw_in_ball(
     key: PRNGKeyArray, *, x: Float[Array, " d"], radius: Array | float, norm: AttackNorm, mask: Float[Array, " d"]
 ) -> Float[Array, " d"]:
+    """A random change within the ball: uniform for linf; for l2, a uniform direction and a uniform length."""
     if norm == "linf":
         return radius * mask * jax.random.uniform(key, x.shape, minval=-1.0, maxval=1.0)
     direction, length = jax.random.split(key)
-    return radius * jax.random.uniform(length) * _steepest(mask * jax.random.normal(direction, x.shape), norm)
+    return radius * jax.random.uniform(length) * steepest(mask * jax.random.normal(direction, x.shape), norm)

@@ -11,6 +11,7 @@ from holdfast.models._autoencoder import (
 from holdfast.models._base import AbstractArchitecture, AbstractModel, fresh
 from holdfast.models._closed_form import AbstractClosedForm
 from holdfast.models._conformal import ConformalSets
+from holdfast.models._counternet import AbstractGenerator, CounterNet, CounterNetModel, Head, recourse_of
 from holdfast.models._decision import Decision, batch_decide, batch_logits
 from holdfast.models._ensemble import Ensemble, EnsembleModel, model_digest, stack
 from holdfast.models._fit import (
@@ -19,6 +20,7 @@ from holdfast.models._fit import (
     Data,
     History,
     Strategy,
+    adam,
     fit,
     fit_many,
     n_cores,
@@ -42,6 +44,7 @@ __all__ = [
     "AbstractArchitecture",
     "AbstractAutoencoder",
     "AbstractClosedForm",
+    "AbstractGenerator",
     "AbstractGradientStep",
     "AbstractModel",
     "AbstractStep",
@@ -50,10 +53,13 @@ __all__ = [
     "BlackBoxModel",
     "Boxes",
     "ConformalSets",
+    "CounterNet",
+    "CounterNetModel",
     "Data",
     "Decision",
     "Ensemble",
     "EnsembleModel",
+    "Head",
     "History",
     "Kernel",
     "Linear",
@@ -66,6 +72,7 @@ __all__ = [
     "Rows",
     "Strategy",
     "TreesModel",
+    "adam",
     "architecture",
     "batch_decide",
     "batch_logits",
@@ -88,6 +95,7 @@ __all__ = [
     "ntk",
     "ntk_matrix",
     "nystroem",
+    "recourse_of",
     "solve_positive",
     "stack",
     "to_arrays",

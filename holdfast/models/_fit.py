@@ -97,14 +97,25 @@ class AbstractGradientStep(AbstractStep):
     ) -> tuple[AbstractModel, Any, Float[Array, ""]]:
         """One Adam update, with decoupled weight decay."""
         loss, grads = eqx.filter_value_and_grad(self.loss)(model, batch, key, epoch)
-        params = eqx.filter(model, eqx.is_inexact_array)
-        updates, state = optax.scale_by_adam().update(grads, state, params)
-        updates = jax.tree.map(lambda u, p: -self.step_size * (u + self.weight_decay * p), updates, params)
-        return eqx.apply_updates(model, updates), state, loss
+        model, state = adam(model, grads, state, self.step_size, self.weight_decay)
+        return model, state, loss
 
     def validate(self, model: AbstractModel, data: Data) -> Float[Array, ""]:
         """Return the loss itself, without dropout."""
         return self.loss(model, data, None, jnp.asarray(0))
+
+
+def adam(
+    model: Any, grads: Any, state: Any, step_size: Float[Array, ""], weight_decay: Float[Array, ""] | float = 0.0
+) -> tuple[Any, Any]:
+    """Return a model after one Adam update with decoupled weight decay, and the new state of Adam.
+
+    The state begins as ``optax.scale_by_adam().init`` of the model's float arrays.
+    """
+    params = eqx.filter(model, eqx.is_inexact_array)
+    updates, state = optax.scale_by_adam().update(grads, state, params)
+    updates = jax.tree.map(lambda u, p: -step_size * (u + weight_decay * p), updates, params)
+    return eqx.apply_updates(model, updates), state
 
 
 def weighted_mean(values: Float[Array, " n"], weight: Float[Array, " n"]) -> Float[Array, ""]:

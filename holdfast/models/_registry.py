@@ -2,6 +2,7 @@
 
 from holdfast.errors import DataError
 from holdfast.models._base import AbstractArchitecture
+from holdfast.models._counternet import CounterNet
 from holdfast.models._ensemble import Ensemble
 from holdfast.models._linear import Linear
 from holdfast.models._mlp import MLP
@@ -13,6 +14,7 @@ ARCHITECTURES: dict[str, type[AbstractArchitecture]] = {
     "mlp": MLP,
     "ensemble": Ensemble,
     "ntk": NTK,
+    "counternet": CounterNet,
 }
 
 
