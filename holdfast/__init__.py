@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 _HOME = {
     "schema": ("Feature", "Implication", "LinearConstraint", "Schema"),
     "ledger": ("Ledger", "Letter", "Record", "letters"),
-    "models": ("NTK", "Ensemble", "Linear", "MLP"),
+    "models": ("NTK", "CounterNet", "Ensemble", "Linear", "MLP"),
     "causal": ("SCM",),
     "search": ("Status",),
     "methods": (
@@ -19,6 +19,7 @@ _HOME = {
         "ECCCo",
         "ElasticNet",
         "Flipset",
+        "Generated",
         "Generic",
         "CCHVAE",
         "RBR",
@@ -41,14 +42,19 @@ _HOME = {
     "training": (
         "JEM",
         "AdversarialTraining",
+        "CFModel",
+        "CounterNetTraining",
         "CounterfactualTraining",
         "RecourseTraining",
         "Retrained",
+        "RoCourseNet",
+        "Robust",
         "StandardTraining",
         "TRADES",
+        "VAECF",
         "retrain",
     ),
-    "audit": ("Calibration", "Comparison", "Report", "ShelfLife", "Tradeoff", "shelf_life"),
+    "audit": ("Attack", "Calibration", "Comparison", "Report", "ShelfLife", "Tradeoff", "attack", "shelf_life"),
     "classifier": (
         "Certificate",
         "CertificateCheck",
@@ -98,7 +104,16 @@ if TYPE_CHECKING:
         testing,
         training,
     )
-    from holdfast.audit import Calibration, Comparison, Report, ShelfLife, Tradeoff, shelf_life
+    from holdfast.audit import (
+        Attack,
+        Calibration,
+        Comparison,
+        Report,
+        ShelfLife,
+        Tradeoff,
+        attack,
+        shelf_life,
+    )
     from holdfast.causal import SCM
     from holdfast.classifier import (
         Certificate,
@@ -125,6 +140,7 @@ if TYPE_CHECKING:
         ECCCo,
         ElasticNet,
         Flipset,
+        Generated,
         Generic,
         GrowingSpheres,
         HighestScore,
@@ -137,17 +153,22 @@ if TYPE_CHECKING:
         VanillaRandom,
         Wachter,
     )
-    from holdfast.models import MLP, NTK, Ensemble, Linear
+    from holdfast.models import MLP, NTK, CounterNet, Ensemble, Linear
     from holdfast.promises import GateReport, gate
     from holdfast.schema import Feature, Implication, LinearConstraint, Schema
     from holdfast.search import Status
     from holdfast.training import (
         JEM,
         TRADES,
+        VAECF,
         AdversarialTraining,
+        CFModel,
         CounterfactualTraining,
+        CounterNetTraining,
         RecourseTraining,
         Retrained,
+        Robust,
+        RoCourseNet,
         StandardTraining,
         retrain,
     )

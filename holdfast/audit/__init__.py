@@ -7,6 +7,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from holdfast.audit._attack import Attack, attack
 from holdfast.audit._audit import audit
 from holdfast.audit._calibration import Calibration
 from holdfast.audit._comparison import Comparison, Row, merged, same_settings
@@ -19,6 +20,7 @@ from holdfast.audit._tradeoff import Choice, Tradeoff
 from holdfast.methods import RecourseFrame
 
 __all__ = [
+    "Attack",
     "Calibration",
     "Choice",
     "Comparison",
@@ -30,6 +32,7 @@ __all__ = [
     "Summary",
     "Survival",
     "Tradeoff",
+    "attack",
     "audit",
     "document",
     "head",

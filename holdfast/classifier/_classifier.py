@@ -28,10 +28,9 @@ from holdfast.classifier._objects import describe, rebuild
 from holdfast.classifier._rows import canonical, is_frame, labels_of, plain_number
 from holdfast.encoding import Encoder, Permits, Scaling
 from holdfast.errors import DataError
-from holdfast.methods import AbstractMethod, RecourseFrame, Wachter
+from holdfast.methods import AbstractMethod, Generated, RecourseFrame, Wachter
 from holdfast.methods import method as method_by_name
 from holdfast.models import (
-    MLP,
     AbstractArchitecture,
     AbstractModel,
     Data,
@@ -62,11 +61,12 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         What the columns are and how each may change. Guessed from the table when omitted (`schema_.notes` says
         what was guessed); columns of a bare array are taken as numbers.
     model : AbstractArchitecture, optional
-        ``MLP()`` when omitted.
+        What the regime is for when omitted: ``MLP()``, or ``CounterNet()`` where it trains a recourse head.
     regime : AbstractRegime, optional
         How it is trained; ``StandardTraining()`` when omitted.
     method : AbstractMethod or str, optional
-        How recourse is found, or the name of a registered method; ``Wachter()`` when omitted.
+        How recourse is found, or the name of a registered method; when omitted ``Wachter()``, or ``Generated()``
+        where the regime trains a recourse head.
     threshold : float, default=0.5
         With two classes, the favourable one is decided when its probability reaches this.
     favourable : label, optional
@@ -173,7 +173,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
             jnp.asarray(x), jnp.asarray(codes, jnp.int32), jnp.asarray(weight / weight.mean(), jnp.float32)
         )
         model = self.architecture().build(encoder.n_columns, len(classes), model_key)
-        setting = Setting(Permits.of(encoder), self._favourable(), self.threshold)
+        setting = Setting(Permits.of(encoder), self._favourable(), self.threshold, len(x))
         model, self.history_ = self.regime_.train(
             model, data, fit_key, setting=setting, seed=seed, on_epoch=on_epoch
         )
@@ -208,7 +208,9 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
     def setting_(self) -> Setting:
         """What a training regime may know of the task."""
         decision = self.predictor_.decision
-        return Setting(Permits.of(self.predictor_.encoder), decision.favourable, self.threshold)
+        training: TrainingData | None = getattr(self, "training_", None)
+        n_rows = None if training is None else len(training.data.x)
+        return Setting(Permits.of(self.predictor_.encoder), decision.favourable, self.threshold, n_rows)
 
     def recourse(self, X: Any, *, method: str | AbstractMethod | None = None, **options: Any) -> RecourseFrame:
         """Find recourse for every row; see `AbstractMethod.recourse` for the options.
@@ -358,7 +360,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
 
     def architecture(self) -> AbstractArchitecture:
         """Return the configured architecture, or the default."""
-        return MLP() if self.model is None else self.model
+        return self.regime_.default_model() if self.model is None else self.model
 
     def _chosen(self, method: str | AbstractMethod | None) -> AbstractMethod:
         if method is None:
@@ -377,7 +379,9 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
     def _fresh_method(self) -> AbstractMethod:
         if isinstance(self.method, str):
             return method_by_name(self.method)()
-        return Wachter() if self.method is None else fresh(self.method)
+        if self.method is None:
+            return Generated() if "generator" in self.regime_.needs else Wachter()
+        return fresh(self.method)
 
     def _favourable(self) -> int:
         labels = self.classes_.tolist()

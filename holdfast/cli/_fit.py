@@ -25,9 +25,11 @@ FAMILIES = ("model", "regime", "method")
 @click.option(
     "--favourable", metavar="LABEL", help="The class people want; the last of the sorted ones by default."
 )
-@click.option("--model", default="mlp", show_default=True, metavar="NAME", help="linear, mlp, ensemble or ntk.")
+@click.option("--model", metavar="NAME",
+              help="linear, mlp, ensemble, ntk or counternet; by default what the regime is for, mostly mlp.")  # fmt: skip
 @click.option("--regime", default="standard", show_default=True, metavar="NAME", help="How the model is trained.")
-@click.option("--method", default="wachter", show_default=True, metavar="NAME", help="How recourse is found.")
+@click.option("--method", metavar="NAME",
+              help="How recourse is found; by default what the regime is for, mostly wachter.")  # fmt: skip
 @set_option
 @click.option(
     "--threshold", type=float, default=0.5, show_default=True, help="Probability from which the answer is yes."
@@ -42,7 +44,8 @@ FAMILIES = ("model", "regime", "method")
 @json_option
 def command(
     table: str, target: str | None, out: str, schema_file: str | None, write_schema: str | None,
-    favourable: str | None, model: str, regime: str, method: str, settings: tuple[str, ...], threshold: float,
+    favourable: str | None, model: str | None, regime: str, method: str | None, settings: tuple[str, ...],
+    threshold: float,
     scaling: str, test_size: float, held_out: str | None, seed: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Train a classifier on TABLE and write a model file.
@@ -71,8 +74,7 @@ def command(
     labels = sorted(set(data.y.tolist()))
     wanted = pick_label(favourable, labels, "--favourable")
     use_cache()
-    parts = {"model": model, "regime": regime, "method": method}
-    objects = {family: build(family, name, given[family]) for family, name in parts.items()}
+    objects = parts(model, regime, method, given)
     if data.guessed:
         say("The schema was guessed. Nobody but you knows what a person can change, so read this:")
         for note in data.schema.notes:
@@ -175,6 +177,19 @@ def build(family: str, name: str, settings: Mapping[str, Any]) -> Any:
     return configure(make(name), settings, f"{family}.")
 
 
+def parts(model: str | None, regime: str, method: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Build model, regime and method; what is not named is what the regime is for."""
+    how = build("regime", regime, given["regime"])
+    if method is None:
+        method = "generated" if "generator" in how.needs else "wachter"
+    what = (
+        configure(how.default_model, given["model"], "model.")
+        if model is None
+        else build("model", model, given["model"])
+    )
+    return {"model": what, "regime": how, "method": build("method", method, given["method"])}
+
+
 def split(n: int, y: Any, test_size: float, seed: int) -> tuple[Any, Any]:
     """Positions of training and held-out rows, classes in equal shares."""
     import numpy as np
@@ -195,7 +210,7 @@ def split(n: int, y: Any, test_size: float, seed: int) -> tuple[Any, Any]:
 
 def fit_with_progress(classifier: Any, X: Any, y: Any) -> Any:
     """Fit with a bar, hearing Ctrl-C."""
-    epochs = getattr(classifier.regime, "n_epochs", None)
+    epochs = None if classifier.regime is None else classifier.regime.epochs(len(y))
     with progress("training", epochs, "epochs") as bar:
         on_epoch = (lambda epoch, loss: bar.to(epoch + 1)) if bar.shown else None
         try:

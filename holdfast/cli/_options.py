@@ -111,13 +111,16 @@ def _set(thing: Any, key: str, value: Any, prefix: str) -> None:
 
 
 def _named_part(wanted: Any, value: Any) -> Any:
-    """A model inside another may be given by its name."""
-    from holdfast.models import AbstractArchitecture
-    from holdfast.models import architecture as by_name
+    """A model or a regime inside another may be given by its name."""
+    from holdfast.models import AbstractArchitecture, architecture
+    from holdfast.training import AbstractRegime, regime
 
-    if not isinstance(value, str) or AbstractArchitecture not in (wanted, *typing.get_args(wanted)):
+    if not isinstance(value, str):
         return value
-    return by_name(value)()
+    for kind, by_name in ((AbstractArchitecture, architecture), (AbstractRegime, regime)):
+        if kind in (wanted, *typing.get_args(wanted)):
+            return by_name(value)()
+    return value
 
 
 def fits(wanted: Any, value: Any) -> bool:

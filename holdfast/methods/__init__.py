@@ -8,6 +8,7 @@ from holdfast.methods._eccco import ECCCo
 from holdfast.methods._elastic_net import ElasticNet
 from holdfast.methods._flipset import Flipset
 from holdfast.methods._frame import RecourseFrame, Sentences, join, phrase
+from holdfast.methods._generated import Generated
 from holdfast.methods._generic import Generic
 from holdfast.methods._growing_spheres import GrowingSpheres
 from holdfast.methods._highest_score import HighestScore
@@ -39,6 +40,7 @@ __all__ = [
     "ECCCo",
     "ElasticNet",
     "Flipset",
+    "Generated",
     "Generic",
     "GrowingSpheres",
     "HighestScore",

@@ -10,6 +10,7 @@ from holdfast.methods._cfproto import CFProto
 from holdfast.methods._eccco import ECCCo
 from holdfast.methods._elastic_net import ElasticNet
 from holdfast.methods._flipset import Flipset
+from holdfast.methods._generated import Generated
 from holdfast.methods._generic import Generic
 from holdfast.methods._growing_spheres import GrowingSpheres
 from holdfast.methods._highest_score import HighestScore
@@ -49,6 +50,7 @@ METHODS: dict[str, type[AbstractMethod]] = {
     "cchvae": CCHVAE,
     "latent_search": LatentSearch,
     "revise": REVISE,
+    "generated": Generated,
 }
 
 

@@ -14,6 +14,7 @@ from holdfast.search._candidates import CandidateSolver
 from holdfast.search._dive import DiveSolver
 from holdfast.search._elastic import ElasticSolver
 from holdfast.search._flipset import Menu, Support, cheapest, highest, menu, options, support
+from holdfast.search._generator import GeneratorSolver
 from holdfast.search._gradient import GradientSolver
 from holdfast.search._highest import HighestSolver
 from holdfast.search._latent import LatentGradientSolver, LatentSpace
@@ -63,6 +64,7 @@ __all__ = [
     "Edits",
     "ElasticSolver",
     "EnergyConstrained",
+    "GeneratorSolver",
     "GradientAction",
     "GradientSolver",
     "HighestSolver",

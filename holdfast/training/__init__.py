@@ -1,41 +1,64 @@
 """One training regime a file, each a step function for the one loop; retraining."""
 
 from holdfast.training._adversarial import AdversarialStep, AdversarialTraining, movable_columns
+from holdfast.training._attackers import AbstractAttacker, NoShift, Scene, VirtualShift, harshest
 from holdfast.training._base import AbstractRegime, Setting
 from holdfast.training._contrast import Contrasts, ContrastStep, reachable_part
 from holdfast.training._counterfactual import CounterfactualTraining
+from holdfast.training._counternet import AbstractGeneratorRegime, CounterNetTraining
 from holdfast.training._decay import CosineStep
 from holdfast.training._finetune import TopLayerStep
+from holdfast.training._generator import GeneratorStep
+from holdfast.training._guides import Guides, Tilts
 from holdfast.training._jem import JEM
+from holdfast.training._post_hoc import VAECF, CFModel
 from holdfast.training._recourse import RecourseStep, RecourseTraining
 from holdfast.training._refit import refit, seeded
 from holdfast.training._registry import REGIMES, regime, register
 from holdfast.training._retrain import Layers, Retrained, TrainingData, Vary, retrain, start_keys, training_rows
-from holdfast.training._standard import CrossEntropyStep, StandardTraining
+from holdfast.training._rocoursenet import Robust, RoCourseNet
+from holdfast.training._shift import Inner, virtual_data_shift
+from holdfast.training._standard import CrossEntropyStep, StandardTraining, cross_entropies
 from holdfast.training._trades import TRADES, TradesStep
 
 __all__ = [
     "JEM",
     "REGIMES",
     "TRADES",
+    "VAECF",
+    "AbstractAttacker",
+    "AbstractGeneratorRegime",
     "AbstractRegime",
     "AdversarialStep",
     "AdversarialTraining",
+    "CFModel",
     "ContrastStep",
     "Contrasts",
     "CosineStep",
+    "CounterNetTraining",
     "CounterfactualTraining",
     "CrossEntropyStep",
+    "GeneratorStep",
+    "Guides",
+    "Inner",
     "Layers",
+    "NoShift",
     "RecourseStep",
     "RecourseTraining",
     "Retrained",
+    "RoCourseNet",
+    "Robust",
+    "Scene",
     "Setting",
     "StandardTraining",
+    "Tilts",
     "TopLayerStep",
     "TradesStep",
     "TrainingData",
     "Vary",
+    "VirtualShift",
+    "cross_entropies",
+    "harshest",
     "movable_columns",
     "reachable_part",
     "refit",
@@ -45,4 +68,5 @@ __all__ = [
     "seeded",
     "start_keys",
     "training_rows",
+    "virtual_data_shift",
 ]

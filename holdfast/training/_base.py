@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import numpy as np
@@ -13,7 +13,16 @@ from sklearn.utils import compute_class_weight
 
 from holdfast.encoding import Permits
 from holdfast.errors import CapabilityError, DataError
-from holdfast.models import AbstractClosedForm, AbstractModel, AbstractStep, Data, History, fit
+from holdfast.models import (
+    MLP,
+    AbstractArchitecture,
+    AbstractClosedForm,
+    AbstractModel,
+    AbstractStep,
+    Data,
+    History,
+    fit,
+)
 
 
 class Setting(eqx.Module):
@@ -27,11 +36,14 @@ class Setting(eqx.Module):
         Index of the class people want.
     threshold : float
         With two classes, the probability from which the favourable one is decided.
+    n_rows : int, optional
+        How many rows there are to learn from, where a regime counts updates.
     """
 
     permits: Permits
     favourable: int = eqx.field(static=True)
     threshold: float = eqx.field(static=True, default=0.5)
+    n_rows: int | None = eqx.field(static=True, default=None)
 
 
 class AbstractRegime(BaseEstimator):
@@ -45,6 +57,17 @@ class AbstractRegime(BaseEstimator):
     class_weight: str | Mapping[Any, float] | None
     validation_fraction: float
     patience: int | None
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    """Capabilities a model must have to be trained so, such as ``generator``."""
+
+    def default_model(self) -> AbstractArchitecture:
+        """Return the architecture that a classifier takes when none is configured."""
+        return MLP()
+
+    def epochs(self, n_rows: int | None) -> int:
+        """Passes over so many rows; a regime may count updates instead."""
+        return self.n_epochs
 
     @abstractmethod
     def step(self, setting: Setting) -> AbstractStep:
@@ -91,6 +114,12 @@ class AbstractRegime(BaseEstimator):
         A model in closed form is solved on all rows.
         """
         self._check()
+        lacking = self.needs - model.capabilities
+        if lacking:
+            raise CapabilityError(
+                f"{type(self).__name__}: needs a model with a {' and a '.join(sorted(lacking))}; got "
+                f"{type(model).__name__}. Use {type(self.default_model()).__name__}, or leave the model out."
+            )
         if isinstance(model, AbstractClosedForm):
             return self.solve(model, data, key, setting)
         validation = None
@@ -101,7 +130,7 @@ class AbstractRegime(BaseEstimator):
             self.step(setting),
             data,
             key,
-            n_epochs=self.n_epochs,
+            n_epochs=self.epochs(len(data.x)),
             batch_size=self.batch_size,
             validation=validation,
             patience=self.patience,

@@ -5,8 +5,11 @@ from holdfast.schema import did_you_mean
 from holdfast.training._adversarial import AdversarialTraining
 from holdfast.training._base import AbstractRegime
 from holdfast.training._counterfactual import CounterfactualTraining
+from holdfast.training._counternet import CounterNetTraining
 from holdfast.training._jem import JEM
+from holdfast.training._post_hoc import VAECF, CFModel
 from holdfast.training._recourse import RecourseTraining
+from holdfast.training._rocoursenet import Robust, RoCourseNet
 from holdfast.training._standard import StandardTraining
 from holdfast.training._trades import TRADES
 
@@ -17,6 +20,11 @@ REGIMES: dict[str, type[AbstractRegime]] = {
     "counterfactual": CounterfactualTraining,
     "jem": JEM,
     "trades": TRADES,
+    "counternet": CounterNetTraining,
+    "rocoursenet": RoCourseNet,
+    "cf_model": CFModel,
+    "vaecf": VAECF,
+    "robust": Robust,
 }
 
 

@@ -186,7 +186,7 @@ def retrain(
     else:
         build = functools.partial(clf.architecture().build, predictor.encoder.n_columns, len(predictor.classes))
         built = {s: build(start_keys(s)[0]) for s in set(seeds)}
-        starts, epochs = [built[s] for s in seeds], clf.regime_.n_epochs
+        starts, epochs = [built[s] for s in seeds], clf.regime_.epochs(len(sets[0].x))
     if isinstance(starts[0], AbstractClosedForm):
         models = _solved(clf, vary, starts, sets, orders, on_model)
         return Retrained(predictor, stack(models), how)

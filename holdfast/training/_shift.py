@@ -33,7 +33,7 @@ def virtual_data_shift(
     step_size: Float[Array, ""] | float = 0.03,
     inner: Inner = "sgd",
     norm: AttackNorm = "linf",
-    bound: Float[Array, ""] | float = jnp.inf,
+    bound: Float[Array, ""] | float | None = None,
     movable: Float[Array, " d"] | None = None,
     redraw: bool = False,
 ) -> tuple[Any, Float[Array, "n d"]]:
@@ -65,9 +65,9 @@ def virtual_data_shift(
         Plain gradient descent, as printed; or Adam on clipped gradients, as in the paper's public code.
     norm : {"linf", "l2"}, default="linf"
         Shape of a row's ball.
-    bound : float, default=inf
+    bound : float, optional
         Largest change of a weight matrix or bias vector, as a share of its own length. Many steps of Adam make another
-        model altogether, which nothing can be robust to.
+        model altogether, to which nothing can be robust. Without an end when omitted.
     movable : array of 0 and 1, optional
         Columns that may be shifted; all by default.
     redraw : bool, default=False
@@ -88,6 +88,9 @@ def virtual_data_shift(
         return jax.vmap(lambda k, row: draw_in_ball(k, x=row, radius=eps, norm=norm, mask=mask))(keys, x)
 
     def bounded(params: Any) -> Any:
+        if bound is None:
+            return params
+
         def one(p: Array, p0: Array, length: Array) -> Array:
             moved = p - p0
             return p0 + moved * jnp.minimum(1.0, bound * length / optax.safe_norm(moved, 1e-12))

@@ -1,0 +1,202 @@
+"""Training a model with a recourse head: what all such regimes share, and CounterNet itself."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, get_args
+
+import jax.numpy as jnp
+
+from holdfast.errors import DataError
+from holdfast.models import CounterNet
+from holdfast.training._attackers import AbstractAttacker, NoShift
+from holdfast.training._base import AbstractRegime, Setting
+from holdfast.training._counterfactual import check_counts, check_weights
+from holdfast.training._generator import Cost, GeneratorStep, Loss, Wanted
+
+
+class AbstractGeneratorRegime(AbstractRegime):
+    """A regime that trains a generator of recourse beside, or after, a predictor.
+
+    A subclass says by whom recourse is judged in training (`judge`). Everything else is one step
+    (`GeneratorStep`) with these numbers.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"generator"})
+    post_hoc: ClassVar[bool] = False
+    """Whether the predictor is trained first, for as many epochs, and then left as it is."""
+
+    prediction_weight: float
+    validity_weight: float
+    cost_weight: float
+    loss: Loss
+    cost: Cost
+    margin: float
+    wanted: Wanted
+    balance: bool
+    harden: bool
+    guard: float
+    min_updates: int
+    step_size: float
+    weight_decay: float
+
+    def default_model(self) -> CounterNet:
+        """Return a CounterNet."""
+        return CounterNet()
+
+    def judge(self, setting: Setting) -> AbstractAttacker:
+        """Return who judges recourse in training; the model as it is, where nothing else is said."""
+        return NoShift(own_weight=jnp.asarray(0.0, jnp.float32))
+
+    def epochs(self, n_rows: int | None) -> int:
+        """Passes over the rows: so many that there are `min_updates`, and twice that where there are two stages."""
+        check_counts(self, ("n_epochs", "batch_size"))
+        n_epochs = self.n_epochs
+        if n_rows is not None:
+            per_epoch = -(-n_rows // min(self.batch_size, n_rows))
+            n_epochs = max(n_epochs, -(-self.min_updates // per_epoch))
+        return 2 * n_epochs if self.post_hoc else n_epochs
+
+    def step(self, setting: Setting) -> GeneratorStep:
+        """Predictor and generator, by Adam."""
+        self._check_generator()
+        n_epochs, f32 = self.epochs(setting.n_rows), jnp.float32
+        goal: float | None = getattr(self, "goal", None)
+        return GeneratorStep(
+            step_size=jnp.asarray(self.step_size, f32),
+            weight_decay=jnp.asarray(self.weight_decay, f32),
+            prediction_weight=jnp.asarray(self.prediction_weight, f32),
+            validity_weight=jnp.asarray(self.validity_weight, f32),
+            cost_weight=jnp.asarray(self.cost_weight, f32),
+            charge_weight=jnp.asarray(getattr(self, "code_weight", 0.0), f32),
+            margin=jnp.asarray(self.margin, f32),
+            guard=jnp.asarray(self.guard, f32),
+            goal=None if goal is None else jnp.asarray(goal, f32),
+            n_epochs=jnp.asarray(n_epochs, f32),
+            n_first=jnp.asarray(n_epochs // 2) if self.post_hoc else None,
+            attacker=self.judge(setting),
+            setting=setting,
+            loss=self.loss,
+            cost=self.cost,
+            wanted=self.wanted,
+            balance=bool(self.balance),
+            harden=bool(self.harden),
+            recompute=bool(getattr(self, "recompute", False)),
+        )
+
+    def _check_generator(self) -> None:
+        for name, known in (("loss", get_args(Loss)), ("cost", get_args(Cost)), ("wanted", get_args(Wanted))):
+            if getattr(self, name) not in known:
+                raise DataError(
+                    f"{type(self).__name__}: `{name}` is not known; got {getattr(self, name)!r}. Known are "
+                    f"{list(known)!r}."
+                )
+        check_weights(self, ("prediction_weight", "validity_weight", "cost_weight", "margin", "weight_decay"))
+        if not 0 <= self.guard < 1:
+            raise DataError(
+                f"{type(self).__name__}: `guard` is a share, at least 0 and below 1; got {self.guard!r}."
+            )
+        if not isinstance(self.min_updates, int) or self.min_updates < 0:
+            raise DataError(
+                f"{type(self).__name__}: `min_updates` must be a whole number of at least 0; got "
+                f"{self.min_updates!r}."
+            )
+
+
+class CounterNetTraining(AbstractGeneratorRegime):
+    """Train a classifier and its recourse together (Guo et al., 2023).
+
+    Every minibatch moves the predictor on its loss, then the generator alone on ``validity_weight * L(f(x'), wanted)
+    + cost_weight * cost(x, x')`` for generated `x'`. The predictor is what it would be without a generator; recourse
+    then costs one pass of a network. It is as good as what the model says today: `RoCourseNet` trains it for
+    models to come.
+
+    Parameters
+    ----------
+    prediction_weight, validity_weight, cost_weight : float, default=1.0, 1.0, 0.1
+        Of the three losses (lambda 1, 2 and 3; the paper prints 1, 0.2, 0.1 for its squared losses). Only the ratio
+        of the last two matters under Adam.
+    loss : {"cross_entropy", "squared"}, default="cross_entropy"
+        Of prediction and validity; ``squared``, of probabilities, is the paper's.
+    cost : {"l1", "squared"}, default="l1"
+        Sum of the columns' changes, or half their mean square as in the paper.
+    margin : float, default=1.0
+        Log-odds beyond the decision that recourse is to reach; the paper's is 0.
+    wanted : {"other", "favourable"}, default="other"
+        For whom recourse is learned: everybody, towards a class that is not decided for them, as in the paper; or
+        those who are refused, towards the favourable class.
+    balance : bool, default=True
+        Whether people who want a class count equally much in total for every such class. Few are refused in many
+        tables, and without this nothing is learned for them.
+    harden : bool, default=True
+        Whether recourse is judged as people would get it, one level per category and whole numbers whole, with the
+        slopes of the relaxed row; False judges the relaxed row, as in the paper.
+    guard : float, default=0.2
+        While some class is decided for less than this share of its true frequency, classes weigh equally in the
+        prediction loss. It keeps a rare class from vanishing from the decisions, where neither would any recourse
+        towards it be valid. 0 is off.
+    min_updates : int, default=2000
+        Updates at least: small tables get more epochs than `n_epochs`.
+    n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
+        As in `StandardTraining`, with defaults 50, 128 and 0.003 for the first three. The decay is the predictor's.
+        Early stopping watches the sum of all losses.
+
+    Notes
+    -----
+    Needs a model with a generator; a classifier takes `CounterNet` when none is given, and `Generated` as its
+    method. ``clf.history_.notes`` has for every epoch, on some training rows, the share decided `favourable`, the
+    `validity` and mean l1 `cost` of hardened recourse, and how many different `patterns` of it there are: one per
+    class would be recourse that knows nobody.
+
+    References
+    ----------
+    [1] Guo, Nguyen, Yadav (2023), *CounterNet: end-to-end training of prediction aware counterfactual explanations*.
+
+    Examples
+    --------
+    >>> import holdfast as hf
+    >>> bank = hf.datasets.load("loanapp")
+    >>> regime = hf.CounterNetTraining(n_epochs=2, min_updates=0)
+    >>> clf = hf.RecourseClassifier(schema=bank.schema, regime=regime, random_state=0).fit(bank.X, bank.y)
+    >>> clf.recourse(bank.X[:3]).method
+    'Generated'
+    """
+
+    def __init__(
+        self,
+        *,
+        prediction_weight: float = 1.0,
+        validity_weight: float = 1.0,
+        cost_weight: float = 0.1,
+        loss: Loss = "cross_entropy",
+        cost: Cost = "l1",
+        margin: float = 1.0,
+        wanted: Wanted = "other",
+        balance: bool = True,
+        harden: bool = True,
+        guard: float = 0.2,
+        min_updates: int = 2000,
+        n_epochs: int = 50,
+        batch_size: int = 128,
+        step_size: float = 0.003,
+        weight_decay: float = 0.0,
+        class_weight: str | Mapping[Any, float] | None = None,
+        validation_fraction: float = 0.1,
+        patience: int | None = None,
+    ) -> None:
+        self.prediction_weight = prediction_weight
+        self.validity_weight = validity_weight
+        self.cost_weight = cost_weight
+        self.loss: Loss = loss
+        self.cost: Cost = cost
+        self.margin = margin
+        self.wanted: Wanted = wanted
+        self.balance = balance
+        self.harden = harden
+        self.guard = guard
+        self.min_updates = min_updates
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.step_size = step_size
+        self.weight_decay = weight_decay
+        self.class_weight = class_weight
+        self.validation_fraction = validation_fraction
+        self.patience = patience

@@ -1,0 +1,337 @@
+"""The step of every regime that trains a generator of recourse: predictor first, then generator, judged by somebody."""
+
+from typing import Any, Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from holdfast.encoding import Feasible
+from holdfast.models import AbstractModel, AbstractStep, CounterNetModel, Data, Decision, adam, weighted_mean
+from holdfast.training._attackers import AbstractAttacker, Scene, harshest
+from holdfast.training._base import Setting
+from holdfast.training._standard import training_logits
+
+Loss = Literal["cross_entropy", "squared"]
+Cost = Literal["l1", "squared"]
+Wanted = Literal["other", "favourable"]
+SEEN = 512  # rows on which an epoch's notes are taken
+PACE = 0.01  # largest change of the logarithm of the cost's weight per update, while it is adjusted
+RANGE = 4.0  # largest change of that logarithm in all
+
+
+class GeneratorState(NamedTuple):
+    """Adam's states of both heads, what the attacker has learned, and the logarithm of the cost's adjustment."""
+
+    predictor: Any
+    generator: Any
+    attacker: Any
+    adjusted: Float[Array, ""]
+
+
+class Told(NamedTuple):
+    """What an epoch's beginning tells its minibatches: weights of the classes, and the share of the training done."""
+
+    class_weight: Float[Array, " k"]
+    done: Float[Array, ""]
+
+
+class GeneratorStep(AbstractStep):
+    """Block-wise coordinate descent (Algorithm 2): Adam on the prediction loss moves the predictor alone, then Adam on
+    validity and cost of the generated recourse moves the generator alone.
+
+    Recourse is judged by the models that the attacker gives, held fixed. What the generator does never reaches the
+    predictor, so regimes that differ in the attacker only have the same predictor, to the bit.
+
+    Attributes
+    ----------
+    prediction_weight, validity_weight, cost_weight : lambda_1, lambda_2, lambda_3 of eq. 4.
+    charge_weight : of what a generator charges for how it writes (a variational one, for its codes).
+    margin : log-odds beyond the decision that recourse is to reach.
+    guard : share of its true frequency below which a class that is hardly ever decided is given more weight.
+    goal : share of people whose recourse should be valid under the attacker's held-out models; while it is, the cost
+        weighs more, and while it is not, less. None leaves the weight alone.
+    n_epochs : over which the attacker's strength grows.
+    n_first : epochs of the predictor alone, after which it stays as it is; None trains both throughout.
+    """
+
+    step_size: Float[Array, ""]
+    weight_decay: Float[Array, ""]
+    prediction_weight: Float[Array, ""]
+    validity_weight: Float[Array, ""]
+    cost_weight: Float[Array, ""]
+    charge_weight: Float[Array, ""]
+    margin: Float[Array, ""]
+    guard: Float[Array, ""]
+    goal: Float[Array, ""] | None
+    n_epochs: Float[Array, ""]
+    n_first: Int[Array, ""] | None
+    attacker: AbstractAttacker
+    setting: Setting
+    loss: Loss = eqx.field(static=True)
+    cost: Cost = eqx.field(static=True)
+    wanted: Wanted = eqx.field(static=True)
+    balance: bool = eqx.field(static=True)
+    harden: bool = eqx.field(static=True)
+    recompute: bool = eqx.field(static=True)
+
+    # ---- the loop's view ----------------------------------------------------------------------------
+
+    def init(self, model: AbstractModel) -> GeneratorState:
+        """State of both optimisers and of the attacker."""
+        assert isinstance(model, CounterNetModel)
+        states = [
+            optax.scale_by_adam().init(eqx.filter(part, eqx.is_inexact_array))
+            for part in (model.predictor, model.generator)
+        ]
+        return GeneratorState(*states, self.attacker.init(model.predictor), jnp.zeros(()))
+
+    def update(
+        self, model: AbstractModel, state: GeneratorState, batch: Data, key: PRNGKeyArray, epoch: Int[Array, ""]
+    ) -> tuple[CounterNetModel, GeneratorState, Float[Array, ""]]:
+        """Predictor, attacker, generator."""
+        assert isinstance(model, CounterNetModel)
+        predict_key, rest_key = jax.random.split(key)
+        if self.n_first is None:
+            model, state, loss = self._predictor(model, state, batch, predict_key)
+            model, state, charged = self._generator(model, state, batch, rest_key)
+            return model, state, loss + charged
+        first = epoch < self.n_first
+        arrays, static = eqx.partition(model, eqx.is_array)
+
+        def run(what: Any, key: PRNGKeyArray) -> Any:
+            def branch(carry: Any) -> Any:
+                moved, after, value = what(eqx.combine(carry[0], static), carry[1], batch, key)
+                return eqx.filter(moved, eqx.is_array), after, value
+
+            return branch
+
+        branches = (run(self._predictor, predict_key), run(self._generator, rest_key))
+        arrays, state, loss = jax.lax.cond(first, *branches, (arrays, state))
+        return eqx.combine(arrays, static), state, loss
+
+    def validate(self, model: AbstractModel, data: Data) -> Float[Array, ""]:
+        """Both losses on held-out rows, judged by the model as it is."""
+        assert isinstance(model, CounterNetModel)
+        target = self.targets(model, data, None)
+        rows, charge = self.recourse(model, data.x, target, None)
+        validity = self.validity_losses(jax.vmap(model.logits)(rows), target, self.margin)
+        losses = (
+            self.prediction_weight * self.prediction_losses(model, data.x, data.y, None)
+            + self.validity_weight * validity
+            + self.cost_weight * self.costs(rows, data.x)
+            + self.charge_weight * charge
+        )
+        return weighted_mean(losses, data.weight)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Of some rows: share decided favourable, share of recourse that is valid once hardened, its mean l1 cost, and
+        how many different recourses there are among so many people."""
+        return ("favourable", "validity", "cost", "patterns")
+
+    def begin_epoch(
+        self, model: AbstractModel, data: Data, n_batches: int, key: PRNGKeyArray, epoch: Int[Array, ""]
+    ) -> tuple[Told, dict[str, Float[Array, ""]]]:
+        """Weights of the classes, by what is decided at the moment, and the notes."""
+        assert isinstance(model, CounterNetModel)
+        decided = jax.vmap(self._decision(model).decide_of)(jax.vmap(model.logits)(data.x))
+        weights = self._class_weights(decided, data, model.n_classes)
+        done = jnp.minimum((epoch + 1) / self.n_epochs, 1.0)
+        told = Told(jnp.tile(weights, (n_batches, 1)), jnp.full(n_batches, done))
+        return jax.lax.stop_gradient((told, self._noted(model, data, decided, key)))
+
+    # ---- the parts ----------------------------------------------------------------------------------
+
+    def _predictor(
+        self, model: CounterNetModel, state: GeneratorState, batch: Data, key: PRNGKeyArray
+    ) -> tuple[CounterNetModel, GeneratorState, Float[Array, ""]]:
+        told: Told | None = batch.beside
+        weight = batch.weight if told is None else batch.weight * told.class_weight[batch.y]
+
+        def loss(predictor: Any) -> Float[Array, ""]:
+            losses = self.prediction_losses(predictor, batch.x, batch.y, key)
+            return self.prediction_weight * weighted_mean(losses, weight)
+
+        value, grads = eqx.filter_value_and_grad(loss)(model.predictor)
+        moved, own = adam(model.predictor, grads, state.predictor, self.step_size, self.weight_decay)
+        return eqx.tree_at(lambda m: m.predictor, model, moved), state._replace(predictor=own), value
+
+    def _generator(
+        self, model: CounterNetModel, state: GeneratorState, batch: Data, key: PRNGKeyArray
+    ) -> tuple[CounterNetModel, GeneratorState, Float[Array, ""]]:
+        target_key, learn_key, attack_key, write_key = jax.random.split(key, 4)
+        target = self.targets(model, batch, target_key)
+        weight = self._people(model, batch, target)
+
+        def write(generator: Any) -> Any:
+            made = eqx.tree_at(lambda m: m.generator, model, generator)
+            return self.recourse(made, batch.x, target, write_key)
+
+        (rows, charge), back = eqx.filter_vjp(write, model.generator)
+        scene = self._scene(model, batch, jax.lax.stop_gradient(rows), target, weight)
+        learned = self.attacker.learn(state.attacker, scene, learn_key)
+        judges = self.attacker.judges(learned, scene, attack_key)
+        cost_weight = self.cost_weight * jnp.exp(state.adjusted)
+
+        def loss(at: Float[Array, "n d"], charged: Float[Array, " n"]) -> Float[Array, ""]:
+            logits = jax.vmap(judges)(at)
+            judged = jax.vmap(lambda each: self.validity_losses(each, target, self.margin), in_axes=1)(logits)
+            own = self.validity_losses(jax.vmap(model.predictor.logits)(at), target, self.margin)
+            share = self.attacker.own_weight / (1.0 + self.attacker.own_weight)
+            validity = (1.0 - share) * harshest(judged, self.attacker.tail) + share * own
+            losses = self.validity_weight * validity + cost_weight * self.costs(at, batch.x)
+            return weighted_mean(losses + self.charge_weight * charged, weight)
+
+        value, slopes = jax.value_and_grad(loss, argnums=(0, 1))(rows, charge)
+        moved, own = adam(model.generator, back(slopes)[0], state.generator, self.step_size)
+        adjusted = self._adjusted(state, learned, scene, rows, target, weight)
+        state = state._replace(generator=own, attacker=learned, adjusted=adjusted)
+        return eqx.tree_at(lambda m: m.generator, model, moved), state, value
+
+    def _scene(
+        self, model: CounterNetModel, batch: Data, rows: Array, target: Array, weight: Float[Array, " n"]
+    ) -> Scene:
+        def learn(predictor: Any, x: Float[Array, "n d"]) -> Float[Array, ""]:
+            return weighted_mean(self.prediction_losses(predictor, x, batch.y, None), batch.weight)
+
+        def harm(predictor: Any) -> Float[Array, ""]:
+            at, goal = rows, target
+            if self.recompute:
+                shifted = eqx.tree_at(lambda m: m.predictor, model, predictor)
+                goal = self.targets(shifted, batch, None)
+                at, _ = self.recourse(shifted, batch.x, goal, None)
+            return weighted_mean(self.validity_losses(jax.vmap(predictor.logits)(at), goal, 0.0), weight)
+
+        done = jnp.ones(()) if batch.beside is None else batch.beside.done
+        return Scene(model.predictor, batch, self.prediction_losses, learn, harm, done)
+
+    def _adjusted(
+        self, state: GeneratorState, learned: Any, scene: Scene, rows: Array, target: Array, weight: Array
+    ) -> Float[Array, ""]:
+        """The cost weighs more while held-out models accept as many as the goal asks, and less while they do not."""
+        if self.goal is None:
+            return state.adjusted
+        hard = self.hardened(scene.batch.x, rows)[0] if not self.harden else rows
+        logits = jax.vmap(self.attacker.held_out(learned, scene))(hard)
+        margins = jax.vmap(jax.vmap(self._decision(scene.predictor).margin_of, in_axes=(0, None)))(logits, target)
+        valid = weighted_mean(jnp.mean(margins >= 0, axis=1), weight)
+        moved = state.adjusted + PACE * jnp.clip((valid - self.goal) / (1.0 - self.goal), -1.0, 1.0)
+        return jnp.clip(moved, -RANGE, RANGE)
+
+    def targets(self, model: CounterNetModel, data: Data, key: PRNGKeyArray | None) -> Int[Array, " n"]:
+        """The class that everybody wants: one that is not decided for them, or the favourable one.
+
+        With several others one is drawn; without a key it is the next.
+        """
+        n, k = data.x.shape[0], model.n_classes
+        if self.wanted == "favourable":
+            return jnp.full(n, self.setting.favourable)
+        decided = jax.vmap(self._decision(model).decide_of)(jax.vmap(model.logits)(data.x))
+        ahead = jnp.ones(n, int) if key is None or k == 2 else jax.random.randint(key, (n,), 1, k)
+        return (decided + ahead) % k
+
+    def recourse(
+        self, model: CounterNetModel, x: Float[Array, "n d"], target: Int[Array, " n"], key: PRNGKeyArray | None
+    ) -> tuple[Float[Array, "n d"], Float[Array, " n"]]:
+        """Generated rows of a minibatch, and what the generator charges. Relaxed, or with `harden` the hardened rows
+        with the slopes of the relaxed ones."""
+
+        def one(row: Array, aim: Array, own: PRNGKeyArray | None) -> tuple[Array, Array]:
+            feasible = self.setting.permits(row)
+            relaxed, charge = model.write(row, feasible, aim, key=own)
+            if not self.harden:
+                return relaxed, charge
+            at = jax.lax.stop_gradient(relaxed)
+            return relaxed + (_settled(feasible, at) - at), charge
+
+        if key is None:
+            return jax.vmap(lambda row, aim: one(row, aim, None))(x, target)
+        return jax.vmap(one)(x, target, jax.random.split(key, x.shape[0]))
+
+    def hardened(self, x: Float[Array, "n d"], rows: Float[Array, "n d"]) -> tuple[Array, Bool[Array, " n"]]:
+        """What people would get of relaxed rows, and whether that is permitted."""
+        return jax.vmap(lambda own, row: self.setting.permits(own).hard(row))(x, rows)
+
+    def prediction_losses(
+        self, model: Any, x: Float[Array, "n d"], y: Int[Array, " n"], key: PRNGKeyArray | None
+    ) -> Float[Array, " n"]:
+        """Loss of every label; a `key` switches on dropout."""
+        return self._losses(jax.vmap(_log_odds)(training_logits(model, x, key), y))
+
+    def validity_losses(
+        self, logits: Float[Array, "n k"], target: Int[Array, " n"], margin: Array | float
+    ) -> Float[Array, " n"]:
+        """Loss of not being decided as wanted, by the classifier's threshold and a margin beyond it."""
+        odds = jax.vmap(_log_odds)(logits, target)
+        if logits.shape[1] == 2:
+            over = jax.scipy.special.logit(jnp.asarray(self.setting.threshold))
+            odds = odds - jnp.where(target == self.setting.favourable, over, -over)
+        return self._losses(odds - margin)
+
+    def _losses(self, odds: Float[Array, " n"]) -> Float[Array, " n"]:
+        # Of log-odds: cross-entropy, or half the squared distance of the probability from 1.
+        return jax.nn.softplus(-odds) if self.loss == "cross_entropy" else 0.5 * jax.nn.sigmoid(-odds) ** 2
+
+    def costs(self, rows: Float[Array, "n d"], x: Float[Array, "n d"]) -> Float[Array, " n"]:
+        """What the recourse costs: l1, or half the mean square of the columns' changes."""
+        change = rows - x
+        return jnp.sum(jnp.abs(change), axis=1) if self.cost == "l1" else 0.5 * jnp.mean(change**2, axis=1)
+
+    def _decision(self, model: AbstractModel) -> Decision:
+        return Decision(model, jnp.asarray(self.setting.threshold, jnp.float32), self.setting.favourable)
+
+    def _people(self, model: CounterNetModel, batch: Data, target: Int[Array, " n"]) -> Float[Array, " n"]:
+        """Weights of people in the generator's loss: equal for every wanted class, none for who has what they want."""
+        weight = batch.weight
+        if self.wanted == "favourable":
+            decided = jax.vmap(self._decision(model).decide_of)(jax.vmap(model.logits)(batch.x))
+            weight = jnp.where(decided == target, 0.0, weight)
+        if not self.balance:
+            return weight
+        among = jax.nn.one_hot(target, model.n_classes)
+        return weight / jnp.maximum(among @ (weight @ among), 1e-12)
+
+    def _class_weights(self, decided: Int[Array, " n"], data: Data, n_classes: int) -> Float[Array, " k"]:
+        """1 for every class; where one is hardly ever decided, weights under which all classes are equally frequent."""
+        share = data.weight / jnp.maximum(jnp.sum(data.weight), 1e-12)
+        true = share @ jax.nn.one_hot(data.y, n_classes)
+        given = share @ jax.nn.one_hot(decided, n_classes)
+        collapsed = jnp.any(given < self.guard * true)
+        equal = jnp.where(true > 0, 1.0 / (n_classes * jnp.maximum(true, 1e-6)), 1.0)
+        return jnp.where(collapsed, equal, 1.0)
+
+    def _noted(
+        self, model: CounterNetModel, data: Data, decided: Int[Array, " n"], key: PRNGKeyArray
+    ) -> dict[str, Float[Array, ""]]:
+        n = min(SEEN, data.x.shape[0])
+        rows = jax.random.choice(key, data.x.shape[0], (n,), replace=False)
+        some = Data(data.x[rows], data.y[rows], data.weight[rows])
+        target = self.targets(model, some, None)
+        relaxed, _ = self.recourse(model, some.x, target, None)
+        hard, ok = self.hardened(some.x, relaxed)
+        valid = jax.vmap(self._decision(model).is_target)(hard, target) & ok
+        # Told apart to a tenth of a column's unit.
+        pattern = jnp.round(10.0 * hard) @ jax.random.normal(jax.random.key(0), (hard.shape[1],))
+        ordered = jnp.sort(jnp.where(some.weight > 0, pattern, jnp.inf))
+        different = (ordered[1:] - ordered[:-1] > 1e-3) & jnp.isfinite(ordered[1:])
+        return {
+            "favourable": weighted_mean((decided == self.setting.favourable).astype(jnp.float32), data.weight),
+            "validity": weighted_mean(valid.astype(jnp.float32), some.weight),
+            "cost": weighted_mean(jnp.sum(jnp.abs(hard - some.x), axis=1), some.weight),
+            "patterns": 1.0 + jnp.sum(different),
+        }
+
+
+def _settled(feasible: Feasible, relaxed: Float[Array, " d"]) -> Float[Array, " d"]:
+    """The hardened row, or the relaxed one where there is none near."""
+    hard, ok = feasible.hard(relaxed)
+    return jnp.where(ok, hard, relaxed)
+
+
+def _log_odds(logits: Float[Array, " k"], label: Int[Array, ""]) -> Float[Array, ""]:
+    """Logarithm of the odds of a class against all others."""
+    others = jnp.where(jnp.arange(logits.shape[0]) == label, -jnp.inf, logits)
+    return logits[label] - jax.nn.logsumexp(others)
