@@ -45,8 +45,7 @@ FAMILIES = ("model", "regime", "method")
 def command(
     table: str, target: str | None, out: str, schema_file: str | None, write_schema: str | None,
     favourable: str | None, model: str | None, regime: str, method: str | None, settings: tuple[str, ...],
-    threshold: float,
-    scaling: str, test_size: float, held_out: str | None, seed: int, as_json: bool,
+    threshold: float, scaling: str, test_size: float, held_out: str | None, seed: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Train a classifier on TABLE and write a model file.
 

@@ -33,9 +33,14 @@ class MethodChecks:
                 return MyMethod()
     """
 
+    def classifier(self, method: AbstractMethod, **options: Any) -> Any:
+        """A classifier of the small world that the method can serve."""
+        kind = ("generator",) if "generator" in method.needs else ()
+        return world.classifier(*kind, **options)
+
     def plan(self, method: AbstractMethod, X: Any = None, clf: Any = None, **options: Any) -> RecourseFrame:
         """Recourse for the first refused people of the small world."""
-        clf = world.classifier() if clf is None else clf
+        clf = self.classifier(method) if clf is None else clf
         fitted = fresh(method).fit(clf, *world.people())
         predictor = getattr(clf, "predictor_", clf)
         return fitted.recourse(world.refused(predictor, N) if X is None else X, **options)
@@ -65,7 +70,7 @@ class MethodChecks:
 
     def test_favourable_people_are_left_alone(self, method: AbstractMethod) -> None:
         """Who has a yes already is told so, unchanged and at no cost."""
-        clf = world.classifier()
+        clf = self.classifier(method)
         table, _ = world.people()
         accepted = table[clf.predict(table) == 1].head(N)
         plan = self.plan(method, accepted)
@@ -91,13 +96,13 @@ class MethodChecks:
 
     def test_threshold_is_the_classifiers_own(self, method: AbstractMethod) -> None:
         """The aim is the decision the classifier takes, not one half."""
-        plan = self.plan(method, clf=world.classifier(threshold=0.8))
+        plan = self.plan(method, clf=self.classifier(method, threshold=0.8))
         assert plan.found.any()
         assert (plan.after[plan.found] >= 0.8 - 1e-6).all()
 
     def test_three_classes(self, method: AbstractMethod) -> None:
         """With more classes, the wanted one wins."""
-        clf = world.classifier(n_classes=3)
+        clf = self.classifier(method, n_classes=3)
         table, _ = world.people()
         X = table[clf.predict(table) == 0].head(N)
         plan = self.plan(method, X, clf=clf, target=1)
@@ -114,7 +119,7 @@ class MethodChecks:
             else:
                 raise AssertionError("several recourses were asked of a method that offers one, without an error")
             return
-        X = world.refused(world.classifier().predictor_, N)
+        X = world.refused(self.classifier(method).predictor_, N)
         plan = self.plan(_seeded(method), X, n_recourses=3)
         assert plan.valid[plan.found].all()
         encoder = plan.predictor.encoder
@@ -137,19 +142,19 @@ class MethodChecks:
     def test_row_order_does_not_matter(self, method: AbstractMethod) -> None:
         """A person's answer does not depend on where they stand."""
         method = _seeded(method)
-        X = world.refused(world.classifier().predictor_, N)
+        X = world.refused(self.classifier(method).predictor_, N)
         order = np.random.default_rng(0).permutation(len(X))
         _assert_same(self.plan(method, X).take(order), self.plan(method, X.iloc[order]))
 
     def test_batch_size_does_not_matter(self, method: AbstractMethod) -> None:
         """A person's answer does not depend on who else is asked."""
         method = _seeded(method)
-        X = world.refused(world.classifier().predictor_, N)
+        X = world.refused(self.classifier(method).predictor_, N)
         _assert_same(self.plan(method, X).take(slice(5)), self.plan(method, X.head(5)))
 
     def test_batch_equals_one_by_one(self, method: AbstractMethod) -> None:
         """The batch runner gives what the one-person loop gives."""
-        fitted = _seeded(fresh(method)).fit(world.classifier(), *world.people())
+        fitted = _seeded(fresh(method)).fit(self.classifier(method), *world.people())
         if not isinstance(fitted, AbstractSolverMethod):
             return  # not one person's solver: nothing to compare
         predictor = fitted.predictor_
@@ -175,7 +180,7 @@ class MethodChecks:
         """The answer comes back in the library it was asked in, and is the same."""
         import polars
 
-        X = world.refused(world.classifier().predictor_, N)
+        X = world.refused(self.classifier(method).predictor_, N)
         method = _seeded(method)
         a, b = self.plan(method, X), self.plan(method, polars.from_pandas(X))
         _assert_same(a, b)
@@ -183,7 +188,7 @@ class MethodChecks:
 
     def test_deadline_is_kept(self, method: AbstractMethod) -> None:
         """Returns by the deadline; who was not reached is told so."""
-        X = world.refused(world.classifier().predictor_, N)
+        X = world.refused(self.classifier(method).predictor_, N)
         self.plan(method, X)  # compiled
         began = time.monotonic()
         plan = self.plan(method, X, deadline=1e-4)
@@ -214,7 +219,7 @@ class MethodChecks:
         before = method.get_params()
         copy = fresh(method)
         assert {k: repr(v) for k, v in copy.get_params().items()} == {k: repr(v) for k, v in before.items()}
-        copy.fit(world.classifier(), *world.people())
+        copy.fit(self.classifier(method), *world.people())
         assert {k: repr(v) for k, v in copy.get_params().items()} == {k: repr(v) for k, v in before.items()}
 
     def test_is_registered(self, method: AbstractMethod) -> None:

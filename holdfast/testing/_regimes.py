@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.classifier import RecourseClassifier
 from holdfast.encoding import Encoder, Permits
-from holdfast.models import MLP, Data, fit, fresh
+from holdfast.models import MLP, AbstractArchitecture, CounterNet, Data, fit, fresh
 from holdfast.schema import Feature, Schema
 from holdfast.testing import _world as world
 from holdfast.training import AbstractRegime, Setting, retrain
@@ -17,11 +17,17 @@ from holdfast.training import AbstractRegime, Setting, retrain
 class RegimeChecks:
     """Derive a test class from this and give it a fixture `regime` (few epochs, please)."""
 
+    def small(self, regime: AbstractRegime) -> AbstractArchitecture:
+        """A small model of the kind that the regime trains."""
+        if "generator" in regime.needs:
+            return CounterNet(encoder=(16,), predictor=(8,), generator=(16,), dropout=0.0)
+        return MLP(widths=(16,))
+
     def fitted(self, regime: AbstractRegime, seed: int = 0) -> RecourseClassifier:
         """A small classifier trained by the regime."""
         table, y = world.people()
         clf = RecourseClassifier(
-            schema=world.SCHEMA, model=MLP(widths=(16,)), regime=fresh(regime), random_state=seed
+            schema=world.SCHEMA, model=self.small(regime), regime=fresh(regime), random_state=seed
         )
         return clf.fit(table, y)
 
@@ -47,7 +53,7 @@ class RegimeChecks:
         y = (x[:, 0] > 0).astype(np.int32)
         weight = np.ones(60, np.float32)
         weight[[3, 17, 40]] = 0
-        model = MLP(widths=(8,)).build(4, 2, jax.random.key(0))
+        model = self.small(regime).build(4, 2, jax.random.key(0))
         spoiled = x.copy()
         spoiled[[3, 17, 40]] = 1e3 * rng.normal(size=(3, 4))
         results = []

@@ -8,9 +8,9 @@ import pandas as pd
 
 from holdfast.batch import Predictor
 from holdfast.classifier import RecourseClassifier, wrap
-from holdfast.models import MLP, Linear
+from holdfast.models import MLP, AbstractArchitecture, CounterNet, Linear
 from holdfast.schema import Feature, Implication, LinearConstraint, Schema, as_table
-from holdfast.training import StandardTraining
+from holdfast.training import AbstractRegime, CounterNetTraining, StandardTraining
 
 SCHEMA = Schema(
     [
@@ -86,8 +86,11 @@ def classifier(kind: str = "mlp", threshold: float = 0.5, n_classes: int = 2) ->
     table, y = people()
     if n_classes == 3:
         y = y + (table["income"].to_numpy() > table["income"].quantile(0.75)) * y
-    model = Linear() if kind == "linear" else MLP(widths=(16, 8))
-    regime = StandardTraining(n_epochs=60, step_size=0.01)
+    regime: AbstractRegime = StandardTraining(n_epochs=60, step_size=0.01)
+    model: AbstractArchitecture = Linear() if kind == "linear" else MLP(widths=(16, 8))
+    if kind == "generator":
+        model = CounterNet(encoder=(16, 8), predictor=(8,), generator=(32,), dropout=0.0)
+        regime = CounterNetTraining(n_epochs=60, batch_size=32, step_size=0.01, min_updates=0)
     clf = RecourseClassifier(schema=SCHEMA, model=model, regime=regime, threshold=threshold, random_state=0)
     return clf.fit(table, y)
 

@@ -14,6 +14,8 @@ from holdfast.models import AbstractModel, Data
 from holdfast.training._shift import Inner, virtual_data_shift
 
 Schedule = Literal["linear", "static"]
+Losses = Callable[[Any, Float[Array, "n d"], Int[Array, " n"], PRNGKeyArray | None], Float[Array, " n"]]
+"""Of a model, rows, labels and a key that switches on dropout: the loss of every row."""
 Judges = Callable[[Float[Array, " d"]], Float[Array, "m k"]]
 """Logits of one row under each of `m` models, all held fixed."""
 
@@ -25,7 +27,6 @@ class Scene(NamedTuple):
     ----------
     predictor : the model that it attacks.
     batch : rows, labels and weights.
-    losses : prediction losses of rows with labels under a model; a key switches on dropout.
     learn : prediction loss of a model on the minibatch with other rows in place of its own.
     harm : validity loss, under a model, of the recourse at hand.
     done : share of the training that is over after this epoch.
@@ -33,7 +34,6 @@ class Scene(NamedTuple):
 
     predictor: AbstractModel
     batch: Data
-    losses: Callable[[Any, Float[Array, "n d"], Int[Array, " n"], PRNGKeyArray | None], Float[Array, " n"]]
     learn: Callable[[Any, Float[Array, "n d"]], Float[Array, ""]]
     harm: Callable[[Any], Float[Array, ""]]
     done: Float[Array, ""]
@@ -51,8 +51,8 @@ class AbstractAttacker(eqx.Module):
         """State at the outset."""
         return None
 
-    def learn(self, state: Any, scene: Scene, key: PRNGKeyArray) -> Any:
-        """State after a minibatch was seen."""
+    def learn(self, state: Any, predictor: AbstractModel, batch: Data, losses: Losses, key: PRNGKeyArray) -> Any:
+        """State after a minibatch was seen; `losses` are the prediction losses that the predictor descends on."""
         return state
 
     @abstractmethod

@@ -157,12 +157,15 @@ class GeneratorStep(AbstractStep):
 
         value, grads = eqx.filter_value_and_grad(loss)(model.predictor)
         moved, own = adam(model.predictor, grads, state.predictor, self.step_size, self.weight_decay)
-        return eqx.tree_at(lambda m: m.predictor, model, moved), state._replace(predictor=own), value
+        learn_key = jax.random.fold_in(key, 1)
+        learned = self.attacker.learn(state.attacker, model.predictor, batch, self.prediction_losses, learn_key)
+        state = state._replace(predictor=own, attacker=learned)
+        return eqx.tree_at(lambda m: m.predictor, model, moved), state, value
 
     def _generator(
         self, model: CounterNetModel, state: GeneratorState, batch: Data, key: PRNGKeyArray
     ) -> tuple[CounterNetModel, GeneratorState, Float[Array, ""]]:
-        target_key, learn_key, attack_key, write_key = jax.random.split(key, 4)
+        target_key, attack_key, write_key = jax.random.split(key, 3)
         target = self.targets(model, batch, target_key)
         weight = self._people(model, batch, target)
 
@@ -172,8 +175,7 @@ class GeneratorStep(AbstractStep):
 
         (rows, charge), back = eqx.filter_vjp(write, model.generator)
         scene = self._scene(model, batch, jax.lax.stop_gradient(rows), target, weight)
-        learned = self.attacker.learn(state.attacker, scene, learn_key)
-        judges = self.attacker.judges(learned, scene, attack_key)
+        judges = self.attacker.judges(state.attacker, scene, attack_key)
         cost_weight = self.cost_weight * jnp.exp(state.adjusted)
 
         def loss(at: Float[Array, "n d"], charged: Float[Array, " n"]) -> Float[Array, ""]:
@@ -187,8 +189,8 @@ class GeneratorStep(AbstractStep):
 
         value, slopes = jax.value_and_grad(loss, argnums=(0, 1))(rows, charge)
         moved, own = adam(model.generator, back(slopes)[0], state.generator, self.step_size)
-        adjusted = self._adjusted(state, learned, scene, rows, target, weight)
-        state = state._replace(generator=own, attacker=learned, adjusted=adjusted)
+        adjusted = self._adjusted(state, scene, rows, target, weight)
+        state = state._replace(generator=own, adjusted=adjusted)
         return eqx.tree_at(lambda m: m.generator, model, moved), state, value
 
     def _scene(
@@ -206,16 +208,16 @@ class GeneratorStep(AbstractStep):
             return weighted_mean(self.validity_losses(jax.vmap(predictor.logits)(at), goal, 0.0), weight)
 
         done = jnp.ones(()) if batch.beside is None else batch.beside.done
-        return Scene(model.predictor, batch, self.prediction_losses, learn, harm, done)
+        return Scene(model.predictor, batch, learn, harm, done)
 
     def _adjusted(
-        self, state: GeneratorState, learned: Any, scene: Scene, rows: Array, target: Array, weight: Array
+        self, state: GeneratorState, scene: Scene, rows: Array, target: Array, weight: Array
     ) -> Float[Array, ""]:
         """The cost weighs more while held-out models accept as many as the goal asks, and less while they do not."""
         if self.goal is None:
             return state.adjusted
         hard = self.hardened(scene.batch.x, rows)[0] if not self.harden else rows
-        logits = jax.vmap(self.attacker.held_out(learned, scene))(hard)
+        logits = jax.vmap(self.attacker.held_out(state.attacker, scene))(hard)
         margins = jax.vmap(jax.vmap(self._decision(scene.predictor).margin_of, in_axes=(0, None)))(logits, target)
         valid = weighted_mean(jnp.mean(margins >= 0, axis=1), weight)
         moved = state.adjusted + PACE * jnp.clip((valid - self.goal) / (1.0 - self.goal), -1.0, 1.0)

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, UInt
 
 from holdfast.encoding import Layout
 from holdfast.models import AbstractModel, Data, MLPModel, adam, weighted_mean
-from holdfast.training._attackers import AbstractAttacker, Judges, Scene
+from holdfast.training._attackers import AbstractAttacker, Judges, Losses, Scene
 
 POISSON = np.cumsum([0.36788, 0.36788, 0.18394, 0.06131, 0.01533, 0.00307, 0.00051])
 SLOTS = 3  # features that a guide's tilts depend on
@@ -108,21 +108,21 @@ class Guides(AbstractAttacker):
         arrays = jax.vmap(start)(jax.random.split(jax.random.key(self.seed), self.n_guides + self.n_held))
         return arrays, optax.scale_by_adam().init(arrays)
 
-    def learn(self, state: Any, scene: Scene, key: PRNGKeyArray) -> Any:
+    def learn(self, state: Any, predictor: AbstractModel, batch: Data, losses: Losses, key: PRNGKeyArray) -> Any:
         """One Adam update of every guide, on its own weights and with categories hidden at random."""
         arrays, moments = state
-        batch, static = scene.batch, eqx.filter(scene.predictor, eqx.is_inexact_array, inverse=True)
+        static = eqx.filter(predictor, eqx.is_inexact_array, inverse=True)
 
         def slope(own: Any, weight: Float[Array, " n"], own_key: PRNGKeyArray) -> Any:
             hide_key, drop_key = jax.random.split(own_key)
             x = self._hidden(batch, hide_key)
 
             def loss(params: Any) -> Float[Array, ""]:
-                return weighted_mean(scene.losses(eqx.combine(params, static), x, batch.y, drop_key), weight)
+                return weighted_mean(losses(eqx.combine(params, static), x, batch.y, drop_key), weight)
 
             return jax.grad(loss)(own)
 
-        tilts = Tilts.of(self.layout, scene.predictor.n_classes, self.n_guides + self.n_held, self.seed)
+        tilts = Tilts.of(self.layout, predictor.n_classes, self.n_guides + self.n_held, self.seed)
         weights = tilts.weights(batch, self.prior, self.rows, self.concept)
         grads = jax.vmap(slope)(arrays, weights, jax.random.split(key, weights.shape[0]))
         return adam(arrays, grads, moments, self.step_size, self.weight_decay)

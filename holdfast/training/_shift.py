@@ -1,7 +1,7 @@
 """Virtual data shift: the worst model that training on slightly shifted rows would lead to."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -18,6 +18,37 @@ CLIP = 1.0  # largest entry of an inner gradient under "adam"
 # Under the root of Adam's denominator. Without it the slope of that root is infinite where an inner gradient is
 # exactly zero, as with saturated logits, and the gradient through the unrolled steps is NaN.
 EPS_ROOT = 1e-12
+LEAST = 0.01  # length that a vector of zeros counts as, where its change is bounded
+
+
+class Follower(NamedTuple):
+    """How a shifted model follows its rows: `n_steps` updates on `learn`, never far from where it started."""
+
+    start: Any
+    static: Any
+    learn: Callable[[Any, Float[Array, "n d"]], Float[Array, ""]]
+    descend: optax.GradientTransformation
+    bound: Float[Array, ""] | float | None
+    n_steps: int
+
+    def __call__(self, params: Any, state: Any, rows: Float[Array, "n d"]) -> tuple[Any, Any]:
+        """Weights and the optimiser's state after the updates; differentiable in the rows."""
+        for _ in range(self.n_steps):
+            slope = jax.grad(lambda p: self.learn(eqx.combine(p, self.static), rows))(params)
+            updates, state = self.descend.update(slope, state, params)
+            params = self._near(optax.apply_updates(params, updates))
+        return params, state
+
+    def _near(self, params: Any) -> Any:
+        bound = self.bound
+        if bound is None:
+            return params
+
+        def one(p: Array, p0: Array) -> Array:
+            moved, length = p - p0, optax.safe_norm(p0, 0.0) + LEAST
+            return p0 + moved * jnp.minimum(1.0, bound * length / optax.safe_norm(moved, 1e-12))
+
+        return jax.tree.map(one, params, self.start)
 
 
 def virtual_data_shift(
@@ -80,38 +111,20 @@ def virtual_data_shift(
     """
     start, static = eqx.partition(model, eqx.is_inexact_array)
     mask = jnp.ones(x.shape[1]) if movable is None else movable
-    lengths = jax.tree.map(lambda p: optax.safe_norm(p, 0.0) + 1e-3, start)
-    descend = _inner(inner, step_size)
+    follower = Follower(start, static, learn, _inner(inner, step_size), bound, n_inner)
 
     def draw(own: PRNGKeyArray) -> Float[Array, "n d"]:
         keys = jax.random.split(own, x.shape[0])
         return jax.vmap(lambda k, row: draw_in_ball(k, x=row, radius=eps, norm=norm, mask=mask))(keys, x)
 
-    def bounded(params: Any) -> Any:
-        if bound is None:
-            return params
-
-        def one(p: Array, p0: Array, length: Array) -> Array:
-            moved = p - p0
-            return p0 + moved * jnp.minimum(1.0, bound * length / optax.safe_norm(moved, 1e-12))
-
-        return jax.tree.map(one, params, start, lengths)
-
-    def unrolled(params: Any, state: Any, shift: Float[Array, "n d"]) -> tuple[Any, Any]:
-        for _ in range(n_inner):
-            slope = jax.grad(lambda p: learn(eqx.combine(p, static), x + shift))(params)
-            updates, state = descend.update(slope, state, params)
-            params = bounded(optax.apply_updates(params, updates))
-        return params, state
-
     def attack(carry: Any, own: PRNGKeyArray) -> tuple[Any, None]:
         params, state, shift = carry
         if redraw:
             shift = draw(own)
-            return (*unrolled(params, state, shift), shift), None
+            return (*follower(params, state, x + shift), shift), None
 
         def after(at: Float[Array, "n d"]) -> tuple[Array, Any]:
-            moved = unrolled(params, state, at)
+            moved = follower(params, state, x + at)
             return harm(eqx.combine(moved[0], static)), moved
 
         slope, (params, state) = jax.grad(after, has_aux=True)(shift)
@@ -120,7 +133,7 @@ def virtual_data_shift(
         return (params, state, shift), None
 
     first, later = jax.random.split(key)
-    begun = (start, descend.init(start), draw(first))
+    begun = (start, follower.descend.init(start), draw(first))
     (params, _, shift), _ = jax.lax.scan(attack, begun, jax.random.split(later, n_steps))
     return jax.lax.stop_gradient((eqx.combine(params, static), shift))
 

@@ -1,0 +1,90 @@
+"""A recourse head keeps the schema's limits by construction, whatever its weights."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import holdfast as hf
+from holdfast.encoding import Encoder, Permits, broken_limits, decode_recourse, feasible_sets
+from holdfast.errors import DataError
+from holdfast.models import CounterNet, recourse_of
+from holdfast.schema import as_table
+from holdfast.testing import _world as world
+
+SMALL = {"encoder": (8, 4), "predictor": (4,), "generator": (8,)}
+# Without limits across features, which are hardened into and not written.
+PLAIN = hf.Schema(list(world.SCHEMA))
+
+
+@pytest.fixture(scope="module")
+def people():
+    table, _ = world.people(120)
+    encoder = Encoder.fit(PLAIN, as_table(table))
+    return encoder, as_table(table), feasible_sets(encoder, as_table(table))
+
+
+@pytest.mark.parametrize("head", ["residual", "codes", "row", "vae"])
+@pytest.mark.parametrize("size", [1.0, 50.0])
+def test_every_limit_holds_whatever_the_weights(people, head, size):
+    encoder, table, feasible = people
+    model = CounterNet(head=head, **SMALL).build(encoder.n_columns, 3, jax.random.key(5))
+    model = jax.tree.map(lambda a: size * a if eqx.is_inexact_array(a) else a, model)
+    target = jnp.arange(120) % 3
+    axes = feasible.axes(feasible.layout)
+    rows = np.asarray(jax.vmap(model.generate, in_axes=(0, axes, 0))(jnp.asarray(feasible.x), feasible, target))
+    x, movable = np.asarray(feasible.x), np.asarray(feasible.movable)
+    low = np.where(movable, np.minimum(feasible.lower, x), x)
+    high = np.where(movable, np.maximum(feasible.upper, x), x)
+    n = len(encoder.layout.numbers)
+    assert (rows[:, :n] >= low[:, :n]).all()
+    assert (rows[:, :n] <= high[:, :n]).all()
+    for group in encoder.layout.groups:
+        share = rows[:, group.start : group.stop]
+        own = x[:, group.start : group.stop] > 0.5
+        np.testing.assert_allclose(share.sum(axis=1), 1, atol=1e-5)
+        assert (share[~(movable[:, group.start : group.stop] | own)] == 0).all()
+    hard, ok = jax.vmap(lambda f, row: f.hard(row), in_axes=(axes, 0))(feasible, jnp.asarray(rows))
+    assert bool(ok.all())
+    got = decode_recourse(encoder, np.asarray(hard), table, None)
+    assert [b for b in broken_limits(encoder, table, got, None) if b] == []
+    assert (got.columns["age"] == table.columns["age"]).all()
+
+
+def test_an_output_of_nothing_stays(people):
+    """The change is what is written: an untrained generator's recourse is close to the person."""
+    encoder, _, feasible = people
+    axes = feasible.axes(feasible.layout)
+
+    def stays(f):
+        return f.hard(recourse_of(jnp.full(encoder.n_columns, 0.04), f, residual=True))[0]
+
+    np.testing.assert_array_equal(jax.vmap(stays, in_axes=(axes,))(feasible), feasible.x)
+
+
+def test_limits_of_the_training_step_are_those_of_recourse(people):
+    """`Permits`, which training asks, gives the same rows as `feasible_sets`, which people are answered by."""
+    encoder, _, feasible = people
+    permits = Permits.of(encoder)
+    model = CounterNet(**SMALL).build(encoder.n_columns, 2, jax.random.key(1))
+    x, aim = jnp.asarray(feasible.x), jnp.ones(120, int)
+    axes = feasible.axes(feasible.layout)
+    one = jax.vmap(model.generate, in_axes=(0, axes, 0))(x, feasible, aim)
+    other = jax.vmap(lambda row, t: model.generate(row, permits(row), t))(x, aim)
+    np.testing.assert_allclose(one, other, atol=2e-5)
+
+
+def test_the_predictor_does_not_depend_on_the_head():
+    models = [CounterNet(head=head, **SMALL).build(7, 2, jax.random.key(0)) for head in ("residual", "vae")]
+    assert eqx.tree_equal(models[0].predictor, models[1].predictor)
+    assert models[0].codes(jnp.ones(7)).shape == (8,)
+
+
+def test_what_makes_no_sense_is_refused():
+    with pytest.raises(DataError, match="`head` is not known"):
+        CounterNet(head="both").build(3, 2, jax.random.key(0))  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="`encoder` needs"):
+        CounterNet(encoder=()).build(3, 2, jax.random.key(0))
+    with pytest.raises(DataError, match="`n_latent`"):
+        CounterNet(head="vae", n_latent=0).build(3, 2, jax.random.key(0))
