@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.models import ARCHITECTURES, MLP, NTK, Ensemble, Linear
+from holdfast.models import ARCHITECTURES, MLP, NTK, CounterNet, Ensemble, Linear
 from holdfast.testing import ModelChecks
 
 EXAMPLES = {
@@ -12,6 +12,7 @@ EXAMPLES = {
     "mlp-leaky": MLP(widths=(12,), activation="leaky_relu"),
     "ntk": NTK(beta=0.5),
     "ntk-nystroem": NTK(beta=0.5, constant=1.0, n_rows=60),
+    "counternet": CounterNet(encoder=(12, 6), predictor=(6,), generator=(8,), dropout=0.1),
     "ensemble": Ensemble(n_members=2, member=MLP(widths=(8,))),
 }
 
