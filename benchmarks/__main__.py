@@ -4,6 +4,7 @@ import sys
 
 from benchmarks import (
     gate,
+    generators,
     influence,
     ntk,
     peers,
@@ -23,6 +24,6 @@ if __name__ == "__main__":
     sys.argv = sys.argv[:1]
     for module in (
         wachter, retrain, stream, gate, serve, peers, throughput, influence, trees, theory, ntk, robust_kernel,
-        recourse_training, tradeoff,
+        recourse_training, tradeoff, generators,
     ):  # fmt: skip
         module.main()

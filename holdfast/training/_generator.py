@@ -139,7 +139,8 @@ class GeneratorStep(AbstractStep):
         assert isinstance(model, CounterNetModel)
         decided = jax.vmap(self._decision(model).decide_of)(jax.vmap(model.logits)(data.x))
         weights = self._class_weights(decided, data, model.n_classes)
-        done = jnp.minimum((epoch + 1) / self.n_epochs, 1.0)
+        first = 0 if self.n_first is None else self.n_first
+        done = jnp.clip((epoch + 1 - first) / (self.n_epochs - first), 0.0, 1.0)
         told = Told(jnp.tile(weights, (n_batches, 1)), jnp.full(n_batches, done))
         return jax.lax.stop_gradient((told, self._noted(model, data, decided, key)))
 
