@@ -2,10 +2,11 @@
 
     python -m benchmarks.generators [--rows 17500]
 
-The paper's network for loans (110 inputs, encoder 200-10, predictor 10, generator 10) and attack (T = 7, K = 2, batches
-of 128) on as many rows as the year 1995 has to learn from; made up where the file of the loans is not installed. An
-epoch is the difference between a training of six epochs and one of one, over five. Generation is one pass with its
-hardening for 10,000 people, and then the whole of ``clf.recourse``: tables read, limits worked out, decoded and checked.
+The paper's network for loans (110 inputs, encoder 200-10, predictor 10, generator 10) and attack (T = 7, K = 2,
+batches of 128) on as many rows as the year 1995 has to learn from; made up where the file of the loans is not
+installed. An epoch is the difference between a training of six epochs and one of one, over five. Generation is
+one pass with its hardening for 10,000 people, and then the whole of ``clf.recourse``: tables read, limits
+worked out, decoded and checked.
 """
 
 import argparse

@@ -33,8 +33,8 @@ class Attack:
     shift : array (rows, columns)
         How the training rows were moved, in encoded units.
     accuracy, accuracy_after : float
-        Share of the training rows that the old and the shifted model decide rightly. A shifted model that has become
-        much worse is not one that anybody would use.
+        Share of the training rows that the old and the shifted model decide rightly. A shifted model that has
+        become much worse is not one that anybody would use.
     """
 
     predictor: Predictor
@@ -73,9 +73,9 @@ def attack(
 ) -> Attack:
     """Look for a small shift of the training rows after which the model no longer accepts its recourse.
 
-    Virtual data shift (Algorithm 1 of RoCourseNet) on the whole plan: the rows move by at most `eps`, the model follows
-    for ``T * K`` steps, and the shift climbs on the loss of the recourse. What breaks was a way to a yes that
-    slightly other data would have closed; what does not break is no proof.
+    Virtual data shift (Algorithm 1 of RoCourseNet) on the whole plan: the rows move by at most `eps`, the model
+    follows for ``T * K`` steps, and the shift climbs on the loss of the recourse. What breaks was a way to a
+    yes that slightly other data would have closed; what does not break is no proof.
 
     Parameters
     ----------
@@ -113,13 +113,13 @@ def attack(
     predictor, training = _attacked(clf)
     if norm not in ATTACK_NORMS or inner not in get_args(Inner):
         raise DataError(
-            f"attack: `norm` must be one of {list(ATTACK_NORMS)!r} and `inner` one of {list(get_args(Inner))!r}; got "
-            f"{norm!r} and {inner!r}."
+            f"attack: `norm` must be one of {list(ATTACK_NORMS)!r} and `inner` one of {list(get_args(Inner))!r}; "
+            f"got {norm!r} and {inner!r}."
         )
     if min(T, K, n_rows) < 1 or not 0 <= eps < np.inf:
         raise DataError(
-            f"attack: `T`, `K` and `n_rows` must be positive and `eps` at least 0; got {T!r}, {K!r}, {n_rows!r} and "
-            f"{eps!r}."
+            f"attack: `T`, `K` and `n_rows` must be positive and `eps` at least 0; got {T!r}, {K!r}, {n_rows!r} "
+            f"and {eps!r}."
         )
     data, found = _some(training.data, n_rows, random_state), plan.found
     index = {label: i for i, label in enumerate(predictor.classes.tolist())}
@@ -145,8 +145,8 @@ def _attacked(clf: Any) -> tuple[Predictor, TrainingData]:
     predictor: Predictor | None = getattr(clf, "predictor_", None)
     if predictor is None or training is None:
         raise DataError(
-            "attack: `clf` must be a classifier that was fitted in this process; got one without training rows. Fit it "
-            "again, or set clf.training_ = holdfast.training.training_rows(clf, X, y)."
+            "attack: `clf` must be a classifier that was fitted in this process; got one without training rows. "
+            "Fit it again, or set clf.training_ = holdfast.training.training_rows(clf, X, y)."
         )
     if "differentiable" not in predictor.capabilities:
         raise CapabilityError(

@@ -26,10 +26,10 @@ FAMILIES = ("model", "regime", "method")
     "--favourable", metavar="LABEL", help="The class people want; the last of the sorted ones by default."
 )
 @click.option("--model", metavar="NAME",
-              help="linear, mlp, ensemble, ntk or counternet; by default what the regime is for, mostly mlp.")  # fmt: skip
+              help="linear, mlp, ensemble, ntk, counternet; by default what the regime needs.")  # fmt: skip
 @click.option("--regime", default="standard", show_default=True, metavar="NAME", help="How the model is trained.")
 @click.option("--method", metavar="NAME",
-              help="How recourse is found; by default what the regime is for, mostly wachter.")  # fmt: skip
+              help="How recourse is found; wachter, unless the regime is for another.")  # fmt: skip
 @set_option
 @click.option(
     "--threshold", type=float, default=0.5, show_default=True, help="Probability from which the answer is yes."

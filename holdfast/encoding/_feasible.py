@@ -62,15 +62,13 @@ class Feasible(eqx.Module):
         For searches that work on relaxed categories. At the factual, a person's own level keeps all but a share of
         about ``levels * exp(-1 / temperature)``.
         """
-        return self.relaxed(
-            self.clip(x)[: len(self.layout.numbers)], (x * self.scale + self.offset) / temperature
-        )
+        return self.relaxed(self.clip(x)[: len(self.layout.numbers)], (x * self.scale + self.offset) / temperature)
 
     def relaxed(self, numbers: Float[Array, " n"], scores: Float[Array, " d"]) -> Float[Array, " d"]:
         """Put a relaxed row together: numbers that lie in the box, and shares of the allowed levels.
 
-        The shares are a softmax of the `scores` in the columns of each category; limits across features are kept by
-        projection. Differentiable in both.
+        The shares are a softmax of the `scores` in the columns of each category; limits across features are
+        kept by projection. Differentiable in both.
         """
         parts = [numbers]
         for group in self.layout.groups:

@@ -37,7 +37,8 @@ class Generated(AbstractMethod):
 
     References
     ----------
-    [1] Guo, Nguyen, Yadav (2023), *CounterNet: end-to-end training of prediction aware counterfactual explanations*.
+    [1] Guo, Nguyen, Yadav (2023), *CounterNet: end-to-end training of prediction aware counterfactual
+        explanations*.
 
     Examples
     --------

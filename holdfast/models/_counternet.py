@@ -87,9 +87,9 @@ def recourse_of(out: Float[Array, " d"], feasible: Feasible, *, residual: bool) 
     """Make a row of a network's output that the person may relax to, whatever the output is.
 
     What may not move is the person's own; a number stays between the ends of its permitted interval, which is
-    one-sided where it may move one way only; levels out of reach have a share of 0; rows of linear constraints are
-    projected onto. With `residual` the output says how to leave the person's own place, and 0 hardly moves; without,
-    it says where to be.
+    one-sided where it may move one way only; levels out of reach have a share of 0; rows of linear constraints
+    are projected onto. With `residual` the output says how to leave the person's own place, and 0 hardly moves;
+    without, it says where to be.
     """
     n = len(feasible.layout.numbers)
     own, box_low, box_high = (a[:n] for a in (feasible.x, feasible.lower, feasible.upper))
@@ -100,7 +100,7 @@ def recourse_of(out: Float[Array, " d"], feasible: Feasible, *, residual: bool) 
         numbers = jnp.clip(low + (high - low) * jax.nn.sigmoid(out[:n]), low, high)
         return feasible.relaxed(numbers, out)
     move = jnp.tanh(out[:n])
-    # Small moves are none, so that few numbers change; the slope is that of the move itself, so that none is stuck.
+    # Small moves are none, so that few numbers change; the slope stays that of the move, so that none is stuck.
     kept = jnp.sign(move) * jnp.maximum(jnp.abs(move) - REST, 0.0) / (1.0 - REST)
     move = move + jax.lax.stop_gradient(kept - move)
     numbers = jnp.clip(own + jnp.where(move > 0, high - own, own - low) * move, low, high)
@@ -153,7 +153,7 @@ class CounterNetModel(AbstractModel):
         return self.predictor.logits(x, key=key)
 
     def codes(self, x: Float[Array, " d"]) -> Float[Array, " c"]:
-        """What the generator is told of the prediction: the encoder's code, and the last hidden layer's if later."""
+        """What the generator is told of the prediction: the encoder's code, and the last hidden layer after it."""
         layers, parts = list(zip(self.predictor.weights[:-1], self.predictor.biases[:-1], strict=True)), []
         for i, (weight, bias) in enumerate(layers):
             x = ACTIVATIONS[self.predictor.activation](weight @ x + bias)
@@ -213,7 +213,8 @@ class CounterNet(AbstractArchitecture):
 
     References
     ----------
-    [1] Guo, Nguyen, Yadav (2023), *CounterNet: end-to-end training of prediction aware counterfactual explanations*.
+    [1] Guo, Nguyen, Yadav (2023), *CounterNet: end-to-end training of prediction aware counterfactual
+        explanations*.
 
     Examples
     --------
@@ -243,7 +244,9 @@ class CounterNet(AbstractArchitecture):
         """Build an untrained model; the predictor does not depend on the head."""
         encoder, predictor = tuple(self.encoder), tuple(self.predictor)
         if not encoder:
-            raise DataError("CounterNet: `encoder` needs at least one layer; got none. Write for example (50, 10).")
+            raise DataError(
+                "CounterNet: `encoder` needs at least one layer; got none. Write for example (50, 10)."
+            )
         if self.head not in get_args(Head):
             raise DataError(
                 f"CounterNet: `head` is not known; got {self.head!r}. Known are {list(get_args(Head))!r}."
@@ -265,8 +268,8 @@ class CounterNet(AbstractArchitecture):
             down, up = jax.random.split(key)
             encoder = self._network(widths).build(n_inputs + n_classes, 2 * self.n_latent, down)
             decoder = self._network(widths[::-1]).build(self.n_latent + n_classes, n_inputs, up)
-            return VariationalGenerator(encoder, decoder, residual=False)
+            return VariationalGenerator(encoder=encoder, decoder=decoder, residual=False)
         codes, row = self.head != "row", self.head != "codes"
         width = n_classes + codes * n_codes + row * n_inputs
         network = self._network(widths).build(width, n_inputs, key)
-        return Generator(network, sees_codes=codes, sees_row=row, residual=self.head != "codes")
+        return Generator(network=network, sees_codes=codes, sees_row=row, residual=self.head != "codes")

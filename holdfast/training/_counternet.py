@@ -47,7 +47,7 @@ class AbstractGeneratorRegime(AbstractRegime):
         return NoShift(own_weight=jnp.asarray(0.0, jnp.float32))
 
     def epochs(self, n_rows: int | None) -> int:
-        """Passes over the rows: so many that there are `min_updates`, and twice that where there are two stages."""
+        """Passes over the rows: at least so many as make `min_updates`, and twice that with two stages."""
         check_counts(self, ("n_epochs", "batch_size"))
         n_epochs = self.n_epochs
         if n_rows is not None:
@@ -104,16 +104,16 @@ class AbstractGeneratorRegime(AbstractRegime):
 class CounterNetTraining(AbstractGeneratorRegime):
     """Train a classifier and its recourse together (Guo et al., 2023).
 
-    Every minibatch moves the predictor on its loss, then the generator alone on ``validity_weight * L(f(x'), wanted)
-    + cost_weight * cost(x, x')`` for generated `x'`. The predictor is what it would be without a generator; recourse
-    then costs one pass of a network. It is as good as what the model says today: `RoCourseNet` trains it for
-    models to come.
+    Every minibatch moves the predictor on its loss, then the generator alone on ``validity_weight * L(f(x'),
+    wanted) + cost_weight * cost(x, x')`` for generated `x'`. The predictor is what it would be without a
+    generator; recourse then costs one pass of a network. It is as good as what the model says today:
+    `RoCourseNet` trains it for models to come.
 
     Parameters
     ----------
     prediction_weight, validity_weight, cost_weight : float, default=1.0, 1.0, 0.1
-        Of the three losses (lambda 1, 2 and 3; the paper prints 1, 0.2, 0.1 for its squared losses). Only the ratio
-        of the last two matters under Adam.
+        Of the three losses (lambda 1, 2 and 3; the paper prints 1, 0.2, 0.1 for its squared losses). Only the
+        ratio of the last two matters under Adam.
     loss : {"cross_entropy", "squared"}, default="cross_entropy"
         Of prediction and validity; ``squared``, of probabilities, is the paper's.
     cost : {"l1", "squared"}, default="l1"
@@ -136,8 +136,8 @@ class CounterNetTraining(AbstractGeneratorRegime):
     min_updates : int, default=2000
         Updates at least: small tables get more epochs than `n_epochs`.
     n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
-        As in `StandardTraining`, with defaults 50, 128 and 0.003 for the first three. The decay is the predictor's.
-        Early stopping watches the sum of all losses.
+        As in `StandardTraining`, with defaults 50, 128 and 0.003 for the first three. The decay is the
+        predictor's. Early stopping watches the sum of all losses.
 
     Notes
     -----
@@ -148,7 +148,8 @@ class CounterNetTraining(AbstractGeneratorRegime):
 
     References
     ----------
-    [1] Guo, Nguyen, Yadav (2023), *CounterNet: end-to-end training of prediction aware counterfactual explanations*.
+    [1] Guo, Nguyen, Yadav (2023), *CounterNet: end-to-end training of prediction aware counterfactual
+        explanations*.
 
     Examples
     --------

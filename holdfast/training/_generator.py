@@ -1,4 +1,4 @@
-"""The step of every regime that trains a generator of recourse: predictor first, then generator, judged by somebody."""
+"""The step of every regime that trains a generator of recourse: predictor, judges, generator."""
 
 from typing import Any, Literal, NamedTuple
 
@@ -32,15 +32,15 @@ class GeneratorState(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What an epoch's beginning tells its minibatches: weights of the classes, and the share of the training done."""
+    """What an epoch's beginning tells its minibatches: class weights, and the share of the training done."""
 
     class_weight: Float[Array, " k"]
     done: Float[Array, ""]
 
 
 class GeneratorStep(AbstractStep):
-    """Block-wise coordinate descent (Algorithm 2): Adam on the prediction loss moves the predictor alone, then Adam on
-    validity and cost of the generated recourse moves the generator alone.
+    """Block-wise coordinate descent (Algorithm 2): Adam on the prediction loss moves the predictor alone, then
+    Adam on validity and cost of the generated recourse moves the generator alone.
 
     Recourse is judged by the models that the attacker gives, held fixed. What the generator does never reaches the
     predictor, so regimes that differ in the attacker only have the same predictor, to the bit.
@@ -51,7 +51,8 @@ class GeneratorStep(AbstractStep):
     charge_weight : of what a generator charges for how it writes (a variational one, for its codes).
     margin : log-odds beyond the decision that recourse is to reach.
     guard : share of its true frequency below which a class that is hardly ever decided is given more weight.
-    goal : share of people whose recourse should be valid under the attacker's held-out models; while it is, the cost
+    goal : share of people whose recourse should be valid under the attacker's held-out models; while it is, the
+    cost
         weighs more, and while it is not, less. None leaves the weight alone.
     n_epochs : over which the attacker's strength grows.
     n_first : epochs of the predictor alone, after which it stays as it is; None trains both throughout.
@@ -82,11 +83,11 @@ class GeneratorStep(AbstractStep):
     def init(self, model: AbstractModel) -> GeneratorState:
         """State of both optimisers and of the attacker."""
         assert isinstance(model, CounterNetModel)
-        states = [
+        predictor, generator = (
             optax.scale_by_adam().init(eqx.filter(part, eqx.is_inexact_array))
             for part in (model.predictor, model.generator)
-        ]
-        return GeneratorState(*states, self.attacker.init(model.predictor), jnp.zeros(()))
+        )
+        return GeneratorState(predictor, generator, self.attacker.init(model.predictor), jnp.zeros(()))
 
     def update(
         self, model: AbstractModel, state: GeneratorState, batch: Data, key: PRNGKeyArray, epoch: Int[Array, ""]
@@ -128,8 +129,8 @@ class GeneratorStep(AbstractStep):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Of some rows: share decided favourable, share of recourse that is valid once hardened, its mean l1 cost, and
-        how many different recourses there are among so many people."""
+        """Of some rows: share decided favourable, share of recourse that is valid once hardened, its mean l1
+        cost, and how many different recourses there are among so many people."""
         return ("favourable", "validity", "cost", "patterns")
 
     def begin_epoch(
@@ -214,7 +215,7 @@ class GeneratorStep(AbstractStep):
     def _adjusted(
         self, state: GeneratorState, scene: Scene, rows: Array, target: Array, weight: Array
     ) -> Float[Array, ""]:
-        """The cost weighs more while held-out models accept as many as the goal asks, and less while they do not."""
+        """The cost weighs more while held-out models accept as many as the goal asks, and else less."""
         if self.goal is None:
             return state.adjusted
         hard = self.hardened(scene.batch.x, rows)[0] if not self.harden else rows
@@ -239,8 +240,8 @@ class GeneratorStep(AbstractStep):
     def recourse(
         self, model: CounterNetModel, x: Float[Array, "n d"], target: Int[Array, " n"], key: PRNGKeyArray | None
     ) -> tuple[Float[Array, "n d"], Float[Array, " n"]]:
-        """Generated rows of a minibatch, and what the generator charges. Relaxed, or with `harden` the hardened rows
-        with the slopes of the relaxed ones."""
+        """Generated rows of a minibatch, and what the generator charges. Relaxed, or with `harden` the hardened
+        rows with the slopes of the relaxed ones."""
 
         def one(row: Array, aim: Array, own: PRNGKeyArray | None) -> tuple[Array, Array]:
             feasible = self.setting.permits(row)
@@ -287,7 +288,7 @@ class GeneratorStep(AbstractStep):
         return Decision(model, jnp.asarray(self.setting.threshold, jnp.float32), self.setting.favourable)
 
     def _people(self, model: CounterNetModel, batch: Data, target: Int[Array, " n"]) -> Float[Array, " n"]:
-        """Weights of people in the generator's loss: equal for every wanted class, none for who has what they want."""
+        """Weights of people in the generator's loss: equal for every wanted class, 0 for who has it already."""
         weight = batch.weight
         if self.wanted == "favourable":
             decided = jax.vmap(self._decision(model).decide_of)(jax.vmap(model.logits)(batch.x))
@@ -298,7 +299,7 @@ class GeneratorStep(AbstractStep):
         return weight / jnp.maximum(among @ (weight @ among), 1e-12)
 
     def _class_weights(self, decided: Int[Array, " n"], data: Data, n_classes: int) -> Float[Array, " k"]:
-        """1 for every class; where one is hardly ever decided, weights under which all classes are equally frequent."""
+        """1 for every class; where one is hardly ever decided, weights that make all equally frequent."""
         share = data.weight / jnp.maximum(jnp.sum(data.weight), 1e-12)
         true = share @ jax.nn.one_hot(data.y, n_classes)
         given = share @ jax.nn.one_hot(decided, n_classes)

@@ -47,8 +47,8 @@ class Tilts(eqx.Module):
         if n_classes == 2:
             prior[:, 0], sides[:, 0] = -prior[:, 1], -sides[:, 1]
         rows, concept = (np.stack([_direction(layout, rng) for _ in range(n_guides)]) for _ in range(2))
-        salt = jnp.asarray(rng.integers(1, 2**31, n_guides), jnp.uint32)
-        return Tilts(*(jnp.asarray(a, jnp.float32) for a in (prior, rows, concept, sides)), salt)
+        prior, rows, concept, sides = (jnp.asarray(a, jnp.float32) for a in (prior, rows, concept, sides))
+        return Tilts(prior, rows, concept, sides, jnp.asarray(rng.integers(1, 2**31, n_guides), jnp.uint32))
 
     def weights(self, batch: Data, prior: Array, rows: Array, concept: Array) -> Float[Array, "g n"]:
         """Weight of every row for every guide, with tilts of these sizes."""

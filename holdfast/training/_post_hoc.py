@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from holdfast.models import CounterNet
+from holdfast.training._base import Setting
 from holdfast.training._counterfactual import check_weights
 from holdfast.training._counternet import AbstractGeneratorRegime
 from holdfast.training._generator import Cost, GeneratorStep, Loss, Wanted
-from holdfast.training._base import Setting
 
 
 class CFModel(AbstractGeneratorRegime):
@@ -19,7 +19,8 @@ class CFModel(AbstractGeneratorRegime):
 
     Parameters
     ----------
-    prediction_weight, validity_weight, cost_weight, loss, cost, margin, wanted, balance, harden, guard, min_updates
+    prediction_weight, validity_weight, cost_weight, loss, cost, margin, wanted, balance, harden, guard,
+    min_updates
         As in `CounterNetTraining`; `min_updates` counts for each of the two.
     n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
         As in `CounterNetTraining`. Early stopping watches the sum of all losses, in both stages.
@@ -90,23 +91,25 @@ class CFModel(AbstractGeneratorRegime):
 class VAECF(AbstractGeneratorRegime):
     """A variational autoencoder that writes recourse for a finished model (Mahajan et al., 2019).
 
-    The predictor is trained first. The generator codes the row and the wanted class, decodes a drawn code, and learns
-    on validity, distance and the code's divergence from its prior. Recourse comes near the rows that were seen, and
-    costs more than that of `CFModel`.
+    The predictor is trained first. The generator codes the row and the wanted class, decodes a drawn code, and
+    learns on validity, distance and the code's divergence from its prior. Recourse comes near the rows that
+    were seen, and costs more than that of `CFModel`.
 
     Parameters
     ----------
     code_weight : float, default=0.01
         Weight of the divergence of codes from their prior.
-    prediction_weight, validity_weight, cost_weight, loss, cost, margin, wanted, balance, harden, guard, min_updates
+    prediction_weight, validity_weight, cost_weight, loss, cost, margin, wanted, balance, harden, guard,
+    min_updates
         As in `CFModel`; the cost is what makes the decoder give the row back.
     n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
         As in `CFModel`.
 
     Notes
     -----
-    Needs a model with a generator; ``CounterNet(head="vae", generator=(20, 16))`` when none is given. Differs from
-    the published code in: layers; one drawn code per row and update; categories by a softmax in place of a penalty.
+    Needs a model with a generator; ``CounterNet(head="vae", generator=(20, 16))`` when none is given. Differs
+    from the published code in: layers; one drawn code per row and update; categories by a softmax in place of a
+    penalty.
 
     References
     ----------

@@ -24,10 +24,10 @@ Attacker = Literal["vds", "random", "guides"]
 class RoCourseNet(AbstractGeneratorRegime):
     """Train a classifier and recourse that is to hold when the data shift (Guo, Jia et al., 2023).
 
-    Minimises prediction loss, cost, and the validity loss under the worst model that learning from shifted rows leads
-    to: ``min max min`` (eq. 4, and 6 for more classes). Every minibatch moves the predictor, attacks it by
-    `virtual_data_shift`, and moves the generator on what the attacked model says of its recourse. The predictor is
-    that of `CounterNetTraining` with the same seed, to the bit.
+    Minimises prediction loss, cost, and the validity loss under the worst model that learning from shifted rows
+    leads to: ``min max min`` (eq. 4, and 6 for more classes). Every minibatch moves the predictor, attacks it
+    by `virtual_data_shift`, and moves the generator on what the attacked model says of its recourse. The
+    predictor is that of `CounterNetTraining` with the same seed, to the bit.
 
     The printed attacker moves every row by at most `eps` and lets the model follow for a few steps. It does not
     imitate what later data are like, and on the paper's own data it does not make recourse hold longer
@@ -54,36 +54,38 @@ class RoCourseNet(AbstractGeneratorRegime):
     columns : {"all", "numeric"}, default="all"
         What is shifted.
     bound : float, optional, default=0.2
-        Largest change of a weight matrix of the shifted model, as a share of its length; None for no end. Twenty steps
-        of ``adam`` otherwise make another model.
+        Largest change of a weight matrix of the shifted model, as a share of its length; None for no end.
+        Twenty steps of ``adam`` otherwise make another model.
     recompute : bool, default=False
-        Whether recourse and wanted classes follow the shifted model during the attack, as in the public code, or are
-        held fixed, as printed.
+        Whether recourse and wanted classes follow the shifted model during the attack, as in the public code,
+        or are held fixed, as printed.
     own_weight : float, default=1.0
         Weight of validity under the model as it is, against 1 under the attacker's; the printed loss has 0.
     n_guides, n_held : int, default=12, 6
         Guides that judge, and guides that are held out to measure by.
     tilt, row_tilt, concept_tilt : float, default=3.0, 0.5, 0.5
-        Of guides: largest difference of the classes' log-weights; standard deviations of log-weights that depend on a
-        few features, and on a few features and the class.
+        Of guides: largest difference of the classes' log-weights; standard deviations of log-weights that
+        depend on a few features, and on a few features and the class.
     drop : float, default=0.2
         Of guides: share of people whose level of a category is hidden.
     tail : float, default=1.0
         Of guides: share of them, for each person the harshest, that count; 1 is their mean.
     goal : float, optional
-        Of guides: share of people whose recourse held-out ones should accept. While they do the cost weighs more, and
-        else less. None leaves `cost_weight` alone.
-    prediction_weight, validity_weight, cost_weight, loss, cost, margin, wanted, balance, harden, guard, min_updates
+        Of guides: share of people whose recourse held-out ones should accept. While they do the cost weighs
+        more, and else less. None leaves `cost_weight` alone.
+    prediction_weight, validity_weight, cost_weight, loss, cost, margin, wanted, balance, harden, guard,
+    min_updates
         As in `CounterNetTraining`.
     n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
         As in `CounterNetTraining`. Guides share step size and decay.
 
     Notes
     -----
-    Needs a model with a generator; a classifier takes `CounterNet` when none is given, and `Generated` as its method.
-    Differs from the paper in `bound` and `own_weight`, and in what `CounterNetTraining` lists; ``own_weight=0,
-    bound=None, loss="squared", cost="squared", validity_weight=0.2, margin=0, harden=False, balance=False, guard=0,
-    min_updates=0`` with ``CounterNet(head="codes")`` is the printed algorithm but for bounded outputs.
+    Needs a model with a generator; a classifier takes `CounterNet` when none is given, and `Generated` as its
+    method. Differs from the paper in `bound` and `own_weight`, and in what `CounterNetTraining` lists;
+    ``own_weight=0, bound=None, loss="squared", cost="squared", validity_weight=0.2, margin=0, harden=False,
+    balance=False, guard=0, min_updates=0`` with ``CounterNet(head="codes")`` is the printed algorithm but for
+    bounded outputs.
 
     References
     ----------
@@ -195,8 +197,10 @@ class Robust(AbstractRegime):
     Parameters
     ----------
     regime : AbstractGeneratorRegime, optional
-        `CFModel()`, `VAECF()` or `CounterNetTraining()`, which is the default; its epochs, batches and weights hold.
-    attacker, eps, steps, inner_steps, inner, inner_step_size, norm, schedule, columns, bound, recompute, own_weight
+        `CFModel()`, `VAECF()` or `CounterNetTraining()`, which is the default; its epochs, batches and weights
+        hold.
+    attacker, eps, steps, inner_steps, inner, inner_step_size, norm, schedule, columns, bound, recompute,
+    own_weight
         As in `RoCourseNet`.
     n_guides, n_held, tilt, row_tilt, concept_tilt, drop, tail, goal
         As in `RoCourseNet`.

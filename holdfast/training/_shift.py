@@ -70,9 +70,10 @@ def virtual_data_shift(
 ) -> tuple[Any, Float[Array, "n d"]]:
     """Shift rows so that a model that learns from them does most harm (Algorithm 1).
 
-    Each of `n_steps` attack steps first lets the shifted model take `n_inner` steps on the shifted rows, then moves the
-    shift up the gradient of `harm`, which is taken through those steps (what earlier attack steps made of the model is
-    a constant), and back into the ball. Steps have length ``2.5 * eps / n_steps``. Inside jit.
+    Each of `n_steps` attack steps first lets the shifted model take `n_inner` steps on the shifted rows, then
+    moves the shift up the gradient of `harm`, which is taken through those steps (what earlier attack steps
+    made of the model is a constant), and back into the ball. Steps have length ``2.5 * eps / n_steps``. Inside
+    jit.
 
     Parameters
     ----------
@@ -97,8 +98,8 @@ def virtual_data_shift(
     norm : {"linf", "l2"}, default="linf"
         Shape of a row's ball.
     bound : float, optional
-        Largest change of a weight matrix or bias vector, as a share of its own length. Many steps of Adam make another
-        model altogether, to which nothing can be robust. Without an end when omitted.
+        Largest change of a weight matrix or bias vector, as a share of its own length. Many steps of Adam make
+        another model altogether, to which nothing can be robust. Without an end when omitted.
     movable : array of 0 and 1, optional
         Columns that may be shifted; all by default.
     redraw : bool, default=False

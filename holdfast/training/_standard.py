@@ -19,9 +19,7 @@ from holdfast.models import (
 from holdfast.training._base import AbstractRegime, Setting
 
 
-def training_logits(
-    model: AbstractModel, x: Float[Array, "n d"], key: PRNGKeyArray | None
-) -> Float[Array, "n k"]:
+def training_logits(model: AbstractModel, x: Float[Array, "n d"], key: PRNGKeyArray | None) -> Float[Array, "n k"]:
     """Logits of every row; a `key` switches on what is random in training."""
     if key is None or not model.random_in_training:
         return jax.vmap(model.logits)(x)

@@ -43,7 +43,7 @@ def test_recourse_at_the_boundary_breaks_before_recourse_beyond_it(world):
 
 
 def test_what_cannot_be_attacked_is_refused(world, tmp_path):
-    clf, X, y = world
+    clf, X, _ = world
     plan = clf.recourse(X)
     clf.save(tmp_path / "m.holdfast")
     with pytest.raises(DataError, match="fitted in this process"):

@@ -119,7 +119,7 @@ def test_the_shifted_model_stays_within_its_bound():
 def test_saturated_logits_give_numbers(inner, monkeypatch):
     """Inner gradients that are exactly zero: their second moment is, too, and the slope of a root at zero is not a
     number unless something stands under it."""
-    x, y, recourse = rows(6)
+    x, _, recourse = rows(6)
     w = 1e4 * np.array([1.0, 0, 0])
     model = LinearModel(jnp.asarray(np.stack([-w, w]), jnp.float32), jnp.zeros(2))
     learn, harm = losses(jnp.asarray((x[:, 0] > 0).astype(np.int32)), jnp.asarray(recourse, jnp.float32))
