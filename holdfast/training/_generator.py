@@ -299,13 +299,14 @@ class GeneratorStep(AbstractStep):
         return weight / jnp.maximum(among @ (weight @ among), 1e-12)
 
     def _class_weights(self, decided: Int[Array, " n"], data: Data, n_classes: int) -> Float[Array, " k"]:
-        """1 for every class; where one is hardly ever decided, weights that make all equally frequent."""
+        """1 for every class; the less often one is decided, the nearer to weights that make all equally frequent."""
         share = data.weight / jnp.maximum(jnp.sum(data.weight), 1e-12)
         true = share @ jax.nn.one_hot(data.y, n_classes)
         given = share @ jax.nn.one_hot(decided, n_classes)
-        collapsed = jnp.any(given < self.guard * true)
+        least = self.guard * true
+        lacking = jnp.max(jnp.where(least > 0, 1.0 - given / jnp.where(least > 0, least, 1.0), 0.0))
         equal = jnp.where(true > 0, 1.0 / (n_classes * jnp.maximum(true, 1e-6)), 1.0)
-        return jnp.where(collapsed, equal, 1.0)
+        return equal ** jnp.maximum(lacking, 0.0)
 
     def _noted(
         self, model: CounterNetModel, data: Data, decided: Int[Array, " n"], key: PRNGKeyArray

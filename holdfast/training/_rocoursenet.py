@@ -134,7 +134,7 @@ class RoCourseNet(AbstractGeneratorRegime):
         wanted: Wanted = "other",
         balance: bool = True,
         harden: bool = True,
-        guard: float = 0.2,
+        guard: float = 0.3,
         min_updates: int = 2000,
         n_epochs: int = 50,
         batch_size: int = 128,

@@ -11,7 +11,7 @@ from holdfast.encoding import Encoder, Permits
 from holdfast.errors import CapabilityError, DataError
 from holdfast.models import CounterNet, Data, fit, fit_many
 from holdfast.schema import Feature, Schema
-from holdfast.training import CFModel, CounterNetTraining, RoCourseNet, Robust, Setting, harshest
+from holdfast.training import CFModel, CounterNetTraining, Robust, RoCourseNet, Setting, harshest
 
 SMALL = CounterNet(encoder=(16, 8), predictor=(8,), generator=(16,), dropout=0.1)
 FEW = {"n_epochs": 3, "batch_size": 64, "min_updates": 0, "step_size": 0.01}
@@ -91,15 +91,15 @@ def test_updates_are_counted_and_not_epochs():
 
 
 def test_a_rare_class_does_not_vanish_from_the_decisions():
-    """One in twenty is refused. A short training without the guard refuses nobody, so that no recourse towards a no
-    is valid; with it some are, and more than a few would be too many."""
+    """One in twenty is refused. A short training without the guard refuses nobody, so that no recourse towards a
+    no is valid; with it some are, and more than a few would be too many."""
     refused = {}
-    for guard in (0.0, 0.2):
-        regime = CounterNetTraining(n_epochs=10, batch_size=128, min_updates=0, step_size=0.003, guard=guard)
+    for guard in (0.0, 0.5):
+        regime = CounterNetTraining(n_epochs=12, batch_size=64, min_updates=0, step_size=0.01, guard=guard)
         _, history = trained(regime, n=512, rare=0.05)
         refused[guard] = 1 - np.asarray(history.notes["favourable"])
-    assert (refused[0.0] < 1e-6).all()
-    assert 0.01 < refused[0.2][-1] < 0.3
+    assert (refused[0.0][2:] < 1e-6).all()
+    assert 0.002 < refused[0.5][-3:].mean() < 0.1
 
 
 def test_recourse_knows_the_person():
@@ -132,14 +132,14 @@ def test_three_classes():
 def test_many_at_once_are_each_alone_and_a_goal_moves_the_cost():
     """One program for several tables and settings, as on an accelerator; with a goal that is easily met recourse
     becomes cheaper."""
-    options = {"n_epochs": 30, "batch_size": 64, "min_updates": 0, "step_size": 0.01, "attacker": "guides",
-               "n_guides": 2, "n_held": 1, "cost_weight": 0.02, "margin": 3.0}  # fmt: skip
+    options = {"n_epochs": 60, "batch_size": 64, "min_updates": 0, "step_size": 0.01, "attacker": "guides",
+               "n_guides": 2, "n_held": 1, "cost_weight": 0.1, "margin": 1.0}  # fmt: skip
     data, setting = task()
     steps = [RoCourseNet(**options, goal=goal).step(setting) for goal in (0.2, 0.999)]
     start = CounterNet(encoder=(16, 8), predictor=(8,), generator=(16,), dropout=0.0).build(
         5, 2, jax.random.key(0)
     )
-    key, how = jax.random.key(5), {"n_epochs": 30, "batch_size": 64}
+    key, how = jax.random.key(5), {"n_epochs": 60, "batch_size": 64}
     together = fit_many([start] * 2, steps, [data] * 2, [key] * 2, strategy="vmap", **how)
     costs = [
         float(jnp.abs(steps[0].recourse(m, data.x, 1 - data.y, None)[0] - data.x).sum(axis=1).mean())
