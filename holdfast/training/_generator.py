@@ -299,7 +299,7 @@ class GeneratorStep(AbstractStep):
         return weight / jnp.maximum(among @ (weight @ among), 1e-12)
 
     def _class_weights(self, decided: Int[Array, " n"], data: Data, n_classes: int) -> Float[Array, " k"]:
-        """1 for every class; the less often one is decided, the nearer to weights that make all equally frequent."""
+        """1 for every class; the rarer one is decided, the nearer to weights that make all equally frequent."""
         share = data.weight / jnp.maximum(jnp.sum(data.weight), 1e-12)
         true = share @ jax.nn.one_hot(data.y, n_classes)
         given = share @ jax.nn.one_hot(decided, n_classes)
