@@ -19,7 +19,8 @@ from holdfast.schema import Table
 from holdfast.training import Retrained, StandardTraining, retrain
 
 N_GUIDES = 20
-QUICK = {"n_models": 10, "n_people": 50, "n_bases": 1}
+QUICK = {"n_models": 10, "n_people": 50, "n_bases": 1, "n_guides": 8}
+QUICK_CODER = (64, 32, 8)
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def run(
         Base models of other seeds. The models of new seeds, seen by no search, and the guides serve all of them;
         leave-one-out models belong to one base, and the first has them.
     quick : bool, default=False
-        Ten models, fifty people, one base, no fronts.
+        Ten models, fifty people, one base, eight guides, a small autoencoder, no fronts.
     parts : collection of str, optional
         Unused: all tables come from the same runs.
     say : callable, optional
@@ -66,16 +67,17 @@ def run(
     """
     if name not in SETTINGS:
         raise DataError(f"papers: unknown dataset; got {name!r}. Known are {list(SETTINGS)!r}.")
+    setting, clock, n_guides = SETTINGS[name], Clock(say), N_GUIDES
     if quick:
-        n_models, n_people, n_bases = QUICK["n_models"], QUICK["n_people"], QUICK["n_bases"]
-    setting, clock = SETTINGS[name], Clock(say)
+        n_models, n_people, n_bases, n_guides = QUICK.values()
+        setting = replace(setting, coder=QUICK_CODER)
     clock("base models")
     cases = [_case(setting, seed, n_people) for seed in range(n_bases)]
     first = cases[0]
     clock(f"{n_models} models of new seeds")
     unseen = retrain(first.clf, n_models, random_state=1)
-    clock(f"{N_GUIDES} guides")
-    guides = retrain(first.clf, N_GUIDES, random_state=2)
+    clock(f"{n_guides} guides")
+    guides = retrain(first.clf, n_guides, random_state=2)
     clock(f"{n_models} leave-one-out models, same order of rows")
     same = retrain(first.clf, n_models, vary="leave_one_out", random_state=3)
     clock(f"{n_models} leave-one-out models, new order of rows")

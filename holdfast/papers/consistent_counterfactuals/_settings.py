@@ -23,6 +23,7 @@ class Setting:
     max_radius: float
     latent_radius: float = 1.0
     n_epochs: int = 100
+    coder: tuple[int, ...] = (1024, 128, 32)  # layers of the autoencoder, the code last
     options: dict[str, Any] = field(default_factory=lambda: dict(VARIANT))
 
     @property
@@ -71,7 +72,11 @@ def methods(setting: Setting) -> dict[str, AbstractMethod]:
     others: dict[str, AbstractMethod] = {
         "Looveren et al.": CFProto(norm="l2", random_state=0),
         "Pawelczyk et al.": LatentSearch(
-            radius=setting.latent_radius, raw_radius=True, widths=(1024, 128), n_latent=32, random_state=2021
+            radius=setting.latent_radius,
+            raw_radius=True,
+            widths=setting.coder[:-1],
+            n_latent=setting.coder[-1],
+            random_state=2021,
         ),
     }
     stable: dict[str, AbstractMethod] = {
