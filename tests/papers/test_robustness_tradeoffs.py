@@ -188,6 +188,11 @@ def test_a_quick_run_shows_collapse_and_cost(quick):
         assert robust["on_fixed"] > plain["on_fixed"] + 0.2
     for pair in mlp["0.05"]["paired"]:
         assert pair["robust"] > 2 * pair["plain"]
+    # SCFE ends at the boundary, where another split's model may well say no; further on fewer do.
+    for network in (mlp["0"], mlp["0.05"]):
+        near, far = np.mean(network["others"]), np.mean(network["others_twice"])
+        assert near < far
+    assert "twice as far" in text
     assert "none refused" in text
     forms = result["bounds"]["MLP"]["0.05"]["Theorem 2, cost weight 0.1"]["forms"]
     assert forms["corrected"]["violations"] == forms["any"]["violations"] == 0

@@ -23,6 +23,7 @@ from holdfast.papers.robustness_tradeoffs._settings import (
     SIZES,
     THREAT_RADII,
     THREATS,
+    WAYS,
     Kind,
     methods,
 )
@@ -147,7 +148,10 @@ def _swept(
         )
     out = compared(judged, sizes.radii)
     for k, radius in enumerate(sizes.radii):
-        out[f"{radius:g}"]["others"] = [_others(models[k], judged[i][k].points, i) for i in range(len(splits))]
+        for name, way in WAYS.items():
+            out[f"{radius:g}"][name] = [
+                _others(models[k], _carried(split, judged[i][k].points, way), i) for i, split in enumerate(splits)
+            ]
     return out
 
 
@@ -159,6 +163,12 @@ def _fitted(split: Split, model: AbstractModel, names: Collection[str]) -> dict[
     chosen = {name: method for name, method in methods(len(split.train)).items() if name in names}
     x, y = split.task.x[split.train], split.task.y[split.train]
     return {name: method.fit_encoded(predictor, x, y) for name, method in chosen.items()}
+
+
+def _carried(split: Split, points: np.ndarray, way: float) -> np.ndarray:
+    """SCFE's points, had people gone on along their way, to so many times its length."""
+    people = split.x[: len(points)]
+    return np.clip(people + way * (points - people), 0.0, 1.0)
 
 
 def _others(models: Sequence[AbstractModel], points: np.ndarray, own: int) -> float | None:

@@ -11,6 +11,8 @@ RADII = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 """Section 5.1."""
 BUDGETS = (10, 20, 50, 100, 200, 500, 1000)
 """Steps of SCFE at which its validity is read."""
+WAYS = {"others": 1.0, "others_half_more": 1.5, "others_twice": 2.0}
+"""How far along a person's way the models of other splits are asked: SCFE's own point, and past it (Figure 16)."""
 FEWEST = 5  # people; a split with fewer says nothing about costs
 N_TRAIN, N_JUDGED = 8000, 1000
 N_METHOD = 100  # people whom the four methods are run for, of the refused

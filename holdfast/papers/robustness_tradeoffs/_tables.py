@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from holdfast.papers._report import table
-from holdfast.papers.robustness_tradeoffs._settings import BUDGETS, FEWEST
+from holdfast.papers.robustness_tradeoffs._settings import BUDGETS, FEWEST, WAYS
 
 SHOWN_RADII = ("0.05", "0.1")  # of the theorems; the JSON has all
 Get = Callable[[dict[str, Any]], float | None]
@@ -22,7 +22,7 @@ def markdown(results: Sequence[dict[str, Any]], parts: Collection[str] = ()) -> 
     for result in results:
         for kind, radii in result["models"].items():
             texts += [_people(result, kind, radii), _validity(result, kind, radii), _cost(result, kind, radii)]
-            texts += [_methods(result, kind, radii), _columns(result, kind, radii)]
+            texts += [_others(result, kind, radii), _methods(result, kind, radii), _columns(result, kind, radii)]
         texts += [_bounds(result, kind) for kind in result.get("bounds", {})]
         texts.append(_threats(result, "threats", "Other threat models and a ramp"))
         texts.append(_threats(result, "sizes", "Depth and width (Figures 5 and 14)"))
@@ -126,6 +126,18 @@ def _validity(result: dict[str, Any], kind: str, radii: dict[str, Any]) -> str:
     head = ["ε", *(f"SCFE, {BUDGETS[i]} steps" for i in at), "1000, no cost weight", "1000, hardened"]
     head += ["budget-free", "other splits accept"]
     return f"### {result['title']}, {kind}: validity in [0, 1]^d (Figures 1, 3, 9, 12, 16)\n\n{table(head, rows)}"
+
+
+def _others(result: dict[str, Any], kind: str, radii: dict[str, Any]) -> str:
+    if not all(way in entry for entry in radii.values() for way in WAYS):
+        return ""
+    rows = []
+    for radius, entry in radii.items():
+        why = nothing(entry)
+        rows.append([radius, *([why, "", ""] if why else [shown(entry[way]) for way in WAYS])])
+    head = ["ε", "SCFE's point", "half as far again", "twice as far"]
+    title = f"{result['title']}, {kind}: share of the other splits' models that accept it (Figure 16)"
+    return f"### {title}\n\n{table(head, rows)}"
 
 
 def _cost(result: dict[str, Any], kind: str, radii: dict[str, Any]) -> str:
