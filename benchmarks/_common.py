@@ -108,8 +108,8 @@ def record(name: str, command: str, values: dict[str, Any], *, shown: bool = Tru
         "jax": jax.__version__,
         "holdfast": hf.__version__,
     }
-    RESULTS.mkdir(exist_ok=True)
     target = RESULTS / f"{name}.json"
+    target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_suffix(f".{os.getpid()}.part")
     beside.write_text(json.dumps(header | values, indent=2) + "\n")
     os.replace(beside, target)

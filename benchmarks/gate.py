@@ -93,7 +93,7 @@ def main() -> None:
         report = json.loads(printed)
         size = place.stat().st_size
     record(
-        "gate",
+        "service/gate",
         f"python -m benchmarks.gate --promises {n} --broken {asked.broken}",
         {
             "data": "records of loanapp's refused, each many times",

@@ -70,7 +70,7 @@ def main() -> None:
         "held": steady["p99_ms"] < 250 and set(steady["codes"]) == {"200"},
     }  # fmt: skip
     command = f"python -m benchmarks.serve --rate {asked.rate:g} --seconds {asked.seconds:g}"
-    record("serve", f"{command} --overload {asked.overload:g}", result)
+    record("service/serve", f"{command} --overload {asked.overload:g}", result)
 
 
 def _answers(address: str) -> bool:

@@ -13,13 +13,14 @@ from holdfast.audit._calibration import Calibration
 from holdfast.audit._comparison import Comparison, Row, merged, same_settings
 from holdfast.audit._measure import measure, settings
 from holdfast.audit._parts import Summary, Survival, summarise
-from holdfast.audit._render import Page, Section, document, html, markdown, percent, rich, text
+from holdfast.audit._render import STYLE, Page, Section, document, html, markdown, percent, rich, text
 from holdfast.audit._report import Report, head, plain, to_json, write_text
 from holdfast.audit._shelf_life import ShelfLife, shelf_life
 from holdfast.audit._tradeoff import Choice, Tradeoff
 from holdfast.methods import RecourseFrame
 
 __all__ = [
+    "STYLE",
     "Attack",
     "Calibration",
     "Choice",

@@ -5,7 +5,7 @@ from holdfast.classifier._certify import certify
 from holdfast.classifier._classifier import RecourseClassifier
 from holdfast.classifier._compare import compare
 from holdfast.classifier._named import named_model, pipeline
-from holdfast.classifier._records import Replay, records, replay
+from holdfast.classifier._records import Replay, records, replay, survival_of
 from holdfast.classifier._recourse import recourse, wrap
 from holdfast.classifier._rows import row_of, table_of
 from holdfast.classifier._tradeoff import tradeoff
@@ -24,6 +24,7 @@ __all__ = [
     "recourse",
     "replay",
     "row_of",
+    "survival_of",
     "table_of",
     "tradeoff",
     "verify",

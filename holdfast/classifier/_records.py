@@ -106,7 +106,7 @@ def records(
             cost=float(plan.cost[i]),
             method=method | {"option": option[i]},
             limits=_listed(plan.overrides.get(i, {})),
-            survival=None if life is None else _survival(life, i),
+            survival=None if life is None else survival_of(life, i),
             certificate=None if certificates is None else certificates[i],
             **shared,
         )
@@ -256,7 +256,8 @@ def _listed(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _survival(life: ShelfLife, i: int) -> dict[str, Any]:
+def survival_of(life: ShelfLife, i: int) -> dict[str, Any]:
+    """What a record says of one row's chance to hold."""
     return {
         "estimate": float(life.survival[i]),
         "lower": float(life.lower[i]),

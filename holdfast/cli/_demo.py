@@ -8,6 +8,7 @@ import click
 from holdfast.cli._cache import use_cache
 from holdfast.cli._console import Interrupted, interruptible, print_json, progress, results
 from holdfast.cli._options import json_option, seed_option
+from holdfast.errors import DataError
 
 EPOCHS = 40  # after some 40 the network begins to learn the training rows by heart
 
@@ -15,24 +16,34 @@ EPOCHS = 40  # after some 40 the network begins to learn the training rows by he
 @click.command("demo")
 @click.option("--retrain", "n_models", type=click.IntRange(min=1), default=100, show_default=True, metavar="N",
               help="How many retrained models the recourse is held against.")  # fmt: skip
+@click.option("--serve", is_flag=True, help="Open a page on it instead, with promises to look at.")
+@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="With --serve.")
 @seed_option
 @json_option
-def command(n_models: int, seed: int, as_json: bool) -> None:
+def command(n_models: int, serve: bool, port: int, seed: int, as_json: bool) -> None:
     """Train on real loan applications, find recourse for everyone refused, and test whether it holds.
 
     The data are mortgage applications in Boston, 1990, and come with holdfast. Takes about half a minute.
+
+    With --serve the model is put behind the pages of a case officer and a validator on this machine, with a ledger
+    of promises and models that were held against them. Prints the address and a key that is good for this run.
+    Needs holdfast[serve].
     """
+    if serve:
+        if as_json:
+            raise DataError(
+                "--json: there is nothing to print while pages are served; got --serve. Leave one out."
+            )
+        from holdfast.cli._demo_serve import serve_demo
+
+        serve_demo(n_models, port, seed)
+        return
     began = time.monotonic()
     use_cache()
     import holdfast as hf
-    from holdfast.cli._fit import fit_with_progress
     from holdfast.cli._held import retrain_again
 
-    bank = hf.datasets.load("loanapp")
-    train, test = bank.split(random_state=seed)
-    regime = hf.StandardTraining(n_epochs=EPOCHS)
-    classifier = hf.RecourseClassifier(schema=bank.schema, regime=regime, random_state=seed)
-    fit_with_progress(classifier, train.X, train.y)
+    bank, train, test, classifier = trained(seed)
     accuracy = float((classifier.predict(test.X) == test.y).mean())
     refused = bank.X[classifier.predict(bank.X) != bank.favourable]
     with progress("recourse", len(refused), "people") as bar:
@@ -60,6 +71,19 @@ def command(n_models: int, seed: int, as_json: bool) -> None:
         print_json(story)
     else:
         _tell(story, report, n_models)
+
+
+def trained(seed: int) -> Any:
+    """The data, the rows to learn from, those held out, and the classifier."""
+    import holdfast as hf
+    from holdfast.cli._fit import fit_with_progress
+
+    bank = hf.datasets.load("loanapp")
+    train, test = bank.split(random_state=seed)
+    regime = hf.StandardTraining(n_epochs=EPOCHS)
+    classifier = hf.RecourseClassifier(schema=bank.schema, regime=regime, random_state=seed)
+    fit_with_progress(classifier, train.X, train.y)
+    return bank, train, test, classifier
 
 
 def choose(cost: Any, found: Any) -> list[int]:
@@ -145,4 +169,5 @@ NEXT = (
     ("holdfast fit loans.csv --target approve --schema loans.yaml --out loans.holdfast", "A model of your own."),
     ("holdfast recourse loans.holdfast loans.csv --only-refused --out recourse.csv", "Recourse for all refused."),
     ("holdfast methods", "Other ways to find recourse."),
+    ("holdfast demo --serve", "The same as pages: a case officer's desk, and promises held against new models."),
 )

@@ -104,25 +104,8 @@ class Job:
 
     def rows_to_learn(self, classifier: Any, frame: Any) -> tuple[Any, Any]:
         """Rows and labels to retrain on, held against the model."""
-        import numpy as np
-
-        from holdfast.cli._io import DATASET, Source, dataset
-        from holdfast.cli._training import labels_of
-
         place = self.table if self.train is None else self.train
-        if place.startswith(DATASET):
-            data = dataset(place)
-            rows, labels = data.X, np.asarray(data.y)
-        else:
-            rows = frame if self.train is None else Source(self.train).whole(classifier.schema_)
-            labels = labels_of(rows, str(self.target))
-        known, given = classifier.classes_.tolist(), sorted(set(labels.tolist()))
-        if known != given:
-            raise DataError(
-                f"--target: the table's classes are not the model's; got {given!r} for {known!r}. Name the column "
-                "that the model learned."
-            )
-        return classifier.schema_.check(rows, where="table").native[classifier.schema_.names], labels
+        return rows_to_learn(classifier, place, self.target, frame if self.train is None else None)
 
     def give(self, report: Any, per_person: Callable[[], Any]) -> None:
         """Write the report and the figures of every person where asked, and print it."""
@@ -142,6 +125,28 @@ class Job:
             results().print(report)
             if out is not None:
                 say(f"Written to {out}.")
+
+
+def rows_to_learn(classifier: Any, place: str, target: str | None, frame: Any = None) -> tuple[Any, Any]:
+    """Rows and labels of a table to retrain on (`frame`, where it was read already), held against the model."""
+    import numpy as np
+
+    from holdfast.cli._io import DATASET, Source, dataset
+    from holdfast.cli._training import labels_of
+
+    if place.startswith(DATASET):
+        data = dataset(place)
+        rows, labels = data.X, np.asarray(data.y)
+    else:
+        rows = Source(place).whole(classifier.schema_) if frame is None else frame
+        labels = labels_of(rows, str(target))
+    known, given = classifier.classes_.tolist(), sorted(set(labels.tolist()))
+    if known != given:
+        raise DataError(
+            f"--target: the table's classes are not the model's; got {given!r} for {known!r}. Name the column "
+            "that the model learned."
+        )
+    return classifier.schema_.check(rows, where="table").native[classifier.schema_.names], labels
 
 
 def retrain_again(classifier: Any, X: Any, y: Any, n: int, seed: int, **how: Any) -> Any:

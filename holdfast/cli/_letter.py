@@ -2,13 +2,12 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
 from holdfast.cli._console import to_json
 from holdfast.cli._options import json_option
-from holdfast.errors import DataError, LedgerError
+from holdfast.errors import DataError
 
 
 @click.command("letter")
@@ -34,13 +33,14 @@ def command(
     holdfast letter record.json
     holdfast letter 790e7c166954109fa6ba49625a4970df --ledger promises.db --html --out letter.html
     """
-    from holdfast.ledger import letters, read_records
+    from holdfast.ledger import Ledger, letters, offered, read_records
     from holdfast.schema import Schema
 
     if Path(record).is_file():
         records = [one for one in read_records(record) if subject is None or one.subject == subject]
     elif place is not None:
-        records = _kept(record, place)
+        with Ledger(place) as ledger:
+            records = offered(ledger, record)
     else:
         raise DataError(f"letter: no such file; got {record!r}. With --ledger give the id of a promise.")
     made = letters(
@@ -61,17 +61,3 @@ def command(
         sys.stdout.write(content)
     else:
         Path(out).write_text(content, encoding="utf-8")
-
-
-def _kept(id: str, place: str) -> list[Any]:
-    """The live promise of this id, and those that were issued to the same person at the same time."""
-    from holdfast.ledger import Ledger
-
-    with Ledger(place) as ledger:
-        first = ledger.promise(id)
-        if first.state != "live" or first.record is None:
-            raise LedgerError(f"letter: the promise is not live; got {id!r}, which is {first.state}.")
-        ids = [event.promise for event in ledger.history(first.record.subject) if event.kind == "issue"]
-        others = [ledger.promise(other) for other in ids if other is not None]
-    live = [other.record for other in others if other.state == "live" and other.record is not None]
-    return [one for one in live if one.issued == first.record.issued]

@@ -3,8 +3,8 @@
 from holdfast.ledger._chain import Head
 from holdfast.ledger._entries import Event, Issued, Promise, Verification
 from holdfast.ledger._ledger import Ledger
-from holdfast.ledger._letter import Letter, Stationery, compose, letters
-from holdfast.ledger._record import Record, read_records, write_records
+from holdfast.ledger._letter import Letter, Stationery, compose, letters, offered
+from holdfast.ledger._record import Record, check_subject, read_records, write_records
 
 __all__ = [
     "Event",
@@ -16,8 +16,10 @@ __all__ = [
     "Record",
     "Stationery",
     "Verification",
+    "check_subject",
     "compose",
     "letters",
+    "offered",
     "read_records",
     "write_records",
 ]

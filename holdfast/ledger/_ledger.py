@@ -222,6 +222,11 @@ class Ledger:
             raise LedgerError(f"ledger: no such promise; got {id!r}.")
         return _promise(row)
 
+    def recent(self, n: int = 20) -> list[Promise]:
+        """The promises that were made last and are live, the latest first."""
+        latest = _PROMISES.where(promises.c.state == "live").order_by(promises.c.seq.desc()).limit(n)
+        return [_promise(row) for row in self._database.run(lambda c: c.execute(latest).all())]
+
     def live(
         self, at: datetime | None = None, *, batch_size: int = 1000, up_to: int | None = None
     ) -> Iterator[list[Promise]]:

@@ -8,8 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from holdfast.errors import DataError, MissingDependencyError
+from holdfast.errors import DataError, LedgerError, MissingDependencyError
 from holdfast.ledger._canonical import LARGEST
+from holdfast.ledger._ledger import Ledger
 from holdfast.ledger._record import Record, to_text, utc_now
 from holdfast.schema import Schema
 
@@ -157,6 +158,17 @@ def compose(
     end = None if until is None else f"{_day(until)}, {until.astimezone(UTC):%H:%M} UTC"
     name = None if subject is None else _line(subject)
     return Letter(name, options, _day(issued), end, decided, wanted, stationery)
+
+
+def offered(ledger: Ledger, id: str) -> list[Record]:
+    """The live promise of this id, and those that were issued to the same person at the same time."""
+    first = ledger.promise(id)
+    if first.state != "live" or first.record is None:
+        raise LedgerError(f"letter: the promise is not live; got {id!r}, which is {first.state}.")
+    ids = [event.promise for event in ledger.history(first.record.subject) if event.kind == "issue"]
+    others = [ledger.promise(other) for other in ids if other is not None]
+    live = [other.record for other in others if other.state == "live" and other.record is not None]
+    return [one for one in live if one.issued == first.record.issued]
 
 
 def _check_askable(record: Record, schema: Schema | None) -> None:

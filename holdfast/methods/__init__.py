@@ -7,7 +7,7 @@ from holdfast.methods._cfproto import CFProto
 from holdfast.methods._eccco import ECCCo
 from holdfast.methods._elastic_net import ElasticNet
 from holdfast.methods._flipset import Flipset
-from holdfast.methods._frame import RecourseFrame, Sentences, join, phrase
+from holdfast.methods._frame import RecourseFrame, Sentences, join, number, phrase
 from holdfast.methods._generated import Generated
 from holdfast.methods._generic import Generic
 from holdfast.methods._growing_spheres import GrowingSpheres
@@ -58,6 +58,7 @@ __all__ = [
     "join",
     "method",
     "name_of",
+    "number",
     "phrase",
     "register",
 ]

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
@@ -203,8 +202,7 @@ class AbstractMethod(BaseEstimator):
             overrides = {i: overrides[k] for i, k in enumerate(kept.tolist()) if k in (overrides or {})} or None
             problems = problems.take(kept)
             changes = encoder.encode(frame.action.take(kept)).astype(np.float32) - np.asarray(problems.x)
-            changes = np.asarray(by_feature(encoder.layout, jnp.asarray(changes)))
-            options = add_option(options[kept], option, changes)
+            options = add_option(options[kept], option, np.asarray(by_feature(encoder.layout, changes)))  # type: ignore[arg-type]
         joined = concat(frames, whole)
         return joined.take(np.argsort(joined.person, kind="stable"))
 

@@ -1,5 +1,7 @@
 """Options that differ: what a further recourse for the same person costs where it repeats an earlier one."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -15,9 +17,11 @@ TINY = 1e-12
 
 def by_feature(layout: Layout, change: Float[Array, "*n d"]) -> Float[Array, "*n s"]:
     """A change as one number per feature: for a category how far it moved, whatever the level."""
-    groups = [jnp.sum(change[..., g.start : g.stop] ** 2, axis=-1, keepdims=True) for g in layout.groups]
-    return jnp.concatenate(
-        [change[..., : len(layout.numbers)], *(jnp.sqrt(squared + TINY) for squared in groups)], axis=-1
+    # Outside of a compiled program by numpy: jax would compile each operation for every number of people.
+    xp: Any = np if isinstance(change, np.ndarray) else jnp
+    groups = [xp.sum(change[..., g.start : g.stop] ** 2, axis=-1, keepdims=True) for g in layout.groups]
+    return xp.concatenate(
+        [change[..., : len(layout.numbers)], *(xp.sqrt(squared + TINY) for squared in groups)], axis=-1
     )
 
 

@@ -41,6 +41,17 @@ class Decisions(BaseModel):
     decisions: list[Decision]
 
 
+class Survival(BaseModel):
+    """How many of the retrained models still say yes, with the interval of that chance."""
+
+    estimate: float
+    lower: float
+    upper: float
+    confidence: float
+    n_models: int
+    vary: str | None
+
+
 class Option(BaseModel):
     """One way to the wanted decision."""
 
@@ -49,6 +60,7 @@ class Option(BaseModel):
     changes: str
     cost: float | None
     probability: float | None
+    survival: Survival | None
 
 
 class Answer(BaseModel):
@@ -73,12 +85,30 @@ class Kept(BaseModel):
     kept: bool
 
 
+class Expired(BaseModel):
+    """How many promises ran out."""
+
+    expired: int
+
+
+class Erased(BaseModel):
+    """From how many events a person was erased."""
+
+    erased: int
+
+
 class Fulfil(Strict):
     """A person came back."""
 
     decision: Label
     actual: dict[str, Any] | None = Field(None, description="Their columns as they are now, as far as known.")
     note: str | None = Field(None, max_length=2000)
+
+
+class Forget(Strict):
+    """Erase a person."""
+
+    subject: str = Field(min_length=1, max_length=200, description="Your own key for the person.")
 
 
 class Gate(Strict):
@@ -123,10 +153,9 @@ class Bodies:
             target=target,
             deadline=deadline,
         )
-        self.Issue = create_model(
-            "Issue",
+        self.Supersede = create_model(
+            "Supersede",
             __base__=Strict,
-            subject=(str, Field(min_length=1, max_length=200, description="Your own key for the person.")),
             person=(self.Person, ...),
             limits=one,
             options=options,
@@ -136,6 +165,8 @@ class Bodies:
             valid_days=days,
             id=name,
         )
+        key: Any = (str, Field(min_length=1, max_length=200, description="Your own key for the person."))
+        self.Issue = create_model("Issue", __base__=self.Supersede, subject=key)
 
     def row(self, person: Any) -> dict[str, Any]:
         """The columns of a person, by name."""

@@ -93,6 +93,10 @@ class KeyRing:
                 found = key
         return found
 
+    def knows(self, key: Key) -> bool:
+        """Whether a key that was found before is still among them."""
+        return any(known == key for _, known in self._current())
+
     def _current(self) -> list[tuple[bytes, Key]]:
         try:
             facts = self.path.stat()

@@ -1,6 +1,5 @@
 """What a service does, apart from HTTP: a warm model, a queue, a ledger and the gate's last report."""
 
-import json
 import math
 import threading
 import time
@@ -12,17 +11,20 @@ from typing import Any
 import jax
 import numpy as np
 
+from holdfast.audit import shelf_life
 from holdfast.batch import proba_of
-from holdfast.classifier import RecourseClassifier, records, row_of, table_of
+from holdfast.classifier import RecourseClassifier, records, row_of, survival_of, table_of
 from holdfast.errors import DataError
-from holdfast.ledger import Ledger, Record
+from holdfast.ledger import Ledger, Record, Stationery
 from holdfast.methods import RecourseFrame
 from holdfast.promises import gate
 from holdfast.schema import Table, as_table, normalise_overrides, plain
 from holdfast.search import Status
 from holdfast.server._batcher import Batcher, Job
+from holdfast.server._gates import Gates
 from holdfast.server._limits import Limits
 from holdfast.server._metrics import Metrics
+from holdfast.training import Retrained
 
 FAR = 1e6  # times the range that the model learned from: beyond it single precision says nothing
 MANY_MAPS = 30_000  # of the 65,530 memory maps that Linux allows to a process; a program holds several
@@ -42,8 +44,13 @@ class Service:
     model_version : str, optional
         Your own name for the model, for the records.
     gate_report : path, optional
-        A file with the gate's last report, as ``holdfast gate --out FILE.json`` writes it; read when asked for,
-        and written when the gate is run here.
+        Where the gate's reports are: a file with the last, or a folder with one for each model version, as
+        ``holdfast gate --out FILE.json`` writes them; read when asked for, and written when the gate is run here.
+    retrained : Retrained, optional
+        The model trained again, as by ``holdfast.retrain``: they are asked about every recourse, whose chance to
+        hold is then told and recorded. Those that guide the search itself are left out.
+    stationery : Stationery, optional
+        The templates of letters, in place of holdfast's own.
     """
 
     def __init__(
@@ -54,6 +61,8 @@ class Service:
         limits: Limits | None = None,
         model_version: str | None = None,
         gate_report: str | Path | None = None,
+        retrained: Retrained | None = None,
+        stationery: Stationery | None = None,
     ) -> None:
         self.classifier, self.ledger, self.model_version = classifier, ledger, model_version
         self.limits = Limits() if limits is None else limits
@@ -61,8 +70,9 @@ class Service:
         self.digest = self.predictor.digest()
         self.metrics = Metrics()
         self.many_maps = MANY_MAPS
-        self._gate_report = None if gate_report is None else Path(gate_report)
-        self._last_report: dict[str, Any] | None = None
+        self.gates = Gates(gate_report)
+        self.retrained = None if retrained is None else _unasked(retrained, classifier)
+        self.stationery = Stationery() if stationery is None else stationery
         self._gate = threading.Lock()
         self._n_calls = 0
         self._batcher = self._new_batcher()
@@ -89,7 +99,11 @@ class Service:
     def warm(self) -> None:
         """Run the model and the search for made-up people, in every size that a shared call can have."""
         person = {feature.name: _typical(feature) for feature in self.schema}
-        self.predictor.decide(table_of([person], self.schema, where="warm"))
+        one = table_of([person], self.schema, where="warm")
+        decided = int(self.predictor.decide(one)[0])
+        has, wanted = self.predictor.classes[[decided, 1 if decided == 0 else 0]]
+        if self.retrained is not None:
+            self.retrained.accepts(one, [wanted])
         options = self.limits.options if self.classifier.method_.offers_options else 1
         for n_recourses in range(1, options + 1):
             n, sizes = 1, {self.limits.batch}
@@ -98,8 +112,10 @@ class Service:
                 n *= 4
             for size in sorted(sizes):
                 people = table_of([person] * size, self.schema, where="warm")
-                plan = self.classifier.recourse(people, n_recourses=n_recourses, deadline=600)
+                plan = self.classifier.recourse(people, target=has, n_recourses=n_recourses, deadline=600)
                 self.answers(plan)
+        # Who has what they want is not searched for; so one person in earnest, and all that follows an option.
+        self.answers(self.classifier.recourse(one, target=wanted, n_recourses=options, deadline=600))
 
     def _new_batcher(self) -> Batcher:
         limits = self.limits
@@ -217,6 +233,7 @@ class Service:
     def answers(self, plan: RecourseFrame) -> list[dict[str, Any]]:
         """What is told of a plan: for every person a status, and their options in order."""
         words, out = plan.changes(), []
+        life = self._life(plan)
         for i, (person, status, found) in enumerate(
             zip(plan.person.tolist(), plan.status, plan.found, strict=True)
         ):
@@ -234,8 +251,13 @@ class Service:
                     "changes": words[i],
                     "cost": _number(plan.cost[i]),
                     "probability": _number(plan.after[i]),
+                    "survival": None if life is None else survival_of(life, i),
                 })  # fmt: skip
         return out
+
+    def _life(self, plan: RecourseFrame) -> Any:
+        """How long what was found will hold, where there are models to ask."""
+        return None if self.retrained is None else shelf_life(plan, against=self.retrained)
 
     # ---- promises -------------------------------------------------------------------------------------
 
@@ -251,7 +273,7 @@ class Service:
         """Make the record of one of a person's options; None where they have no such option."""
         made = records(
             plan, [subject] * len(plan), valid_for=days, model_version=self.model_version,
-            certificates=self.classifier.certificate_,
+            certificates=self.classifier.certificate_, life=self._life(plan),
         )  # fmt: skip
         if option >= len(made):
             return None
@@ -265,20 +287,8 @@ class Service:
         return self._gate.locked()
 
     def last_gate(self) -> dict[str, Any] | None:
-        """The gate's last report, from the file where one was named; None where there is none."""
-        if self._gate_report is None or not self._gate_report.exists():
-            return self._last_report
-        try:
-            report = json.loads(self._gate_report.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise DataError(
-                f"gate: the report cannot be read ({type(error).__name__}). Run the gate again."
-            ) from error
-        if not isinstance(report, dict) or report.get("format") != "holdfast-gate":
-            raise DataError(
-                "gate: the file is not the gate's report. Write it with `holdfast gate --out FILE.json`."
-            )
-        return report
+        """The gate's last report; None where there is none."""
+        return self.gates.last()
 
     def run_gate(self, **options: Any) -> dict[str, Any] | None:
         """Ask this model about every live promise, and keep the report; None where the gate is at work already."""
@@ -287,11 +297,7 @@ class Service:
         if not self._gate.acquire(blocking=False):
             return None
         try:
-            report = gate(self.classifier, self.ledger, **options)
-            self._last_report = report.to_dict()
-            if self._gate_report is not None:
-                report.write(self._gate_report)
-            return self._last_report
+            return self.gates.keep(gate(self.classifier, self.ledger, **options))
         finally:
             self._gate.release()
 
@@ -300,6 +306,17 @@ def unreached() -> dict[str, Any]:
     """What is told about a person whose turn did not come in time."""
     status = Status.NOT_REACHED
     return {"status": status.name, "message": status.message, "probability": None, "options": []}
+
+
+def _unasked(retrained: Retrained, classifier: RecourseClassifier) -> Retrained:
+    """The models that the search does not ask itself: whoever it pleases says nothing about the next one."""
+    consulted = set(classifier.method_.consulted())
+    rest = retrained.take(np.array([digest not in consulted for digest in retrained.ensemble.digests()]))
+    if len(rest) == 0:
+        raise DataError(
+            "serve: the search asks all of the retrained models itself. Train others, of another seed."
+        )
+    return rest
 
 
 def n_maps() -> int:

@@ -57,6 +57,7 @@ class LedgerChecks:
                 assert all(len(batch) <= size for batch in batches)
             early = [p.record for batch in ledger.live(START, batch_size=2, up_to=3) for p in batch]
             assert early == records[:3]
+            assert [p.record for p in ledger.recent(3)] == records[:3:-1]
             assert ledger.promise(records[0].id).record == records[0]
             assert ledger.verify().ok
 

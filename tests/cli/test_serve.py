@@ -36,13 +36,15 @@ def test_keys(run, run_json, tmp_path):
         (["--keys", "none.json"], "no such file"),
         (["--ledger", "none.db"], "ledger"),
         (["--rate", "0"], "rate"),
+        (["--train", "loans.csv"], "no --target"),
+        (["--applicants", "loans.csv"], "no --subject"),
     ],
 )
 def test_refusals_before_anything_is_loaded(run, args, reason):
     assert reason in run("serve", "none.holdfast", *args, code=2).stderr
 
 
-def test_a_served_model(script, model, tmp_path, run, bank):
+def test_a_served_model(script, model, table, tmp_path, run, bank):
     """The port opens when it is warm; a signal ends it after the last answer; the log tells nothing."""
     keys, ledger = tmp_path / "keys.json", tmp_path / "promises.db"
     token = run("keys", "add", keys, "--name", "desk", "--role", "officer").stdout.strip()
@@ -50,7 +52,8 @@ def test_a_served_model(script, model, tmp_path, run, bank):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    process = script("serve", model, "--port", port, "--keys", keys, "--ledger", ledger, "--options", 1)
+    people = ["--applicants", table, "--subject", "who", "--train", table, "--target", "approve", "--models", 2]
+    process = script("serve", model, "--port", port, "--keys", keys, "--ledger", ledger, "--options", 1, *people)
     try:
         until = time.monotonic() + 120
         while True:
@@ -69,6 +72,12 @@ def test_a_served_model(script, model, tmp_path, run, bank):
         asked = urllib.request.Request(f"http://127.0.0.1:{port}/v1/recourse", body, headers)
         answer = json.load(urllib.request.urlopen(asked, timeout=60))
         assert answer["answers"][0]["status"] == "FOUND"
+        assert answer["answers"][0]["options"][0]["survival"]["n_models"] == 2
+        login = urllib.request.Request(f"http://127.0.0.1:{port}/login", f"key={token}".encode())
+        page = (
+            urllib.request.build_opener(urllib.request.HTTPCookieProcessor).open(login, timeout=60).read().decode()
+        )
+        assert "person 0, no. 0" in page or "applicants to whom the model says no" in page
         assert answer["model"] == clf.predictor_.digest()
     finally:
         process.send_signal(signal.SIGTERM)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 import holdfast as hf
-from holdfast.server import KeyRing, Limits, Service, add_key, create_app
+from holdfast.server import Applicants, KeyRing, Limits, Service, add_key, create_app
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # newer ones want the successor of httpx, older ones do not know it
@@ -44,7 +44,7 @@ def refused(clf, bank, rows):
 
 
 @pytest.fixture(scope="session")
-def world(clf, tmp_path_factory):
+def world(clf, bank, tmp_path_factory):
     """The application and a client for each role."""
     folder = tmp_path_factory.mktemp("service")
     ledger = hf.Ledger.create(folder / "promises.db")
@@ -53,8 +53,12 @@ def world(clf, tmp_path_factory):
     limits = Limits(
         batch=32, options=2, queue=300, people=50, body=200_000, deadline=60, max_deadline=120, rate=1e5
     )
-    service = Service(clf, ledger=ledger, limits=limits, model_version="v1", gate_report=folder / "gate.json")
-    app = create_app(service, KeyRing(keys))
+    service = Service(
+        clf, ledger=ledger, limits=limits, model_version="v1", gate_report=folder / "gate.json",
+        retrained=hf.retrain(clf, n=8),
+    )  # fmt: skip
+    applicants = Applicants(bank.X, [f"application {i}" for i in range(len(bank.X))], bank.schema)
+    app = create_app(service, KeyRing(keys), applicants=applicants)
 
     def client(role):
         headers = {} if role is None else {"Authorization": f"Bearer {tokens[role]}"}
@@ -62,6 +66,6 @@ def world(clf, tmp_path_factory):
 
     with TestClient(app) as alive:  # its start-up warms the service
         yield SimpleNamespace(
-            app=app, service=service, ledger=ledger, keys=keys, tokens=tokens, anybody=alive,
-            **{role: client(role) for role in tokens},
+            app=app, service=service, applicants=applicants, ledger=ledger, keys=keys, tokens=tokens,
+            anybody=alive, **{role: client(role) for role in tokens},
         )  # fmt: skip

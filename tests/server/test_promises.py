@@ -86,7 +86,7 @@ def test_gate(world, clf, refused, tmp_path):
     assert world.validator.get("/v1/gate").json() == {"running": False, "report": report}
     assert world.validator.post("/v1/gate", json={"group": "shoe size"}).status_code == 422
     # What the command wrote, perhaps about the next model, is what is told.
-    place = world.service._gate_report
+    place = world.service.gates.place
     kept = place.read_text()
     hf.gate(clf.at_threshold(0.99), world.ledger, alternatives=0).write(place)
     assert world.validator.get("/v1/gate").json()["report"]["n_broken"] > 0

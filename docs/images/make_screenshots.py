@@ -1,0 +1,101 @@
+"""Photograph the pages of `holdfast demo --serve`: ``python docs/images/make_screenshots.py [FOLDER]``.
+
+Needs playwright and a chromium (``CHROMIUM=PATH`` names another than the one that is found). What is shown follows
+from the demo's seed, but for dates and times.
+"""
+
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from playwright.sync_api import Page, sync_playwright
+
+from holdfast.cli._cache import use_cache
+from holdfast.cli._demo_serve import seeded
+from holdfast.server import KeyRing, add_key, create_app
+
+WHO = 842  # whom the first tutorial is about
+DESKTOP = {"width": 1240, "height": 820}
+PHONE = {"width": 390, "height": 844}
+
+
+def main(folder: Path, n_models: int = 100) -> None:
+    """Make all pictures."""
+    use_cache()
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        service, applicants = seeded(place, n_models, 0)
+        token = add_key(place / "keys.json", "demo", "admin")
+        address = _listen(create_app(service, KeyRing(place / "keys.json"), applicants=applicants))
+        with sync_playwright() as playwright:
+            found = os.environ.get("CHROMIUM") or shutil.which("chromium")
+            browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
+            row = applicants.subjects.index(f"application {WHO}")
+            page = _enter(browser, address, token, DESKTOP)
+            _desk(page, address, row, folder)
+            phone = _enter(browser, address, token, PHONE)
+            _phone(phone, address, row, folder)
+            browser.close()
+
+
+def _desk(page: Page, address: str, row: int, folder: Path) -> None:
+    page.goto(f"{address}/desk/{row}")
+    page.screenshot(path=folder / "page-options.png", clip=_to(page, ".options"))
+    page.locator("button[name=lock]").first.click()
+    page.wait_for_selector("tr.limited")
+    page.wait_for_timeout(300)
+    page.screenshot(
+        path=folder / "page-locked.png", clip=_to(page, ".columns tbody tr:nth-child(8)"), full_page=True
+    )
+    page.locator("button[name=option]").first.click()
+    page.wait_for_selector("h1:has-text('Promise this?')")
+    page.click("text=Issue the promise")
+    page.wait_for_selector("h1:has-text('Promised')")
+    page.wait_for_timeout(300)
+    page.screenshot(path=folder / "page-letter.png", full_page=True)
+    page.goto(f"{address}/oversight")
+    page.screenshot(path=folder / "page-promises.png", clip=_to(page, ".gate"), full_page=True)
+
+
+def _phone(page: Page, address: str, row: int, folder: Path) -> None:
+    page.goto(f"{address}/desk/{row}")
+    page.screenshot(
+        path=folder / "page-phone.png", clip={"x": 0, "y": 0, **PHONE} | {"height": 1250}, full_page=True
+    )
+
+
+def _to(page: Page, selector: str) -> Any:
+    """From the top of the page to the end of an element."""
+    box = page.locator(selector).bounding_box()
+    assert box is not None
+    return {"x": 0, "y": 0, "width": DESKTOP["width"], "height": box["y"] + box["height"] + 24}
+
+
+def _enter(browser: Any, address: str, token: str, size: dict[str, int]) -> Page:
+    page = browser.new_context(viewport=size, device_scale_factor=1 if size is DESKTOP else 1.5).new_page()
+    page.goto(f"{address}/login#key={token}")
+    page.click("main button")
+    page.wait_for_selector("h1:has-text('Applicants')")
+    return page
+
+
+def _listen(app: Any) -> str:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(app, port=port, log_config=None, ws="none"))
+    threading.Thread(target=server.run, daemon=True).start()
+    while not server.started:
+        time.sleep(0.1)
+    return f"http://127.0.0.1:{port}"
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent)

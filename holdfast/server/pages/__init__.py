@@ -1,0 +1,23 @@
+"""Pages for people: a case officer's desk, and a validator's view of the promises; rendered by the service."""
+
+from typing import Any
+
+from holdfast.server._applicants import Applicants
+from holdfast.server._bodies import Bodies
+from holdfast.server._door import Door
+from holdfast.server._service import Service
+from holdfast.server.pages._desk import desk_routes
+from holdfast.server.pages._oversight import oversight_routes
+from holdfast.server.pages._pages import Pages
+from holdfast.server.pages._way_in import way_in_routes
+
+__all__ = ["add_pages"]
+
+
+def add_pages(
+    app: Any, service: Service, bodies: Bodies, door: Door, applicants: Applicants | None = None
+) -> None:
+    """Give an application its pages."""
+    pages = Pages(service, bodies, door, applicants)
+    for routes in (way_in_routes, desk_routes, oversight_routes):
+        app.include_router(routes(pages), include_in_schema=False)

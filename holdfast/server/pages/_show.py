@@ -1,0 +1,57 @@
+"""Values as a page writes them."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from holdfast.audit import percent
+from holdfast.methods import number
+from holdfast.schema import Feature
+
+
+def value(given: Any, feature: Feature) -> str:
+    """A column's value as a person would write it: yes and no for 1 and 0, numbers with their unit."""
+    if feature.kind == "binary" and given is not None and set(feature.levels or ()) == {0, 1}:
+        return "yes" if given == 1 else "no"
+    return number(given, feature)
+
+
+def bare(given: Any, feature: Feature) -> str:
+    """The same without its unit, where the unit follows."""
+    return value(given, feature.replace(unit=None))
+
+
+def typed(given: Any, feature: Feature) -> str:
+    """A value as a form field holds it: a level by its position, a number with all its digits."""
+    if given is None:
+        return ""
+    if feature.has_levels:
+        return str((feature.levels or ()).index(given))
+    return f"{given:.15g}"
+
+
+def day(time: datetime | str | None) -> str:
+    """A day, or a dash."""
+    if time is None:
+        return "-"
+    time = datetime.fromisoformat(time) if isinstance(time, str) else time
+    time = time.astimezone(UTC)
+    return f"{time.day} {time:%B %Y}"
+
+
+def share(given: Any) -> str:
+    """A share in percent; a dash for none."""
+    return percent(float("nan") if given is None else float(given))
+
+
+def whole(given: Any) -> str:
+    """A whole number with commas."""
+    return f"{given:,}"
+
+
+def place(given: float) -> str:
+    """A coordinate of a picture."""
+    return f"{given:.1f}"
+
+
+FILTERS: dict[str, Callable[..., str]] = {"day": day, "share": share, "whole": whole, "place": place}

@@ -1,0 +1,223 @@
+"""The pages in a real browser, Debian's chromium: with a mouse, with keys alone, without scripts, on a phone."""
+
+import shutil
+import socket
+import threading
+import time
+
+import pytest
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed; pip install playwright")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+if CHROMIUM is None:
+    pytest.skip("no chromium on this machine; install it to run these", allow_module_level=True)
+
+# Every text against what is behind it: WCAG asks for 4.5, for large text 3.
+CONTRAST = """() => {
+  const rgb = (c) => (c.match(/[\\d.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => v <= 0.03928 ? v / 12.92
+    : ((v + 0.055) / 1.055) ** 2.4).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (e) => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor);
+    if (c.length === 3 || c[3] === 1) return c; } return [255, 255, 255]; };
+  const low = [];
+  for (const e of document.querySelectorAll("main *, header *")) {
+    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+    if (!own || e.closest("svg, .hidden, .first, option")) continue;
+    const s = getComputedStyle(e), [a, b] = [light(rgb(s.color)), light(behind(e))].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    const least = parseFloat(s.fontSize) >= 24 ? 3 : 4.5;
+    if (ratio < least) low.push(`${e.tagName} ${e.textContent.trim()} ${ratio}`);
+  }
+  return low;
+}"""
+
+
+@pytest.fixture(scope="module")
+def address(world):
+    """The application on a port; the service behind it runs already."""
+    import uvicorn
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = uvicorn.Server(
+        uvicorn.Config(world.app, port=port, lifespan="off", log_config=None, log_level="critical", ws="none")
+    )
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    until = time.monotonic() + 30
+    while not server.started:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(30)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def visit(browser, address, world):
+    """Open the pages as somebody; what the browser complains about, or asks of another place, fails the test."""
+    contexts, wrong = [], []
+
+    def enter(role, **how):
+        context = browser.new_context(**how)
+        context.set_default_timeout(20_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda asked: wrong.append(asked.url) if not asked.url.startswith(address) else None)
+        page.goto(address)
+        page.fill("#key", world.tokens[role])
+        page.keyboard.press("Enter")
+        page.wait_for_selector("h1:has-text('Applicants'), h1:has-text('Promises')")
+        return page
+
+    yield enter
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def somebody(world, n_options=2):
+    """The position of somebody with so many options."""
+    people = [i for i, one in enumerate(world.applicants.decided(world.service)) if one["decision"] == 0]
+    asked = {"people": [world.applicants.rows[i] for i in people[:20]], "options": 2}
+    answers = world.officer.post("/v1/recourse", json=asked).json()["answers"]
+    return next(i for i, one in zip(people, answers, strict=False) if len(one["options"]) == n_options)
+
+
+def test_from_an_applicant_to_a_letter(visit, world, address):
+    row = somebody(world)
+    page = visit("officer")
+    page.fill("#q", f"application {row}")
+    page.click("text=Find >> nth=-1")
+    page.click(f"a:text-is('application {row}')")
+    page.wait_for_selector(".option")
+    assert page.locator(".option").count() == 2
+    assert page.locator(".option svg.path").count() == 2
+    lock = page.locator("button[name=lock]").first
+    i, title = lock.get_attribute("value"), lock.get_attribute("aria-label").removeprefix("Lock ")
+    page.evaluate("window.same = true")
+    lock.click()
+    page.wait_for_selector(f"#m{i} option[value=fixed]:checked", state="attached")
+    assert float(page.inner_text(".took").removesuffix(" s")) < 1.0
+    assert page.evaluate("window.same")  # the page was not loaded again
+    assert page.locator(f"button[aria-label='Lock {title}']").count() == 0
+    page.select_option(f"#m{i}", "")  # and a limit is taken back by hand
+    page.wait_for_selector(f"button[aria-label='Lock {title}']")
+    page.fill("#days", "45")
+    page.click("text=Promise option 2")
+    page.wait_for_selector("h1:has-text('Promise this?')")
+    page.click("text=Issue the promise")
+    page.wait_for_selector("h1:has-text('Promised')")
+    id = page.url.rsplit("/", 1)[1]
+    record = world.ledger.promise(id).record
+    assert record.subject == f"application {row}"
+    assert record.method["option"] == 1
+    letter = page.frame_locator("#letter")
+    assert record.changes in letter.locator("li").inner_text()
+    page.evaluate("document.getElementById('letter').contentWindow.print = () => { window.printed = true }")
+    page.click("text=Print the letter")
+    assert page.evaluate("window.printed")
+    page.goto(f"{address}/desk/promises/{id}/letter")
+    assert len(page.pdf()) > 1000
+
+
+def test_with_keys_alone(visit, world):
+    row = somebody(world)
+    page = visit("officer")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.goto(f"{page.url.rsplit('/', 1)[0]}/desk/{row}")
+
+    def to(selector):
+        for _ in range(80):
+            page.keyboard.press("Tab")
+            if page.evaluate("s => document.activeElement.matches(s)", selector):
+                outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+                assert outline == "solid", selector
+                return
+        raise AssertionError(selector)
+
+    to("button[name=lock]")
+    i = page.evaluate("document.activeElement.value")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(f"#m{i} option[value=fixed]:checked", state="attached")
+    to("button[name=option]")
+    page.keyboard.press("Space")
+    page.wait_for_selector("h1:has-text('Promise this?')")
+    to("main button.main")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("h1:has-text('Promised')")
+
+
+def test_enter_in_a_field_promises_nothing(visit, world):
+    page = visit("officer", java_script_enabled=False)
+    before = world.ledger.head().seq
+    page.goto(f"{page.url.rsplit('/', 1)[0]}/desk/{somebody(world)}")
+    page.focus("#subject")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/desk/case")
+    assert world.ledger.head().seq == before
+
+
+def test_without_scripts(visit, world):
+    row = somebody(world)
+    page = visit("officer", java_script_enabled=False)
+    page.goto(f"{page.url.rsplit('/', 1)[0]}/desk/{row}")
+    lock = page.locator("button[name=lock]").first
+    i = lock.get_attribute("value")
+    lock.click()
+    page.wait_for_selector(f"#m{i} option[value=fixed]:checked", state="attached")
+    page.select_option(f"#m{i}", "")
+    page.locator("main button:has-text('Find options') >> nth=-1").click()
+    page.wait_for_selector(f"button[name=lock][value='{i}']")
+    page.locator("button[name=option]").first.click()
+    page.click("text=Issue the promise")
+    page.wait_for_selector("h1:has-text('Promised')")
+    assert page.locator("#print").is_hidden()
+    assert page.get_by_text("Open the letter by itself").is_visible()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_fits_its_window_and_can_be_read(visit, world, width):
+    page = visit("admin", viewport={"width": width, "height": 844})
+    home = page.url.rsplit("/", 1)[0]
+    for path in ("/desk", "/desk/new", f"/desk/{somebody(world)}", "/oversight"):
+        page.goto(home + path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert page.evaluate(CONTRAST) == [], path
+        fields = "[...document.querySelectorAll('input:not([type=hidden]), select')]"
+        unnamed = f"{fields}.filter(e => !e.labels.length && !e.ariaLabel).map(e => e.name)"
+        assert page.evaluate(unnamed) == [], path
+
+
+def test_hostile_texts_run_nothing(visit, world):
+    text = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+    page = visit("officer")
+    page.goto(f"{page.url.rsplit('/', 1)[0]}/desk/{somebody(world)}")
+    page.fill("#subject", text)
+    page.locator("button[name=option]").first.click()
+    page.click("text=Issue the promise")
+    page.wait_for_selector("h1:has-text('Promised')")
+    assert page.locator("dd").first.inner_text() == text
+    assert text in page.frame_locator("#letter").locator("body").inner_text()
+    world.ledger.forget(text)
+
+
+def test_oversight(visit, world):
+    page = visit("validator")
+    page.select_option("#group", "male")
+    page.click("text=Run the gate")
+    page.wait_for_selector("text=The model passes.")
+    assert page.locator("svg.versions circle").count() >= 1
