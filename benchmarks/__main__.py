@@ -3,6 +3,7 @@
 import sys
 
 from benchmarks import (
+    faults,
     gate,
     generators,
     influence,
@@ -11,6 +12,7 @@ from benchmarks import (
     recourse_training,
     retrain,
     robust_kernel,
+    scale,
     serve,
     stream,
     theory,
@@ -23,7 +25,7 @@ from benchmarks import (
 if __name__ == "__main__":
     sys.argv = sys.argv[:1]
     for module in (
-        wachter, retrain, stream, gate, serve, peers, throughput, influence, trees, theory, ntk, robust_kernel,
-        recourse_training, tradeoff, generators,
+        faults, wachter, retrain, stream, scale, gate, serve, peers, throughput, influence, trees, theory, ntk,
+        robust_kernel, recourse_training, tradeoff, generators,
     ):  # fmt: skip
         module.main()

@@ -54,7 +54,17 @@ _HOME = {
         "VAECF",
         "retrain",
     ),
-    "audit": ("Attack", "Calibration", "Comparison", "Report", "ShelfLife", "Tradeoff", "attack", "shelf_life"),
+    "audit": (
+        "Attack",
+        "Calibration",
+        "Comparison",
+        "Report",
+        "ShelfLife",
+        "Tradeoff",
+        "Tuning",
+        "attack",
+        "shelf_life",
+    ),
     "classifier": (
         "Certificate",
         "CertificateCheck",
@@ -66,6 +76,7 @@ _HOME = {
         "recourse",
         "replay",
         "tradeoff",
+        "tune",
         "verify",
         "wrap",
     ),
@@ -74,6 +85,7 @@ _HOME = {
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 _FOLDERS = (
     "audit",
+    "batch",
     "causal",
     "datasets",
     "errors",
@@ -84,6 +96,7 @@ _FOLDERS = (
     "promises",
     "schema",
     "testing",
+    "tracking",
     "training",
 )
 
@@ -92,6 +105,7 @@ __all__ = sorted([*_WHERE, *_FOLDERS, "__version__"])  # pyright: ignore[reportU
 if TYPE_CHECKING:
     from holdfast import (
         audit,
+        batch,
         causal,
         datasets,
         errors,
@@ -102,6 +116,7 @@ if TYPE_CHECKING:
         promises,
         schema,
         testing,
+        tracking,
         training,
     )
     from holdfast.audit import (
@@ -111,6 +126,7 @@ if TYPE_CHECKING:
         Report,
         ShelfLife,
         Tradeoff,
+        Tuning,
         attack,
         shelf_life,
     )
@@ -126,6 +142,7 @@ if TYPE_CHECKING:
         recourse,
         replay,
         tradeoff,
+        tune,
         verify,
         wrap,
     )

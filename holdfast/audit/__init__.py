@@ -17,6 +17,7 @@ from holdfast.audit._render import STYLE, Page, Section, document, html, markdow
 from holdfast.audit._report import Report, head, plain, to_json, write_text
 from holdfast.audit._shelf_life import ShelfLife, shelf_life
 from holdfast.audit._tradeoff import Choice, Tradeoff
+from holdfast.audit._tuning import Trial, Tuning
 from holdfast.methods import RecourseFrame
 
 __all__ = [
@@ -33,6 +34,8 @@ __all__ = [
     "Summary",
     "Survival",
     "Tradeoff",
+    "Trial",
+    "Tuning",
     "attack",
     "audit",
     "document",

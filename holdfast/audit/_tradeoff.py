@@ -75,11 +75,11 @@ class Choice:
         return "refuses everybody" if self.favourable == 0 else None
 
 
-def dominates(a: Choice, b: Choice) -> bool:
-    """Whether `a` is at least as good as `b` in everything that both have, and better in something."""
+def dominates(a: Any, b: Any, goals: Mapping[str, int] = GOALS) -> bool:
+    """Whether `a` is at least as good as `b` in every goal that both have, and better in one."""
     gains = [
         sign * (getattr(a, key) - getattr(b, key))
-        for key, sign in GOALS.items()
+        for key, sign in goals.items()
         if getattr(a, key) is not None and getattr(b, key) is not None
     ]
     # Who finds recourse for nobody has no cost to compare, which must not count in their favour.
@@ -142,13 +142,18 @@ class Tradeoff:
         return page(self)
 
     def __str__(self) -> str:
-        rows = [HEADS, *(tuple(cells(c, bool(f))) for c, f in self._pairs())]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(HEADS))]
-        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-        return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+        return columns(HEADS, [cells(c, bool(f)) for c, f in self._pairs()])
 
     def _pairs(self) -> Sequence[tuple[Choice, Any]]:
         return list(zip(self.choices, self.front, strict=True))
+
+
+def columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in plain text."""
+    everything = [heads, *rows]
+    widths = [max(len(row[i]) for row in everything) for i in range(len(heads))]
+    lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in everything]
+    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
 
 
 def cells(choice: Choice, best: bool) -> list[str]:

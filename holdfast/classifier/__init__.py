@@ -9,6 +9,7 @@ from holdfast.classifier._records import Replay, records, replay, survival_of
 from holdfast.classifier._recourse import recourse, wrap
 from holdfast.classifier._rows import row_of, table_of
 from holdfast.classifier._tradeoff import tradeoff
+from holdfast.classifier._tune import tune
 from holdfast.classifier._verify import CertificateCheck, verify
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "survival_of",
     "table_of",
     "tradeoff",
+    "tune",
     "verify",
     "wrap",
 ]

@@ -69,3 +69,8 @@ def row_of(table: Table, schema: Schema, i: int) -> dict[str, Any]:
     """One row as JSON has it; None for what is missing."""
     row = {name: plain(table.columns[name][i]) for name in schema.names}
     return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
+
+
+def some_rows(X: Any, rows: np.ndarray) -> Any:
+    """Some rows of a dataframe or an array."""
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]

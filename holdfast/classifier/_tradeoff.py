@@ -9,6 +9,7 @@ from sklearn.model_selection import train_test_split
 
 from holdfast.audit import Choice, Tradeoff, audit
 from holdfast.classifier._classifier import RecourseClassifier
+from holdfast.classifier._rows import some_rows
 from holdfast.errors import DataError
 from holdfast.methods import AbstractMethod
 from holdfast.metrics import ATTACK_NORMS, AttackNorm, collapse_radius, robust_accuracy
@@ -91,7 +92,7 @@ def tradeoff(
         raise DataError(f"tradeoff: needs two classes; got {len(np.unique(y))}.")
     train, test = train_test_split(np.arange(len(y)), test_size=test_size, random_state=random_state, stratify=y)
     train, test = np.sort(train), np.sort(test)
-    X_train, X_test = _rows(X, train), _rows(X, test)
+    X_train, X_test = some_rows(X, train), some_rows(X, test)
     choices, costs = [], []
     collapse = None
     for i, (name, parameter, value, rule) in enumerate(settings):
@@ -175,7 +176,7 @@ def _measured(
     cost = np.full(len(y), np.nan)
     if len(asked) == 0:
         return choice, cost
-    plan = clf.recourse(_rows(X, asked))
+    plan = clf.recourse(some_rows(X, asked))
     ok = np.asarray(plan.found & plan.valid)
     cost[asked[ok]] = plan.cost[ok]
     life = None
@@ -196,7 +197,3 @@ def _same_people(choices: Sequence[Choice], costs: Sequence[np.ndarray]) -> list
         float(cost[who].mean()) if choice.constant is None and who.any() else None
         for choice, cost in zip(choices, costs, strict=True)
     ]
-
-
-def _rows(X: Any, rows: np.ndarray) -> Any:
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]

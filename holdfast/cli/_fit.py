@@ -30,6 +30,8 @@ FAMILIES = ("model", "regime", "method")
 @click.option("--regime", default="standard", show_default=True, metavar="NAME", help="How the model is trained.")
 @click.option("--method", metavar="NAME",
               help="How recourse is found; wachter, unless the regime is for another.")  # fmt: skip
+@click.option("--config", metavar="FILE",
+              help="A setting that `holdfast tune` wrote; what is given beside it counts more.")  # fmt: skip
 @set_option
 @click.option(
     "--threshold", type=float, default=0.5, show_default=True, help="Probability from which the answer is yes."
@@ -44,8 +46,9 @@ FAMILIES = ("model", "regime", "method")
 @json_option
 def command(
     table: str, target: str | None, out: str, schema_file: str | None, write_schema: str | None,
-    favourable: str | None, model: str | None, regime: str, method: str | None, settings: tuple[str, ...],
-    threshold: float, scaling: str, test_size: float, held_out: str | None, seed: int, as_json: bool,
+    favourable: str | None, model: str | None, regime: str, method: str | None, config: str | None,
+    settings: tuple[str, ...], threshold: float, scaling: str, test_size: float, held_out: str | None, seed: int,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Train a classifier on TABLE and write a model file.
 
@@ -68,12 +71,13 @@ def command(
         format_of(held_out, None)
         if test_size == 0:
             raise DataError("--held-out: no rows are held out; got --test-size 0. Hold some out.")
-    given = by_family(parse_settings(settings))
+    names: dict[str, Any] = {"model": model, "regime": regime, "method": method}
+    given = by_family(with_config(config, names) | parse_settings(settings))
     data = read_labelled(table, target, schema_file)
     labels = sorted(set(data.y.tolist()))
     wanted = pick_label(favourable, labels, "--favourable")
     use_cache()
-    objects = parts(model, regime, method, given)
+    objects = parts(**names, given=given)
     if data.guessed:
         say("The schema was guessed. Nobody but you knows what a person can change, so read this:")
         for note in data.schema.notes:
@@ -164,6 +168,32 @@ def by_family(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
             raise DataError(f"--set: must begin with model., regime. or method.; got {key!r}. {hint}")
         out[family][rest] = value
     return out
+
+
+def with_config(path: str | None, names: dict[str, Any]) -> dict[str, Any]:
+    """Read a setting from a file: `names` that were not given are put in, parameters returned."""
+    import json
+    from pathlib import Path
+
+    if path is None:
+        return {}
+    try:
+        raw = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"--config: cannot be read; got {path!r} ({error}). Give a JSON file.") from error
+    values = raw.get("set", {}) if isinstance(raw, dict) else None
+    if not isinstance(values, dict) or not all(isinstance(raw.get(family, ""), str) for family in names):
+        raise DataError(f"--config: is not a setting; got {path!r}. Write one with `holdfast tune --out FILE`.")
+    context = click.get_current_context()
+    for family in names:
+        if family in raw and context.get_parameter_source(family) == click.core.ParameterSource.DEFAULT:
+            names[family] = raw[family]
+    # A regime's parameters are no use to another one that was asked for.
+    return {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in values.items()
+        if (family := key.partition(".")[0]) not in raw or names.get(family) == raw[family]
+    }
 
 
 def build(family: str, name: str, settings: Mapping[str, Any]) -> Any:

@@ -10,7 +10,7 @@ import click
 
 from holdfast.cli._cache import use_cache
 from holdfast.cli._console import Interrupted, interruptible, print_json, progress, results, say
-from holdfast.cli._options import json_option, parse_settings, seed_option, set_option
+from holdfast.cli._options import json_option, parse_settings, ray_options, seed_option, set_option, where
 from holdfast.errors import DataError
 
 OPTIONS = (
@@ -33,6 +33,7 @@ OPTIONS = (
                  help="Write the figures of every person, as CSV, Parquet or JSON lines."),
     seed_option,
     json_option,
+    ray_options,
 )  # fmt: skip
 
 
@@ -59,6 +60,9 @@ class Job:
     people: str | None
     seed: int
     as_json: bool
+    ray: str | None
+    ray_cores: int | None
+    ray_gpus: float | None
 
     def check(self, retraining: str | None, *places: str | None) -> None:
         """Refuse files that cannot be written, and retraining (the option that asks for it) without labels."""
@@ -80,7 +84,9 @@ class Job:
     @property
     def how(self) -> dict[str, Any]:
         """What `retrain` is told."""
-        return {"vary": self.vary, "new_order": self.new_order, "layers": self.layers, "n_epochs": self.epochs}
+        how = {"vary": self.vary, "new_order": self.new_order, "layers": self.layers, "n_epochs": self.epochs}
+        executor = where(self.ray, self.ray_cores, self.ray_gpus)
+        return how if self.ray is None else how | {"executor": executor}
 
     def find(self) -> tuple[Any, Any, Any]:
         """Return the classifier, the table and everyone's recourse."""

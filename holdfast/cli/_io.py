@@ -11,11 +11,13 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from holdfast.cli._text import typed
@@ -28,21 +30,42 @@ DATASET = "dataset:"
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some rows of a table.
+    """Some rows of a table. Small to send: only the rows themselves travel.
 
     Attributes
     ----------
     first_row : int
         Position of the first of them in the whole table.
-    frame : DataFrame
-        The columns of the schema, as values.
     table : pyarrow.Table
         All columns, as they are in the file.
+    schema : Schema
+        What the columns are.
+    is_typed : bool
+        Whether the columns have types of their own.
     """
 
     first_row: int
-    frame: pd.DataFrame
     table: pa.Table
+    schema: Schema
+    is_typed: bool
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """The columns of the schema, as values."""
+        names = [n for n in self.schema.names if n in self.table.column_names]
+        frame = self.table.select(names).to_pandas(ignore_metadata=True)
+        return frame if self.is_typed else typed(frame, self.schema)
+
+    def __reduce__(self) -> Any:
+        # A slice of a table would be pickled with all rows of the table it was cut from.
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self.table.schema) as writer:
+            writer.write_table(self.table)
+        return _chunk, (self.first_row, sink.getvalue().to_pybytes(), self.schema, self.is_typed)
+
+
+def _chunk(first_row: int, table: bytes, schema: Schema, is_typed: bool) -> Chunk:
+    return Chunk(first_row, pa.ipc.open_stream(table).read_all(), schema, is_typed)
 
 
 class Source:
@@ -106,11 +129,9 @@ class Source:
         """Read chunk by chunk; columns of the schema become values as it says."""
         first = 0
         for table in self.tables(size):
-            names = [n for n in schema.names if n in table.column_names]
             if not first:
                 _require(schema, table.column_names)
-            frame = table.select(names).to_pandas(ignore_metadata=True)
-            yield Chunk(first, frame if self.is_typed else typed(frame, schema), table)
+            yield Chunk(first, table, schema, self.is_typed)
             first += table.num_rows
         if not first:
             raise DataError(f"table: is empty; got 0 rows in {self.name!r}. Give at least one person.")

@@ -23,6 +23,7 @@ COMMANDS = {
     "verify": "Check a certificate of recourse again, against the model and the data.",
     "compare": "Run recourse methods side by side on one dataset and one model.",
     "tradeoff": "Train a table under several settings: accuracy and robustness against recourse.",
+    "tune": "Choose a training regime's parameters by trials, under a budget.",
     "replay": "Compute a record of issued recourse again, and say whether it comes out the same.",
     "ledger": "Keep the recourse that was promised to people.",
     "gate": "Ask a new model about every live promise, and say which would break.",

@@ -1,5 +1,6 @@
 """Options that several commands share, and `--set KEY=VALUE`."""
 
+import functools
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -182,3 +183,33 @@ def pick_label(text: str | None, labels: Sequence[Any], option: str) -> Any:
         except (TypeError, ValueError):
             continue
     raise DataError(f"{option}: is not a class; got {text!r}. Classes are {list(labels)!r}.")
+
+
+_RAY = (
+    click.option("--ray", metavar="ADDRESS",
+                 help="Work on a Ray cluster: host:port, ray://host:port, auto, or local."),
+    click.option("--ray-cores", type=click.IntRange(min=1), metavar="N",
+                 help="With --ray: cores of every worker.  [default: 1]"),
+    click.option("--ray-gpus", type=click.FloatRange(min=0, min_open=True), metavar="N",
+                 help="With --ray: accelerators of every worker.  [default: none]"),
+)  # fmt: skip
+
+
+def ray_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the arguments of `where`."""
+    return functools.reduce(lambda made, option: option(made), reversed(_RAY), command)
+
+
+def where(ray: str | None, ray_cores: int | None, ray_gpus: float | None) -> Any:
+    """Return the executor that was asked for: this process, or a cluster, which is left when the command ends."""
+    from holdfast.batch import EmbeddedExecutor, RayExecutor
+
+    if ray is None:
+        given = "--ray-cores" if ray_cores is not None else "--ray-gpus" if ray_gpus is not None else None
+        if given is not None:
+            raise DataError(f"{given}: is for workers of a cluster; got no --ray. Write --ray ADDRESS.")
+        return EmbeddedExecutor()
+    executor = RayExecutor(ray, cores=ray_cores or 1, gpus=ray_gpus or 0.0)
+    executor.hush()
+    click.get_current_context().call_on_close(executor.close)
+    return executor

@@ -2,6 +2,7 @@
 
 import json
 import platform
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 
 from holdfast.cli._cache import use_cache
 from holdfast.cli._console import Interrupted, interruptible, print_json, results, say, to_json
-from holdfast.cli._options import json_option
+from holdfast.cli._options import json_option, ray_options, where
 from holdfast.errors import DataError
 
 
@@ -34,15 +35,18 @@ from holdfast.errors import DataError
 @click.option("--out", metavar="FOLDER",
               help="Write NAME.json for every dataset as it is done, and tables.md; a dataset that is there "
               "already is not run again.")  # fmt: skip
+@ray_options
 @json_option
 def command(
     paper: str | None, datasets: tuple[str, ...], tables: tuple[str, ...], figures: tuple[str, ...], quick: bool,
-    out: str | None, as_json: bool, **sizes: int | None,
+    out: str | None, as_json: bool, ray: str | None, ray_cores: int | None, ray_gpus: float | None,
+    **sizes: int | None,
 ) -> None:  # fmt: skip
     """Run the experiment of PAPER and print its tables, ours beside the printed figures.
 
     Without PAPER, the papers are listed, with their datasets, tables, figures and sizes. The datasets must have
-    been added (`holdfast datasets add`) or lie in the folder that HOLDFAST_DATA names.
+    been added (`holdfast datasets add`) or lie in the folder that HOLDFAST_DATA names. With --ray every dataset is
+    a task for a worker of a Ray cluster, which must have the datasets too.
 
     \b
     holdfast papers consistent-counterfactuals --quick
@@ -71,13 +75,27 @@ def command(
         folder.mkdir(parents=True, exist_ok=True)
     use_cache()
     options = chosen.options | given | {"quick": quick} | ({"parts": parts} if parts else {})
-    found: list[dict[str, Any]] = []
+    executor = where(ray, ray_cores, ray_gpus)
+    done: dict[int, dict[str, Any]] = {}
+
+    def work() -> None:
+        tasks = []
+        for number, name in enumerate(names):
+            kept = _read(folder, name, options)
+            if kept is None:
+                tasks.append((number, name))
+            else:
+                done[number] = kept
+        for number, result in executor.map(Dataset(paper, options), tasks):
+            _write(folder, names[number], result)
+            done[number] = result
+
     try:
-        for name in names:
-            found.append(interruptible(lambda name=name: _one(chosen, name, options, folder)))
+        interruptible(work)
     except KeyboardInterrupt as error:
-        kept = f"{len(found)} of {len(names)} datasets are done" + ("" if out is None else f" and kept in {out}")
+        kept = f"{len(done)} of {len(names)} datasets are done" + ("" if out is None else f" and kept in {out}")
         raise Interrupted(f"Interrupted. {kept}.") from error
+    found = [done[number] for number in range(len(names))]
     text = chosen.markdown(found, parts)
     if folder is not None:
         (folder / "tables.md").write_text(text, encoding="utf-8")
@@ -100,30 +118,47 @@ def _sizes(chosen: Any) -> str:
     return ", ".join(f"--{n[2:]} ({'all' if v is None else v})" for n, v in chosen.options.items())
 
 
-def _one(chosen: Any, name: str, options: dict[str, Any], folder: Path | None) -> dict[str, Any]:
-    """Run a dataset, or read what an earlier run with the same options left."""
-    from holdfast import __version__
-
+def _read(folder: Path | None, name: str, options: dict[str, Any]) -> dict[str, Any] | None:
+    """What an earlier run with the same options left of a dataset, or None."""
     place = None if folder is None else folder / f"{name}.json"
-    if place is not None and place.exists():
-        kept = json.loads(place.read_text(encoding="utf-8"))
-        if kept.get("options") != options:
-            raise DataError(
-                f"--out: {str(place)!r} holds another run (options {kept.get('options')}). Give another folder, "
-                "or delete it."
-            )
-        say(f"{name}: read from {place}")
-        return kept
-    result = chosen.run(name, **options, say=lambda what: say(f"{name}: {what}"))
-    import jax
+    if place is None or not place.exists():
+        return None
+    kept = json.loads(place.read_text(encoding="utf-8"))
+    if kept.get("options") != options:
+        raise DataError(
+            f"--out: {str(place)!r} holds another run (options {kept.get('options')}). Give another folder, or "
+            "delete it."
+        )
+    say(f"{name}: read from {place}")
+    return kept
 
-    result |= {
-        "options": options,
-        "versions": {"holdfast": __version__, "jax": jax.__version__, "python": platform.python_version()},
-        "device": jax.devices()[0].device_kind,
-    }
-    if place is not None:
+
+def _write(folder: Path | None, name: str, result: dict[str, Any]) -> None:
+    if folder is not None:
+        place = folder / f"{name}.json"
         beside = place.with_suffix(".part")
         beside.write_text(to_json(result) + "\n", encoding="utf-8")
         beside.replace(place)
-    return result
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Runs one dataset of a paper, here or by a worker elsewhere."""
+
+    paper: str
+    options: dict[str, Any]
+
+    def __call__(self, name: str) -> dict[str, Any]:
+        """Figures of a dataset, with what they were made by."""
+        import jax
+
+        from holdfast import __version__
+        from holdfast.papers import experiment
+
+        use_cache()
+        result = experiment(self.paper).run(name, **self.options, say=lambda what: say(f"{name}: {what}"))
+        return result | {
+            "options": self.options,
+            "versions": {"holdfast": __version__, "jax": jax.__version__, "python": platform.python_version()},
+            "device": jax.devices()[0].device_kind,
+        }

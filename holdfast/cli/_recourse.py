@@ -4,6 +4,8 @@ import hashlib
 import sys
 import time
 from collections import Counter
+from collections.abc import Collection, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,9 @@ from holdfast.cli._options import (
     out_option,
     parse_settings,
     pick_label,
+    ray_options,
     set_option,
+    where,
 )
 from holdfast.errors import DataError, HoldfastError
 
@@ -53,12 +57,13 @@ from holdfast.errors import DataError, HoldfastError
               help="With --ledger: how long the promises hold.  [default: without an end]")  # fmt: skip
 @click.option("--model-version", metavar="TEXT", help="With --ledger: your own name for the model.")
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
+@ray_options
 @json_option
 def command(
     model: str, table: str, out: str, format_: str | None, method: str | None, settings: tuple[str, ...],
     reference: str | None, target: str | None, deadline: float | None, only_refused: bool, overrides: str | None,
     bad_rows: str, chunk_rows: int, n_recourses: int, place: str | None, subject: str | None,
-    valid_for: float | None, model_version: str | None, resume: bool, as_json: bool,
+    valid_for: float | None, model_version: str | None, resume: bool, as_json: bool, **ray: Any,
 ) -> None:  # fmt: skip
     """Find recourse for every person in TABLE under MODEL, a file that `holdfast fit` wrote.
 
@@ -73,9 +78,13 @@ def command(
     With --ledger every recourse that is found is issued as a promise, each option one of its own. An interrupted
     run that is resumed issues none twice; another run would promise again.
 
+    With --ray the chunks go to the workers of a Ray cluster, with the same answers; what a lost worker had is done
+    again by another. A run that was begun there can be resumed here, and the other way round.
+
     \b
     holdfast recourse loans.holdfast applicants.parquet --out recourse.parquet
     cat applicants.csv | holdfast recourse loans.holdfast - --only-refused | head
+    holdfast recourse loans.holdfast everybody.parquet --out recourse.parquet --ray auto
     """
     from holdfast.cli._io import Source
     from holdfast.cli._model import check_overrides, choose_method, load_model, read_overrides
@@ -89,6 +98,10 @@ def command(
         raise DataError(
             "--resume: needs files; got `-`. Standard input cannot be read again: save it to a file first."
         )
+    if ray["ray"] is not None and is_stream(out):
+        raise DataError(
+            f"--ray: chunks are finished in any order, so it needs a file; got --out {out}. Write --out FILE."
+        )
     _check_ledger(place, out, subject=subject, valid_for=valid_for, model_version=model_version)
     source = Source(table)
     asked = parse_settings(settings)
@@ -97,6 +110,7 @@ def command(
     classifier = load_model(model)
     chosen = choose_method(classifier, method, asked, reference)
     check_overrides(limits, classifier.schema_, source.n_rows)
+    executor = where(**ray)
     work = Work(
         classifier=classifier,
         method=chosen,
@@ -132,7 +146,7 @@ def command(
                 "ledger": ledger.head().ledger, "subject": subject, "valid_for": valid_for,
                 "model_version": model_version,
             }  # fmt: skip
-        notes = _to_file(work, source, Path(out), format_, manifest, resume, ledger)
+        notes = _to_file(work, source, Path(out), format_, manifest, resume, executor, ledger)
     rows = sum(n["rows"] for n in notes)
     beyond = sorted(row for row in limits if row >= rows)
     if beyond:
@@ -170,36 +184,52 @@ def _to_stream(work: Any, source: Any, out: str, format: str) -> list[dict[str, 
 
 
 def _to_file(
-    work: Any, source: Any, out: Path, format: str, manifest: dict[str, Any], resume: bool, ledger: Any = None
-) -> list[dict[str, Any]]:
+    work: Any, source: Any, out: Path, format: str, manifest: dict[str, Any], resume: bool, executor: Any,
+    ledger: Any = None,
+) -> list[dict[str, Any]]:  # fmt: skip
     from holdfast.cli._parts import Parts
 
-    parts, notes = None, []
+    parts: Any = None
+    notes: dict[int, dict[str, Any]] = {}
+    rows = 0
+
+    def finish(number: int, note: dict[str, Any]) -> None:
+        nonlocal rows
+        if ledger is not None:  # also those of a chunk that was finished before an interruption
+            parts.issue(number, ledger)
+        notes[number] = note
+        rows += note["rows"]
+        bar.to(rows)
+
+    def unfinished() -> Iterator[tuple[int, Any]]:
+        nonlocal parts
+        for number, chunk in enumerate(source.chunks(work.schema, work.chunk_rows)):
+            if parts is None:  # the table is there and has the right columns
+                parts = Parts(out, format, manifest, resume)
+            note = parts.note(number)
+            if note is None:
+                yield number, chunk
+            else:
+                finish(number, note)
+
     try:
         with progress("recourse", source.n_rows, "rows") as bar:
             work.on_rows = bar.by
-            for number, chunk in enumerate(source.chunks(work.schema, work.chunk_rows)):
-                if parts is None:  # the table is there and has the right columns
-                    parts = Parts(out, format, manifest, resume)
-                note = parts.note(number)
-                if note is None:
-                    done = work.run(chunk)
+            with closing(executor.map(work, unfinished())) as answers:
+                for number, done in answers:
                     note = done.note | ({} if ledger is None else {"promises": len(done.records)})
                     parts.keep(number, done.table, note, done.records)
-                if ledger is not None:  # also those of a chunk that was finished before an interruption
-                    parts.issue(number, ledger)
-                notes.append(note)
-                bar.to(chunk.first_row + note["rows"])
+                    finish(number, note)
         if parts is not None:
             parts.join(len(notes))
     except KeyboardInterrupt as error:
-        raise Interrupted(f"Interrupted. {_kept(parts, notes, source.name)}") from error
+        raise Interrupted(f"Interrupted. {_kept(parts, notes.values(), source.name)}") from error
     except (HoldfastError, OSError) as error:
-        raise DataError(f"{error} {_kept(parts, notes, source.name) if notes else ''}".strip()) from error
+        raise DataError(f"{error} {_kept(parts, notes.values(), source.name) if notes else ''}".strip()) from error
     finally:
         if parts is not None:
             parts.drop_if_empty()
-    return notes
+    return [notes[number] for number in sorted(notes)]
 
 
 def _check_ledger(place: str | None, out: str, **others: Any) -> None:
@@ -225,7 +255,7 @@ def _open_ledger(place: str) -> Any:
     return ledger
 
 
-def _kept(parts: Any, notes: list[dict[str, Any]], table: str) -> str:
+def _kept(parts: Any, notes: Collection[dict[str, Any]], table: str) -> str:
     if not notes:
         return "Nothing was finished yet."
     rows = sum(n["rows"] for n in notes)

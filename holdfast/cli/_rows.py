@@ -18,6 +18,17 @@ INVALID = "INVALID_INPUT"
 """Status of a row that the schema does not allow, where such rows are reported instead of stopping the run."""
 PREFIX = "holdfast_"
 WITH_RECOURSE = ("FOUND", "OPTIMAL")
+SENT = (
+    "target",
+    "overrides",
+    "report_bad_rows",
+    "only_refused",
+    "n_recourses",
+    "chunk_rows",
+    "promise",
+    "subject",
+)
+"""What a worker elsewhere needs of `Work`, beside the model and the time."""
 
 
 class Done(NamedTuple):
@@ -51,6 +62,19 @@ class Work:
     def schema(self) -> Schema:
         """What the columns are."""
         return self.classifier.schema_
+
+    def __call__(self, chunk: Chunk) -> "Done":
+        """Find recourse for a chunk."""
+        return self.run(chunk)
+
+    def __reduce__(self) -> Any:
+        # What a worker elsewhere is given: the model as a file and plain options, so that it answers as a run
+        # there would. A moment of this machine's clock means nothing there, but the time of day does.
+        from holdfast.batch import to_bytes
+
+        options = {name: getattr(self, name) for name in SENT}
+        ends = None if self.until is None else time.time() + self.until - time.monotonic()
+        return _work, (to_bytes(self.classifier, self.method), options, ends)
 
     def run(self, chunk: Chunk) -> "Done":
         """Find recourse for a chunk."""
@@ -133,6 +157,17 @@ class Work:
             return np.arange(n), {}
         reasons = self.schema.refusals(chunk.frame, where="table")
         return np.array([i for i in range(n) if i not in reasons], int), reasons
+
+
+def _work(model: bytes, options: dict[str, Any], ends: float | None) -> Work:
+    from holdfast.batch import from_bytes
+    from holdfast.classifier import RecourseClassifier
+    from holdfast.cli._cache import use_cache
+
+    use_cache()
+    classifier = from_bytes(RecourseClassifier, model)
+    until = None if ends is None else time.monotonic() + ends - time.time()
+    return Work(classifier=classifier, method=classifier.method_, until=until, **options)
 
 
 @dataclass

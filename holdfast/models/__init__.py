@@ -15,6 +15,7 @@ from holdfast.models._counternet import AbstractGenerator, CounterNet, CounterNe
 from holdfast.models._decision import Decision, batch_decide, batch_logits
 from holdfast.models._ensemble import Ensemble, EnsembleModel, model_digest, stack
 from holdfast.models._fit import (
+    CORES,
     AbstractGradientStep,
     AbstractStep,
     Data,
@@ -38,6 +39,7 @@ from holdfast.models.adapters import BlackBox, BlackBoxModel, Boxes, TreesModel,
 
 __all__ = [
     "ARCHITECTURES",
+    "CORES",
     "MLP",
     "NTK",
     "VAE",

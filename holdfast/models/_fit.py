@@ -1,6 +1,7 @@
 """The one minibatch loop: a whole run in one compiled call."""
 
 import itertools
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ import optax
 from jax.experimental import io_callback
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from holdfast.errors import DataError
 from holdfast.models._base import AbstractModel
 
 Strategy = Literal["auto", "sequential", "threads", "vmap"]
@@ -294,11 +296,19 @@ class _FitOne(eqx.Module):
         return jax.vmap(run)(arrays, numbers, rows, keys, watched)
 
 
+CORES = "HOLDFAST_CORES"
+"""Environment variable: how many cores to use where a process may use more than are meant for it."""
+
+
 def n_cores() -> int:
     """Cores this process may use."""
-    import os
-
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    asked = os.environ.get(CORES, "").strip()
+    if not asked:
+        return there
+    if not asked.isdigit() or int(asked) < 1:
+        raise DataError(f"{CORES}: must be a positive whole number; got {asked!r}. Unset it to use every core.")
+    return min(there, int(asked))
 
 
 # ---- progress: a compiled loop can only call a function known when it was compiled, so it calls `_tell`, which

@@ -18,6 +18,7 @@ from holdfast.training._registry import REGIMES, regime, register
 from holdfast.training._retrain import Layers, Retrained, TrainingData, Vary, retrain, start_keys, training_rows
 from holdfast.training._rocoursenet import Robust, RoCourseNet
 from holdfast.training._shift import Inner, virtual_data_shift
+from holdfast.training._space import OneOf, Range, Space
 from holdfast.training._standard import CrossEntropyStep, StandardTraining, cross_entropies
 from holdfast.training._trades import TRADES, TradesStep
 
@@ -43,6 +44,8 @@ __all__ = [
     "Inner",
     "Layers",
     "NoShift",
+    "OneOf",
+    "Range",
     "RecourseStep",
     "RecourseTraining",
     "Retrained",
@@ -50,6 +53,7 @@ __all__ = [
     "Robust",
     "Scene",
     "Setting",
+    "Space",
     "StandardTraining",
     "Tilts",
     "TopLayerStep",

@@ -1,7 +1,7 @@
 """Adversarial training: cross-entropy at the worst point of a ball about every row."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import equinox as eqx
 import jax
@@ -25,6 +25,7 @@ from holdfast.models import (
 )
 from holdfast.training._base import AbstractRegime, Setting
 from holdfast.training._decay import CosineStep
+from holdfast.training._space import STEP_SIZE, Range, Space
 from holdfast.training._standard import cross_entropies
 
 Attack = Literal["auto", "pgd", "fgsm"]
@@ -134,6 +135,8 @@ class AdversarialTraining(AbstractRegime):
     >>> AdversarialTraining(radius=0.1).radius
     0.1
     """
+
+    search_space: ClassVar[Space] = {"radius": Range(0.0, 0.3), "step_size": STEP_SIZE}
 
     def __init__(
         self,

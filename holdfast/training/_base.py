@@ -23,6 +23,7 @@ from holdfast.models import (
     History,
     fit,
 )
+from holdfast.training._space import STEP_SIZE, Space
 
 
 class Setting(eqx.Module):
@@ -57,6 +58,9 @@ class AbstractRegime(BaseEstimator):
     class_weight: str | Mapping[Any, float] | None
     validation_fraction: float
     patience: int | None
+
+    search_space: ClassVar[Space] = {"step_size": STEP_SIZE}
+    """What `holdfast.tune` tries, by parameter; a subclass names its own."""
 
     needs: ClassVar[frozenset[str]] = frozenset()
     """Capabilities a model must have to be trained so, such as ``generator``."""

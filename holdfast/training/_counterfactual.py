@@ -1,7 +1,7 @@
 """Counterfactual training: recourse that is searched in training tells the model what it should look like."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +10,7 @@ from holdfast.errors import DataError
 from holdfast.search import AbstractLoss, CrossEntropy, DescentSampler, EnergyConstrained
 from holdfast.training._base import AbstractRegime, Setting
 from holdfast.training._contrast import ContrastStep, Immature
+from holdfast.training._space import OneOf, Range, Space
 
 Search = Literal["eccco", "generic"]
 
@@ -83,6 +84,15 @@ class CounterfactualTraining(AbstractRegime):
     >>> clf.history_.notes["mature"].shape
     (3,)
     """
+
+    search_space: ClassVar[Space] = {
+        "divergence_weight": Range(0.01, 1.0, log=True),
+        "adversarial_weight": Range(0.01, 1.0, log=True),
+        "ridge_weight": Range(0.003, 1.0, log=True),
+        "maturity": Range(0.5, 0.95),
+        "n_steps": OneOf((10, 30, 50)),
+        "n_recourses": OneOf((250, 1000, 4000)),
+    }
 
     def __init__(
         self,

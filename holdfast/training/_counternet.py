@@ -11,6 +11,7 @@ from holdfast.training._attackers import AbstractAttacker, NoShift
 from holdfast.training._base import AbstractRegime, Setting
 from holdfast.training._counterfactual import check_counts, check_weights
 from holdfast.training._generator import Cost, GeneratorStep, Loss, Wanted
+from holdfast.training._space import STEP_SIZE, Range, Space
 
 
 class AbstractGeneratorRegime(AbstractRegime):
@@ -21,6 +22,11 @@ class AbstractGeneratorRegime(AbstractRegime):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"generator"})
+    search_space: ClassVar[Space] = {
+        "validity_weight": Range(0.1, 3.0, log=True),
+        "cost_weight": Range(0.01, 1.0, log=True),
+        "step_size": STEP_SIZE,
+    }
     post_hoc: ClassVar[bool] = False
     """Whether the predictor is trained first, for as many epochs, and then left as it is."""
 

@@ -1,7 +1,7 @@
 """Joint energy models: the classifier is also taken for a density of the rows."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 
@@ -10,6 +10,7 @@ from holdfast.search import LangevinSampler
 from holdfast.training._base import AbstractRegime, Setting
 from holdfast.training._contrast import ContrastStep
 from holdfast.training._counterfactual import check_counts, check_weights
+from holdfast.training._space import OneOf, Range, Space
 
 
 class JEM(AbstractRegime):
@@ -54,6 +55,12 @@ class JEM(AbstractRegime):
     >>> JEM(n_samples=100).n_samples
     100
     """
+
+    search_space: ClassVar[Space] = {
+        "density_weight": Range(0.01, 1.0, log=True),
+        "ridge_weight": Range(0.003, 1.0, log=True),
+        "n_steps": OneOf((10, 20, 50)),
+    }
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Training for recourse: the loss, and the loss after everybody's best permitted action."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import equinox as eqx
 import jax
@@ -21,6 +21,7 @@ from holdfast.search import (
     LinearisedAction,
 )
 from holdfast.training._base import AbstractRegime, Setting
+from holdfast.training._space import Range, Space
 from holdfast.training._standard import cross_entropies
 
 Action = Literal["linear", "gradient", "lattice", "edits"]
@@ -112,6 +113,8 @@ class RecourseTraining(AbstractRegime):
     >>> clf.regime_.recourse_weight
     0.5
     """
+
+    search_space: ClassVar[Space] = {"recourse_weight": Range(0.0, 2.0), "radius": Range(0.1, 1.0)}
 
     def __init__(
         self,

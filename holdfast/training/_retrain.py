@@ -12,11 +12,12 @@ import numpy as np
 from jaxtyping import Array, Float
 from sklearn.utils import check_random_state
 
-from holdfast.batch import Predictor, map_rows
+from holdfast.batch import AbstractExecutor, Predictor, map_rows
 from holdfast.errors import CapabilityError, DataError
 from holdfast.models import (
     AbstractClosedForm,
     AbstractModel,
+    AbstractStep,
     Data,
     Decision,
     EnsembleModel,
@@ -123,6 +124,7 @@ def retrain(
     random_state: int | None = 0,
     strategy: Strategy = "auto",
     on_model: Callable[[int], None] | None = None,
+    executor: AbstractExecutor | None = None,
 ) -> Retrained:
     """Train a fitted classifier again, `n` times, and return the models as one ensemble.
 
@@ -154,18 +156,95 @@ def retrain(
         See `holdfast.models.fit_many`.
     on_model : callable, optional
         Told how many models are done.
+    executor : AbstractExecutor, optional
+        Where they are trained, some at a time: `holdfast.batch.RayExecutor` for a cluster. The models are the
+        same.
     """
     if vary not in get_args(Vary):
         raise DataError(f"retrain: `vary` is not known; got {vary!r}. Known are {list(get_args(Vary))!r}.")
     if not isinstance(n, (int, np.integer)) or n < 1:
         raise DataError(f"retrain: `n` must be a positive whole number; got {n!r}.")
     _check_options(vary, tables, new_order, layers, n_epochs)
-    training: TrainingData | None = getattr(clf, "training_", None)
-    if training is None and vary != "shift" and tables is None:
+    if getattr(clf, "training_", None) is None and vary != "shift" and tables is None:
         raise DataError(
             "retrain: the classifier holds no training rows; it was loaded from a file or is not fitted. Call "
             "fit(X, y) on a clone, or use vary='shift' or 'finetune' with `tables`."
         )
+    asked: dict[str, Any] = {
+        "n": n, "vary": vary, "tables": tables, "new_order": new_order, "layers": layers, "n_epochs": n_epochs,
+        "random_state": random_state, "strategy": strategy,
+    }  # fmt: skip
+    if executor is None:
+        models = trainings(clf, **asked).fit(slice(None), on_model)
+    else:
+        from holdfast.training._spread import in_parts
+
+        models = in_parts(clf, asked, n if tables is None else len(tables), executor, on_model)
+    return Retrained(clf.predictor_, stack(models), _how(vary, new_order, layers))
+
+
+@dataclass(frozen=True)
+class Trainings:
+    """Every model of one call of `retrain`, to be trained at once or some at a time.
+
+    Attributes
+    ----------
+    starts, sets, seeds, orders : sequences
+        Of every model: what it begins as, its rows, and the seeds of its weights and of its shuffles.
+    step : AbstractStep
+    n_epochs, patience, strategy
+        As `fit_many` has them.
+    """
+
+    clf: Any
+    vary: Vary
+    starts: Sequence[AbstractModel]
+    sets: Sequence[Data]
+    seeds: Sequence[int]
+    orders: Sequence[int]
+    step: AbstractStep
+    n_epochs: int
+    patience: int | None
+    strategy: Strategy
+
+    def fit(self, some: slice, on_model: Callable[[int], None] | None = None) -> list[AbstractModel]:
+        """Train some of the models."""
+        starts, sets, orders = self.starts[some], list(self.sets[some]), self.orders[some]
+        if isinstance(starts[0], AbstractClosedForm):
+            return _solved(self.clf, self.vary, starts, sets, orders, on_model)
+        regime, held = self.clf.regime_, [None] * len(sets)
+        if self.patience is not None:
+            # Early stopping is part of the procedure: the same rows are held out as in the first training.
+            pairs = [regime.split(data, s) for data, s in zip(sets, self.seeds[some], strict=True)]
+            sets, held = [p[0] for p in pairs], [p[1] for p in pairs]
+        return fit_many(
+            starts,
+            self.step,
+            sets,
+            [start_keys(s)[1] for s in orders],
+            n_epochs=self.n_epochs,
+            batch_size=regime.batch_size,
+            validation=held,
+            patience=self.patience,
+            strategy=self.strategy,
+            on_model=on_model,
+        )
+
+
+def trainings(
+    clf: Any,
+    *,
+    n: int,
+    vary: Vary,
+    tables: Sequence[tuple[Any, Any]] | None,
+    new_order: bool,
+    layers: Layers | None,
+    n_epochs: int | None,
+    random_state: Any,
+    strategy: Strategy,
+) -> Trainings:
+    """Draw the seeds and rows of every model; the parameters are those of `retrain`, checked."""
+    training: TrainingData | None = getattr(clf, "training_", None)
     predictor: Predictor = clf.predictor_
     rng = check_random_state(random_state)
     seed = training.seed if training is not None else 0
@@ -176,37 +255,23 @@ def retrain(
         assert training is not None
         sets, seeds = _varied(training, n, vary, rng)
     orders = [int(s) for s in rng.randint(0, 2**31 - 1, len(seeds))] if new_order else seeds
-    step, patience, held = clf.regime_.step(clf.setting_), clf.regime_.patience, [None] * len(sets)
-    how = f"{vary}, new order" if new_order else vary
+    step, patience = clf.regime_.step(clf.setting_), clf.regime_.patience
     if vary == "finetune":
-        layers, epochs, patience = layers or "top", n_epochs or FINETUNE_EPOCHS, None
+        epochs, patience = n_epochs or FINETUNE_EPOCHS, None
         starts = [predictor.decision.model] * len(sets)
-        step = top_layer_step(step, starts[0]) if layers == "top" else step
-        how = f"{vary}, {'top layer' if layers == 'top' else 'all layers'}"
+        step = top_layer_step(step, starts[0]) if (layers or "top") == "top" else step
     else:
         build = functools.partial(clf.architecture().build, predictor.encoder.n_columns, len(predictor.classes))
         built = {s: build(start_keys(s)[0]) for s in set(seeds)}
         starts, epochs = [built[s] for s in seeds], clf.regime_.epochs(len(sets[0].x))
-    if isinstance(starts[0], AbstractClosedForm):
-        models = _solved(clf, vary, starts, sets, orders, on_model)
-        return Retrained(predictor, stack(models), how)
-    if patience is not None:
-        # Early stopping is part of the procedure: the same rows are held out as in the first training.
-        pairs = [clf.regime_.split(data, s) for data, s in zip(sets, seeds, strict=True)]
-        sets, held = [p[0] for p in pairs], [p[1] for p in pairs]
-    models = fit_many(
-        starts,
-        step,
-        sets,
-        [start_keys(s)[1] for s in orders],
-        n_epochs=epochs,
-        batch_size=clf.regime_.batch_size,
-        validation=held,
-        patience=patience,
-        strategy=strategy,
-        on_model=on_model,
-    )
-    return Retrained(predictor, stack(models), how)
+    return Trainings(clf, vary, starts, sets, seeds, orders, step, epochs, patience, strategy)
+
+
+def _how(vary: Vary, new_order: bool, layers: Layers | None) -> str:
+    """What was varied, in words."""
+    if vary == "finetune":
+        return f"{vary}, {'all layers' if layers == 'all' else 'top layer'}"
+    return f"{vary}, new order" if new_order else vary
 
 
 def _solved(

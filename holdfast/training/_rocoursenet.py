@@ -17,6 +17,7 @@ from holdfast.training._counternet import AbstractGeneratorRegime, CounterNetTra
 from holdfast.training._generator import Cost, GeneratorStep, Loss, Wanted
 from holdfast.training._guides import Guides
 from holdfast.training._shift import Inner
+from holdfast.training._space import Range, Space
 
 Attacker = Literal["vds", "random", "guides"]
 
@@ -218,6 +219,7 @@ class Robust(AbstractRegime):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"generator"})
+    search_space: ClassVar[Space] = {"eps": Range(0.01, 0.5, log=True)}
 
     def __init__(
         self,

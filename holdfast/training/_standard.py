@@ -1,7 +1,7 @@
 """Plain training: cross-entropy."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,7 @@ from holdfast.models import (
     weighted_mean,
 )
 from holdfast.training._base import AbstractRegime, Setting
+from holdfast.training._space import STEP_SIZE, Range, Space
 
 
 def training_logits(model: AbstractModel, x: Float[Array, "n d"], key: PRNGKeyArray | None) -> Float[Array, "n k"]:
@@ -71,6 +72,8 @@ class StandardTraining(AbstractRegime):
     >>> StandardTraining(n_epochs=10).n_epochs
     10
     """
+
+    search_space: ClassVar[Space] = {"step_size": STEP_SIZE, "weight_decay": Range(1e-6, 0.1, log=True)}
 
     def __init__(
         self,

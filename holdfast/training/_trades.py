@@ -1,7 +1,7 @@
 """TRADES: cross-entropy where people are, and the same answer nearby."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -14,6 +14,7 @@ from holdfast.models import AbstractGradientStep, AbstractModel, Data, weighted_
 from holdfast.training._adversarial import movable_columns
 from holdfast.training._base import AbstractRegime, Setting
 from holdfast.training._counterfactual import check_counts, check_weights
+from holdfast.training._space import Range, Space
 from holdfast.training._standard import cross_entropies
 
 
@@ -85,6 +86,8 @@ class TRADES(AbstractRegime):
     >>> TRADES(radius=0.1).radius
     0.1
     """
+
+    search_space: ClassVar[Space] = {"radius": Range(0.0, 0.3), "robust_weight": Range(0.1, 10.0, log=True)}
 
     def __init__(
         self,

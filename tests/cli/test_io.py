@@ -1,4 +1,5 @@
 import gzip
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -123,3 +124,13 @@ def test_parquet_by_another_name(tmp_path, parquet):
     with open(parquet, "rb") as whole:
         other.write_bytes(whole.read())
     assert Source(str(other)).n_rows == 300
+
+
+def test_a_chunk_travels_with_its_own_rows_only(bank):
+    chunks = list(Source("dataset:loanapp").chunks(bank.schema, 50))  # slices of one table
+    blob = pickle.dumps(chunks[3])
+    again = pickle.loads(blob)
+    assert len(blob) < len(pickle.dumps(chunks[3].table)) / 5
+    assert again.table.equals(chunks[3].table)
+    assert again.first_row == 150
+    pd.testing.assert_frame_equal(again.frame, chunks[3].frame)

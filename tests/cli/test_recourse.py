@@ -1,4 +1,6 @@
 import json
+import pickle
+import time
 import zipfile
 from pathlib import Path
 
@@ -8,7 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import holdfast as hf
 from holdfast.classifier import RecourseClassifier
+from holdfast.cli._io import Source
+from holdfast.cli._rows import Work
 
 ADDED = ["holdfast_status", "holdfast_cost", "holdfast_valid", "holdfast_probability_before",
          "holdfast_probability_after", "holdfast_changes"]  # fmt: skip
@@ -274,3 +279,17 @@ def test_options_have_a_row_each(run_json, tmp_path, model, table):
     assert (second["holdfast_changes"].to_numpy() != first.loc[second["holdfast_row"], "holdfast_changes"]).all()
     run_json("recourse", model, out, "--out", again, "--options", "2")  # its own output is a table like any other
     assert pd.read_csv(again).columns.tolist() == frame.columns.tolist()
+
+
+def test_what_is_sent_to_a_worker_answers_the_same(model, parquet):
+    """The work of a run goes to another process as a model file and plain options."""
+    clf = hf.RecourseClassifier.load(model)
+    method = hf.NearestNeighbour(n_rows=100).fit(clf, pd.read_parquet(parquet)[:200])
+    work = Work(classifier=clf, method=method, n_recourses=1, only_refused=True, until=time.monotonic() + 1000)
+    again = pickle.loads(pickle.dumps(work))
+    assert type(again.method) is hf.NearestNeighbour
+    assert 900 < again.until - time.monotonic() <= 1000
+    chunk = next(Source(parquet).chunks(clf.schema_, 60))
+    (here, note, _), (there, same, _) = work(chunk), again(pickle.loads(pickle.dumps(chunk)))
+    assert there.equals(here)
+    assert same == note

@@ -1,0 +1,121 @@
+"""Rows per second of `holdfast recourse` on one core, on all, and on a local Ray cluster; that the answers agree.
+
+python -m benchmarks.scale [--rows 100000] [--refused 20000]
+
+Two tables of loan applications: as they come (about one in twelve refused), and refused people only, which is what
+a search costs. The time until the first row (imports, compilation or the cache of it) is measured by a run of one
+chunk and taken off, since it does not grow with the table. What the command does beside the search (reading,
+sending, writing, joining) is measured alone: it bounds how many cores one command can feed.
+"""
+
+import argparse
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+import holdfast as hf
+from benchmarks._common import record
+from holdfast.cli._io import Source
+from holdfast.cli._parts import Parts
+from holdfast.models import CORES, n_cores
+
+
+def run(model: Path, table: Path, out: Path, *more: str, cores: int | None = None) -> tuple[float, float]:
+    """Seconds by the clock and of processor time of one command; with `cores`, on so many."""
+    command = [sys.executable, "-m", "holdfast", "recourse", str(model), str(table), "--out", str(out), *more]
+    environment, kept = os.environ | {"RAY_USAGE_STATS_ENABLED": "0"}, os.sched_getaffinity(0)
+    if cores is not None:
+        environment[CORES] = str(cores)
+        os.sched_setaffinity(0, sorted(kept)[:cores])  # inherited
+    before, began = os.times(), time.perf_counter()
+    try:
+        subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
+    finally:
+        os.sched_setaffinity(0, kept)
+    after = os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    return time.perf_counter() - began, used
+
+
+def beside(table: Path, answers: Path, folder: Path) -> float:
+    """Seconds of everything but the search: read, send there and back, write, join."""
+    schema = hf.datasets.load("loanapp").schema
+    found = list(Source(str(answers)).tables())
+    began = time.perf_counter()
+    parts = Parts(folder / "beside.parquet", "parquet", {}, resume=False)
+    for number, chunk in enumerate(Source(str(table)).chunks(schema)):
+        pickle.loads(pickle.dumps((chunk, found[number])))
+        parts.keep(number, found[number], {"rows": chunk.table.num_rows})
+    parts.join(len(found))
+    return time.perf_counter() - began
+
+
+def measure(folder: Path, model: Path, rows: Any, name: str) -> dict[str, Any]:
+    n = len(rows)
+    table, first = folder / f"{name}.parquet", folder / "first.parquet"
+    rows.to_parquet(table, index=False)
+    rows.iloc[:16_384].to_parquet(first, index=False)
+    told: dict[str, Any] = {"rows": n}
+    outputs = []
+    for how, more, cores in (("one core", (), 1), ("all cores", (), None), ("ray", ("--ray", "local"), None)):
+        out = folder / f"{name}-{how.replace(' ', '-')}.parquet"
+        begin, _ = run(model, first, folder / "start.parquet", *more, cores=cores)
+        seconds, used = run(model, table, out, *more, cores=cores)
+        more_rows = n - min(n, 16_384)
+        told[how] = {
+            "seconds, start to finish": seconds,
+            "seconds of processor time": used if how != "ray" else None,  # its workers are not our children
+            "seconds of one chunk, with the start": begin,
+            "rows per second after that": more_rows / max(seconds - begin, 1e-9),
+        }
+        outputs.append(out.read_bytes())
+    told["same bytes"] = all(o == outputs[0] for o in outputs)
+    told["rows per second beside the search"] = n / beside(table, out, folder)  # type: ignore[possibly-unbound]
+    status = pq.read_table(out, columns=["holdfast_status"])["holdfast_status"]  # type: ignore[possibly-unbound]
+    told["statuses"] = {s["values"]: s["counts"] for s in status.value_counts().to_pylist()}
+    return told
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--refused", type=int, default=50_000)
+    parser.add_argument("--note", help="Anything to be known of the machine at that time.")
+    asked = parser.parse_args()
+    bank = hf.datasets.load("loanapp")
+    clf = hf.RecourseClassifier(schema=bank.schema, regime=hf.StandardTraining(n_epochs=20), random_state=0)
+    clf.fit(bank.X, bank.y)
+    refused = bank.X[clf.predict(bank.X) == 0]
+    rng = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        model = folder / "model.holdfast"
+        clf.save(model)
+        drawn = bank.X.iloc[rng.integers(0, len(bank.X), asked.rows)]
+        mixed = measure(folder, model, drawn, "mixed")
+        only = measure(folder, model, refused.iloc[rng.integers(0, len(refused), asked.refused)], "refused")
+    record(
+        "service/scale",
+        f"python -m benchmarks.scale --rows {asked.rows} --refused {asked.refused}",
+        {
+            "data": "loanapp, resampled",
+            "columns": len(bank.schema),
+            "method": "Wachter",
+            "ray workers": n_cores(),
+            **({"note": asked.note} if asked.note else {}),
+            "as they come": mixed,
+            "refused only": only,
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()
