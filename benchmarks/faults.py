@@ -29,7 +29,7 @@ import holdfast as hf
 from benchmarks._common import record
 from holdfast.cli import cli
 from holdfast.ledger import Ledger
-from holdfast.testing._ledger import promise_to
+from holdfast.testing._ledger import START, promise_to
 
 # Imported before the fork, not used in this process: jax must not have started its threads.
 from holdfast.cli import _gate, _recourse, _rows  # isort: skip # noqa: F401
@@ -85,9 +85,10 @@ def seconds(work: Callable[[], Any]) -> float:
     return time.perf_counter() - began  # type: ignore[possibly-unbound]
 
 
-def live(place: Path) -> list[str]:
+def live(place: Path, at: Any = None) -> list[str]:
+    """Who has a promise that binds."""
     with Ledger(place) as ledger:
-        return [promise.record.subject for batch in ledger.live() for promise in batch]
+        return [promise.record.subject for batch in ledger.live(at) for promise in batch]
 
 
 def issuing(folder: Path, moments: int, rng: random.Random) -> dict[str, Any]:
@@ -125,17 +126,18 @@ def issuing(folder: Path, moments: int, rng: random.Random) -> dict[str, Any]:
         check = ledger.verify()
         assert check.ok
         assert check.n_events == total
-    subjects = live(place)
+    subjects = live(place, START)
     assert len(subjects) == len(set(subjects)) == total
     return {"moments": moments, "seconds of an undisturbed run": length, "killed": dict(cut), "promises": total}
 
 
-def models(folder: Path) -> tuple[Path, Path, Path]:
+def models(folder: Path, rows: int = 2000) -> tuple[Path, Path, Path]:
     """Two models and a table of people, made by a process of its own: jax must not begin here."""
     old, new, table = (folder / name for name in ("old.holdfast", "new.holdfast", "people.parquet"))
 
     def make() -> None:
         bank = hf.datasets.load("loanapp")
+        people = bank.X[:rows]
         for seed, path in enumerate((old, new)):
             regime = hf.StandardTraining(n_epochs=10, class_weight="balanced")
             method = hf.Wachter(n_steps=60, patience=15)
@@ -143,7 +145,7 @@ def models(folder: Path) -> tuple[Path, Path, Path]:
                 schema=bank.schema, model=hf.Linear(), regime=regime, method=method, random_state=seed
             )
             clf.fit(bank.X, bank.y).save(path)
-        bank.X.assign(who=[f"person {i}" for i in range(len(bank.X))]).to_parquet(table, index=False)
+        people.assign(who=[f"person {i}" for i in range(len(people))]).to_parquet(table, index=False)
 
     assert ended(forked(make))
     return old, new, table
@@ -151,14 +153,14 @@ def models(folder: Path) -> tuple[Path, Path, Path]:
 
 def asked(model: Path, table: Path, out: Path, ledger: Path) -> list[Any]:
     return [
-        "recourse", model, table, "--out", out, "--chunk-rows", 100, "--ledger", ledger, "--subject", "who",
+        "recourse", model, table, "--out", out, "--chunk-rows", 50, "--ledger", ledger, "--subject", "who",
         "--valid-for", 3650,
     ]  # fmt: skip
 
 
 def streaming(folder: Path, moments: int, rng: random.Random) -> dict[str, Any]:
     """Recourse for a table, with promises, killed and resumed until it is whole; over and over."""
-    old, _, table = models(folder)
+    old, _, table = models(folder, 600)
     for name in ("whole", "again"):
         Ledger.create(folder / f"{name}.db").close()
     whole = folder / "whole.parquet"

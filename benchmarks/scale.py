@@ -45,31 +45,32 @@ def run(model: Path, table: Path, out: Path, *more: str, cores: int | None = Non
     return time.perf_counter() - began, used
 
 
-def beside(table: Path, answers: Path, folder: Path) -> float:
+def beside(table: Path, answers: Path, folder: Path, size: int) -> float:
     """Seconds of everything but the search: read, send there and back, write, join."""
     schema = hf.datasets.load("loanapp").schema
-    found = list(Source(str(answers)).tables())
+    found = list(Source(str(answers)).tables(size))
     began = time.perf_counter()
     parts = Parts(folder / "beside.parquet", "parquet", {}, resume=False)
-    for number, chunk in enumerate(Source(str(table)).chunks(schema)):
+    for number, chunk in enumerate(Source(str(table)).chunks(schema, size)):
         pickle.loads(pickle.dumps((chunk, found[number])))
         parts.keep(number, found[number], {"rows": chunk.table.num_rows})
     parts.join(len(found))
     return time.perf_counter() - began
 
 
-def measure(folder: Path, model: Path, rows: Any, name: str) -> dict[str, Any]:
+def measure(folder: Path, model: Path, rows: Any, name: str, chunk: int) -> dict[str, Any]:
     n = len(rows)
     table, first = folder / f"{name}.parquet", folder / "first.parquet"
     rows.to_parquet(table, index=False)
-    rows.iloc[:16_384].to_parquet(first, index=False)
-    told: dict[str, Any] = {"rows": n}
+    rows.iloc[:chunk].to_parquet(first, index=False)
+    size = ("--chunk-rows", str(chunk))
+    told: dict[str, Any] = {"rows": n, "rows of a chunk": chunk}
     outputs = []
     for how, more, cores in (("one core", (), 1), ("all cores", (), None), ("ray", ("--ray", "local"), None)):
         out = folder / f"{name}-{how.replace(' ', '-')}.parquet"
-        begin, _ = run(model, first, folder / "start.parquet", *more, cores=cores)
-        seconds, used = run(model, table, out, *more, cores=cores)
-        more_rows = n - min(n, 16_384)
+        begin, _ = run(model, first, folder / "start.parquet", *more, *size, cores=cores)
+        seconds, used = run(model, table, out, *more, *size, cores=cores)
+        more_rows = n - min(n, chunk)
         told[how] = {
             "seconds, start to finish": seconds,
             "seconds of processor time": used if how != "ray" else None,  # its workers are not our children
@@ -78,7 +79,7 @@ def measure(folder: Path, model: Path, rows: Any, name: str) -> dict[str, Any]:
         }
         outputs.append(out.read_bytes())
     told["same bytes"] = all(o == outputs[0] for o in outputs)
-    told["rows per second beside the search"] = n / beside(table, out, folder)  # type: ignore[possibly-unbound]
+    told["rows per second beside the search"] = n / beside(table, out, folder, chunk)  # type: ignore[possibly-unbound]
     status = pq.read_table(out, columns=["holdfast_status"])["holdfast_status"]  # type: ignore[possibly-unbound]
     told["statuses"] = {s["values"]: s["counts"] for s in status.value_counts().to_pylist()}
     return told
@@ -88,6 +89,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--refused", type=int, default=50_000)
+    parser.add_argument("--chunk-rows", type=int, default=16_384)
     parser.add_argument("--note", help="Anything to be known of the machine at that time.")
     asked = parser.parse_args()
     bank = hf.datasets.load("loanapp")
@@ -100,11 +102,12 @@ def main() -> None:
         model = folder / "model.holdfast"
         clf.save(model)
         drawn = bank.X.iloc[rng.integers(0, len(bank.X), asked.rows)]
-        mixed = measure(folder, model, drawn, "mixed")
-        only = measure(folder, model, refused.iloc[rng.integers(0, len(refused), asked.refused)], "refused")
+        mixed = measure(folder, model, drawn, "mixed", asked.chunk_rows)
+        several = refused.iloc[rng.integers(0, len(refused), asked.refused)]
+        only = measure(folder, model, several, "refused", asked.chunk_rows)
     record(
         "service/scale",
-        f"python -m benchmarks.scale --rows {asked.rows} --refused {asked.refused}",
+        f"python -m benchmarks.scale --rows {asked.rows} --refused {asked.refused} --chunk-rows {asked.chunk_rows}",
         {
             "data": "loanapp, resampled",
             "columns": len(bank.schema),
