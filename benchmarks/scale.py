@@ -107,7 +107,8 @@ def main() -> None:
         only = measure(folder, model, several, "refused", asked.chunk_rows)
     record(
         "service/scale",
-        f"python -m benchmarks.scale --rows {asked.rows} --refused {asked.refused} --chunk-rows {asked.chunk_rows}",
+        "python -m benchmarks.scale "
+        f"--rows {asked.rows} --refused {asked.refused} --chunk-rows {asked.chunk_rows}",
         {
             "data": "loanapp, resampled",
             "columns": len(bank.schema),

@@ -85,8 +85,12 @@ class Job:
     def how(self) -> dict[str, Any]:
         """What `retrain` is told."""
         how = {"vary": self.vary, "new_order": self.new_order, "layers": self.layers, "n_epochs": self.epochs}
-        executor = where(self.ray, self.ray_cores, self.ray_gpus)
-        return how if self.ray is None else how | {"executor": executor}
+        return how if self.ray is None else how | {"executor": self.executor}
+
+    @functools.cached_property
+    def executor(self) -> Any:
+        """Where models are trained."""
+        return where(self.ray, self.ray_cores, self.ray_gpus)
 
     def find(self) -> tuple[Any, Any, Any]:
         """Return the classifier, the table and everyone's recourse."""
@@ -95,6 +99,7 @@ class Job:
 
         asked = parse_settings(self.settings)
         use_cache()
+        _ = self.executor  # before jax begins: a local cluster is forked from this process
         classifier = load_model(self.model)
         schema = classifier.schema_
         chosen = choose_method(classifier, self.method, asked, self.train)

@@ -107,10 +107,10 @@ def command(
     asked = parse_settings(settings)
     limits = read_overrides(overrides)
     use_cache()
+    executor = where(**ray)  # before jax begins: a local cluster is forked from this process
     classifier = load_model(model)
     chosen = choose_method(classifier, method, asked, reference)
     check_overrides(limits, classifier.schema_, source.n_rows)
-    executor = where(**ray)
     work = Work(
         classifier=classifier,
         method=chosen,
