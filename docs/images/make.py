@@ -170,7 +170,7 @@ def layers() -> None:
         [("cli", "commands, one a file", TABLES)],
         [("testing", "checks shipped for methods, models and regimes of others", BOTH)],
         [("server", "a warm model behind HTTP: shared calls, keys, limits", BOTH)],
-        [("promises", "the gate: a new model against a ledger", BOTH), ("tracking", "runs in MLflow", BOTH)],
+        [("promises", "a new model, old promises", BOTH), ("tracking", "runs in MLflow", BOTH)],
         [("classifier", "RecourseClassifier, recourse() for foreign models, model files", BOTH)],
         [("audit", "measures gathered into a report", BOTH)],
         [("training", "regimes: a step function each; retraining", BOTH)],
