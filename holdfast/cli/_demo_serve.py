@@ -70,7 +70,7 @@ def seeded(folder: Path, n_models: int, seed: int) -> tuple[Any, Any]:
             model = models.member(i)
             first = first or model
             title = f"{name} {i + 1}" if n > 1 else name
-            hf.gate(model, ledger, max_broken=0.1, group="male", alternatives=0).write(gates / f"{title}.json")
+            hf.gate(model, ledger, max_broken=0.2, group="male", alternatives=0).write(gates / f"{title}.json")
     _come_back(promised[:RETURNED], ledger, first, classifier)
     applicants = Applicants(bank.X, [_key(number) for number in bank.X.index], classifier.schema_)
     limits = Limits(batch=16 * n_cores(), deadline=20.0, max_deadline=60.0)

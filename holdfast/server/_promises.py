@@ -69,11 +69,8 @@ def promise_routes(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
     @router.post("/{id}/fulfil", response_model=Kept, dependencies=officer, responses=REFUSALS)
     async def fulfil(id: str, body: Fulfil) -> Response:
         """The person came back: what was decided, and what they did change."""
-        there = await promise_of(service, id, "fulfil")
-        if there.state != "live":
-            raise Refused(409, f"fulfil: the promise is not live; it is {there.state}.")
         how = {"decision": body.decision, "actual": body.actual, "note": body.note}
-        return Json({"kept": await _if_live(ledger_of(service).fulfil, id, where="fulfil", **how)})
+        return Json({"kept": await fulfilled(service, id, **how)})
 
     return router
 
@@ -196,6 +193,14 @@ async def letter_of(service: Service, id: str) -> Letter:
         return await run_in_threadpool(made)
     except DataError as error:  # it has ended, or asks for what may not be asked
         raise Refused(409, str(error)) from error
+
+
+async def fulfilled(service: Service, id: str, **how: Any) -> bool:
+    """Write down that the person came back; whether the promise was kept."""
+    there = await promise_of(service, id, "fulfil")
+    if there.state != "live":
+        raise Refused(409, f"fulfil: the promise is not live; it is {there.state}.")
+    return await _if_live(ledger_of(service).fulfil, id, where="fulfil", **how)
 
 
 def _asked(body: Any) -> dict[str, Any]:

@@ -368,6 +368,13 @@ def test_a_promise_from_the_page(world, desk, clf, case):
     assert letter.text == hf.letters(record)[0].html
     assert "default-src 'none'" in letter.headers["content-security-policy"]
     assert "frame-ancestors 'self'" in letter.headers["content-security-policy"]
+    back = f"{done.headers['location']}/fulfil"
+    shown = desk.get(done.headers["location"]).text
+    assert send(desk, shown, back, decision="7").status_code == 422
+    assert send(desk, shown, back, decision="0").status_code == 303
+    assert send(desk, shown, back, decision="0").status_code == 409
+    assert "It was kept." in desk.get(done.headers["location"]).text
+    assert world.ledger.promise(record.id).state == "fulfilled"
     world.ledger.forget(record.subject)
     assert "forgotten" in desk.get(done.headers["location"]).text
     assert desk.get(f"{done.headers['location']}/letter").status_code == 409

@@ -10,11 +10,11 @@ from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from holdfast.ledger import Record
+from holdfast.ledger import Ledger, Promise, Record
 from holdfast.schema import plain
 from holdfast.server._answers import answer
 from holdfast.server._middleware import Refused
-from holdfast.server._promises import find_record, ledger_of, letter_of, promise_of, write
+from holdfast.server._promises import find_record, fulfilled, ledger_of, letter_of, promise_of, write
 from holdfast.server._service import unreached
 from holdfast.server.pages import _show
 from holdfast.server.pages._case import Case
@@ -99,7 +99,19 @@ def desk_routes(pages: Pages) -> APIRouter:
     @router.get("/promises/{id}")
     async def promised(request: Request, id: str, session: Session = officer) -> Response:
         there = await promise_of(service, id, "page")
-        return pages.show(request, "promise.html", promise=there, record=there.record)
+        kept = await run_in_threadpool(_kept, ledger_of(service), there)
+        return pages.show(
+            request, "promise.html", promise=there, record=there.record, kept=kept, decisions=_decisions(pages)[1]
+        )
+
+    @router.post("/promises/{id}/fulfil")
+    async def fulfil(id: str, form: Form = sent) -> Response:
+        """The person came back: write down what was decided."""
+        labels, number = _decisions(pages)[0], form.text("decision")
+        if number not in [str(i) for i in range(len(labels))]:
+            raise Refused(422, "fulfil: no such decision.")
+        await fulfilled(service, id, decision=labels[int(number)])
+        return RedirectResponse(f"/desk/promises/{id}", 303, headers=SAFE)
 
     @router.get("/promises/{id}/letter")
     async def letter(id: str, session: Session = officer) -> Response:
@@ -180,6 +192,22 @@ async def _made(
     if _seen(record.recourse) != seen:
         raise Refused(409, "page: the search came to another answer than the one you saw. Look again.")
     return record
+
+
+def _decisions(pages: Pages) -> tuple[list[Any], list[str]]:
+    """The classes, the favourable one first, and what the page calls them."""
+    predictor = pages.service.predictor
+    wanted = plain(predictor.favourable)
+    labels = [wanted, *(label for label in predictor.classes.tolist() if label != wanted)]
+    return labels, ["yes", "no"] if len(labels) == 2 else ["yes", *map(str, labels[1:])]
+
+
+def _kept(ledger: Ledger, promise: Promise) -> bool | None:
+    """Whether a promise was kept, once the person has come back."""
+    if promise.state != "fulfilled" or promise.record is None:
+        return None
+    events = ledger.history(promise.record.subject)
+    return next((e.public["kept"] for e in events if e.promise == promise.id and e.kind == "fulfil"), None)
 
 
 def _n_options(pages: Pages) -> int:
