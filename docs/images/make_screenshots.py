@@ -54,7 +54,7 @@ def _desk(page: Page, address: str, row: int, folder: Path) -> None:
     page.screenshot(
         path=folder / "page-locked.png", clip=_to(page, ".columns tbody tr:nth-child(8)"), full_page=True
     )
-    page.locator("button[name=option]").first.click()
+    page.locator("button[name=option]").nth(1).click()
     page.wait_for_selector("h1:has-text('Promise this?')")
     page.click("text=Issue the promise")
     page.wait_for_selector("h1:has-text('Promised')")
