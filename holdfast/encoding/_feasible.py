@@ -64,18 +64,20 @@ class Feasible(eqx.Module):
         """
         return self.relaxed(self.clip(x)[: len(self.layout.numbers)], (x * self.scale + self.offset) / temperature)
 
-    def relaxed(self, numbers: Float[Array, " n"], scores: Float[Array, " d"]) -> Float[Array, " d"]:
+    def relaxed(
+        self, numbers: Float[Array, " n"], scores: Float[Array, " d"], *, project: bool = True
+    ) -> Float[Array, " d"]:
         """Put a relaxed row together: numbers that lie in the box, and shares of the allowed levels.
 
-        The shares are a softmax of the `scores` in the columns of each category; limits across features are
-        kept by projection. Differentiable in both.
+        The shares are a softmax of the `scores` in the columns of each category. Linear constraints are kept by
+        projection, unless whoever asks hardens the row anyway. Differentiable in both.
         """
         parts = [numbers]
         for group in self.layout.groups:
             share = jax.nn.softmax(self._part(scores, group), where=self._takeable(group))
             parts.append((share - self._part(self.offset, group)) / self._part(self.scale, group))
         row = jnp.concatenate([*parts, self._indicators()])
-        return self._into_polytope(row) if self._numbers_bound else row
+        return self._into_polytope(row) if project and self._numbers_bound else row
 
     def hard(self, x: Float[Array, " d"]) -> tuple[Float[Array, " d"], Bool[Array, ""]]:
         """Exact: a point the person could really be at, and whether there is one near `x`.

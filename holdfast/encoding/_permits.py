@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from holdfast.encoding._distance import norm_weights
 from holdfast.encoding._encoder import Encoder
 from holdfast.encoding._feasible import Feasible, Part
 from holdfast.encoding._layout import Layout, level_columns, level_positions
@@ -27,6 +28,7 @@ class Permits(eqx.Module):
     level : whether a column holds a level and no measured number.
     indicator : per number, the column that says it was missing; -1 where there is none.
     reach : per category, which level leads to which.
+    price : cost of a unit of change in each column, by the schema's `cost_weight`.
     columns : names of the encoded columns: ``income``, ``housing=own``.
     a, b, moves : rows of ``a @ x <= b``, and which of them bound a change instead of a value.
     """
@@ -43,6 +45,7 @@ class Permits(eqx.Module):
     moves: Float[Array, " c"]
     scale: Float[Array, " d"]
     offset: Float[Array, " d"]
+    price: Float[Array, " d"]
     layout: Layout = eqx.field(static=True)
     indicator: tuple[int, ...] = eqx.field(static=True)
     was: tuple[Part, ...] = eqx.field(static=True)
@@ -81,7 +84,8 @@ class Permits(eqx.Module):
             a=jnp.asarray(a, f32), b=jnp.asarray(b[0], f32),
             moves=jnp.asarray([c.on == "change" for c in schema.constraints], f32),
             scale=jnp.asarray(encoder.scale, f32), offset=jnp.asarray(encoder.offset, f32),
-            layout=layout, indicator=tuple(missing.get(s.name, -1) for s in layout.numbers),
+            price=jnp.asarray(norm_weights(encoder, "l1"), f32), layout=layout,
+            indicator=tuple(missing.get(s.name, -1) for s in layout.numbers),
             was=tuple(
                 tuple((slots.index(n), level_positions(schema[n], tuple(levels))) for n, levels in i.was.items())
                 for i in schema.implications

@@ -83,7 +83,9 @@ class VariationalGenerator(AbstractGenerator):
         return self.decoder.logits(jnp.concatenate([wanted, z])), gaussian_kl(mean, log_variance)
 
 
-def recourse_of(out: Float[Array, " d"], feasible: Feasible, *, residual: bool) -> Float[Array, " d"]:
+def recourse_of(
+    out: Float[Array, " d"], feasible: Feasible, *, residual: bool, project: bool = True
+) -> Float[Array, " d"]:
     """Make a row of a network's output that the person may relax to, whatever the output is.
 
     What may not move is the person's own; a number stays between the ends of its permitted interval, which is
@@ -98,7 +100,7 @@ def recourse_of(out: Float[Array, " d"], feasible: Feasible, *, residual: bool) 
     high = jnp.where(movable, jnp.maximum(box_high, own), own)
     if not residual:
         numbers = jnp.clip(low + (high - low) * jax.nn.sigmoid(out[:n]), low, high)
-        return feasible.relaxed(numbers, out)
+        return feasible.relaxed(numbers, out, project=project)
     move = jnp.tanh(out[:n])
     # Small moves are none, so that few numbers change; the slope stays that of the move, so that none is stuck.
     kept = jnp.sign(move) * jnp.maximum(jnp.abs(move) - REST, 0.0) / (1.0 - REST)
@@ -109,7 +111,7 @@ def recourse_of(out: Float[Array, " d"], feasible: Feasible, *, residual: bool) 
         here = slice(group.start, group.stop)
         unit = feasible.x[here] * feasible.scale[here] + feasible.offset[here]
         scores = scores.at[here].add((STAY + jnp.log(group.stop - group.start)) * unit)
-    return feasible.relaxed(numbers, scores)
+    return feasible.relaxed(numbers, scores, project=project)
 
 
 class CounterNetModel(AbstractModel):
@@ -162,12 +164,21 @@ class CounterNetModel(AbstractModel):
         return jnp.concatenate(parts)
 
     def write(
-        self, x: Float[Array, " d"], feasible: Feasible, target: Int[Array, ""], *, key: PRNGKeyArray | None = None
+        self,
+        x: Float[Array, " d"],
+        feasible: Feasible,
+        target: Int[Array, ""],
+        *,
+        key: PRNGKeyArray | None = None,
+        project: bool = True,
     ) -> tuple[Float[Array, " d"], Float[Array, ""]]:
-        """`generate`, and what the training charges for how it was made."""
+        """`generate`, and what the training charges for how it was made.
+
+        Without `project`, linear constraints are left to the hardening.
+        """
         wanted = jax.nn.one_hot(target, self.n_classes)
         out, charge = self.generator.write(x, self.codes(x), wanted, key)
-        return recourse_of(out, feasible, residual=self.generator.residual), charge
+        return recourse_of(out, feasible, residual=self.generator.residual, project=project), charge
 
     def generate(
         self, x: Float[Array, " d"], feasible: Feasible, target: Int[Array, ""], *, key: PRNGKeyArray | None = None

@@ -27,7 +27,10 @@ class RegimeChecks:
         """A small classifier trained by the regime."""
         table, y = world.people()
         clf = RecourseClassifier(
-            schema=world.SCHEMA, model=self.small(regime), regime=fresh(regime), random_state=seed
+            schema=world.PLAIN if "generator" in regime.needs else world.SCHEMA,
+            model=self.small(regime),
+            regime=fresh(regime),
+            random_state=seed,
         )
         return clf.fit(table, y)
 

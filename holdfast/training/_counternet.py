@@ -123,7 +123,7 @@ class CounterNetTraining(AbstractGeneratorRegime):
     loss : {"cross_entropy", "squared"}, default="cross_entropy"
         Of prediction and validity; ``squared``, of probabilities, is the paper's.
     cost : {"l1", "squared"}, default="l1"
-        Sum of the columns' changes, or half their mean square as in the paper.
+        Sum of the columns' changes, by the schema's `cost_weight`; or half their mean square, as in the paper.
     margin : float, default=1.0
         Log-odds beyond the decision that recourse is to reach; the paper's is 0.
     wanted : {"other", "favourable"}, default="other"
@@ -148,9 +148,9 @@ class CounterNetTraining(AbstractGeneratorRegime):
     Notes
     -----
     Needs a model with a generator; a classifier takes `CounterNet` when none is given, and `Generated` as its
-    method. ``clf.history_.notes`` has for every epoch, on some training rows, the share decided `favourable`, the
-    `validity` and mean l1 `cost` of hardened recourse, and how many different `patterns` of it there are: one per
-    class would be recourse that knows nobody.
+    method. ``clf.history_.notes`` has for every epoch the share decided `favourable` and, of at most 512 of the
+    refused, the `validity` and mean `cost` of hardened recourse and how many different `patterns` of it there are:
+    a single one would be recourse that knows nobody.
 
     References
     ----------

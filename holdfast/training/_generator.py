@@ -6,9 +6,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from holdfast.encoding import Feasible
 from holdfast.models import AbstractModel, AbstractStep, CounterNetModel, Data, Decision, adam, weighted_mean
 from holdfast.training._attackers import AbstractAttacker, Scene, harshest
 from holdfast.training._base import Setting
@@ -129,8 +128,8 @@ class GeneratorStep(AbstractStep):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Of some rows: share decided favourable, share of recourse that is valid once hardened, its mean l1
-        cost, and how many different recourses there are among so many people."""
+        """Share decided favourable, and of some of the refused: share whose recourse is valid once hardened, its
+        mean cost, and how many different recourses there are."""
         return ("favourable", "validity", "cost", "patterns")
 
     def begin_epoch(
@@ -218,7 +217,11 @@ class GeneratorStep(AbstractStep):
         """The cost weighs more while held-out models accept as many as the goal asks, and else less."""
         if self.goal is None:
             return state.adjusted
-        hard = self.hardened(scene.batch.x, rows)[0] if not self.harden else rows
+        hard = (
+            rows
+            if self.harden
+            else jax.vmap(lambda x, row: self.setting.permits(x).hard(row)[0])(scene.batch.x, rows)
+        )
         logits = jax.vmap(self.attacker.held_out(state.attacker, scene))(hard)
         margins = jax.vmap(jax.vmap(self._decision(scene.predictor).margin_of, in_axes=(0, None)))(logits, target)
         valid = weighted_mean(jnp.mean(margins >= 0, axis=1), weight)
@@ -244,20 +247,22 @@ class GeneratorStep(AbstractStep):
         rows with the slopes of the relaxed ones."""
 
         def one(row: Array, aim: Array, own: PRNGKeyArray | None) -> tuple[Array, Array]:
-            feasible = self.setting.permits(row)
-            relaxed, charge = model.write(row, feasible, aim, key=own)
-            if not self.harden:
-                return relaxed, charge
+            relaxed, charge, hard, ok = self._written(model, row, aim, own)
+            # Where there is no permitted row near, the relaxed one stands.
             at = jax.lax.stop_gradient(relaxed)
-            return relaxed + (_settled(feasible, at) - at), charge
+            return (relaxed + jnp.where(ok, hard - at, 0.0) if self.harden else relaxed), charge
 
         if key is None:
             return jax.vmap(lambda row, aim: one(row, aim, None))(x, target)
         return jax.vmap(one)(x, target, jax.random.split(key, x.shape[0]))
 
-    def hardened(self, x: Float[Array, "n d"], rows: Float[Array, "n d"]) -> tuple[Array, Bool[Array, " n"]]:
-        """What people would get of relaxed rows, and whether that is permitted."""
-        return jax.vmap(lambda own, row: self.setting.permits(own).hard(row))(x, rows)
+    def _written(
+        self, model: CounterNetModel, row: Array, aim: Array, key: PRNGKeyArray | None
+    ) -> tuple[Array, Array, Array, Array]:
+        """The relaxed row, its charge, the row as the person would get it, and whether that is permitted."""
+        feasible = self.setting.permits(row)
+        relaxed, charge = model.write(row, feasible, aim, key=key, project=not self.harden)
+        return relaxed, charge, *feasible.hard(jax.lax.stop_gradient(relaxed))
 
     def prediction_losses(
         self, model: Any, x: Float[Array, "n d"], y: Int[Array, " n"], key: PRNGKeyArray | None
@@ -280,9 +285,11 @@ class GeneratorStep(AbstractStep):
         return jax.nn.softplus(-odds) if self.loss == "cross_entropy" else 0.5 * jax.nn.sigmoid(-odds) ** 2
 
     def costs(self, rows: Float[Array, "n d"], x: Float[Array, "n d"]) -> Float[Array, " n"]:
-        """What the recourse costs: l1, or half the mean square of the columns' changes."""
+        """What recourse costs: l1 by the schema's weights, or half the mean square of the columns' changes."""
         change = rows - x
-        return jnp.sum(jnp.abs(change), axis=1) if self.cost == "l1" else 0.5 * jnp.mean(change**2, axis=1)
+        if self.cost == "l1":
+            return jnp.abs(change) @ self.setting.permits.price
+        return 0.5 * jnp.mean(change**2, axis=1)
 
     def _decision(self, model: AbstractModel) -> Decision:
         return Decision(model, jnp.asarray(self.setting.threshold, jnp.float32), self.setting.favourable)
@@ -311,29 +318,24 @@ class GeneratorStep(AbstractStep):
     def _noted(
         self, model: CounterNetModel, data: Data, decided: Int[Array, " n"], key: PRNGKeyArray
     ) -> dict[str, Float[Array, ""]]:
-        n = min(SEEN, data.x.shape[0])
-        rows = jax.random.choice(key, data.x.shape[0], (n,), replace=False)
-        some = Data(data.x[rows], data.y[rows], data.weight[rows])
-        target = self.targets(model, some, None)
-        relaxed, _ = self.recourse(model, some.x, target, None)
-        hard, ok = self.hardened(some.x, relaxed)
-        valid = jax.vmap(self._decision(model).is_target)(hard, target) & ok
+        n, wanted = min(SEEN, data.x.shape[0]), jnp.asarray(self.setting.favourable)
+        # The refused come first, in random order; who is not refused counts for nothing.
+        refused = (decided != wanted) & (data.weight > 0)
+        rows = jnp.argsort(jax.random.uniform(key, refused.shape) + ~refused)[:n]
+        x, weight = data.x[rows], jnp.where(refused[rows], data.weight[rows], 0.0)
+        _, _, hard, ok = jax.vmap(lambda row: self._written(model, row, wanted, None))(x)
+        valid = jax.vmap(self._decision(model).is_target, in_axes=(0, None))(hard, wanted) & ok
         # Told apart to a tenth of a column's unit.
         pattern = jnp.round(10.0 * hard) @ jax.random.normal(jax.random.key(0), (hard.shape[1],))
-        ordered = jnp.sort(jnp.where(some.weight > 0, pattern, jnp.inf))
-        different = (ordered[1:] - ordered[:-1] > 1e-3) & jnp.isfinite(ordered[1:])
+        ordered = jnp.sort(jnp.where(weight > 0, pattern, jnp.inf))
+        different = (jnp.diff(ordered, prepend=-jnp.inf) > 1e-3) & jnp.isfinite(ordered)
+        some = jnp.where(jnp.any(weight > 0), 1.0, jnp.nan)
         return {
-            "favourable": weighted_mean((decided == self.setting.favourable).astype(jnp.float32), data.weight),
-            "validity": weighted_mean(valid.astype(jnp.float32), some.weight),
-            "cost": weighted_mean(jnp.sum(jnp.abs(hard - some.x), axis=1), some.weight),
-            "patterns": 1.0 + jnp.sum(different),
+            "favourable": weighted_mean((decided == wanted).astype(jnp.float32), data.weight),
+            "validity": some * weighted_mean(valid.astype(jnp.float32), weight),
+            "cost": some * weighted_mean(jnp.abs(hard - x) @ self.setting.permits.price, weight),
+            "patterns": jnp.sum(different).astype(jnp.float32),
         }
-
-
-def _settled(feasible: Feasible, relaxed: Float[Array, " d"]) -> Float[Array, " d"]:
-    """The hardened row, or the relaxed one where there is none near."""
-    hard, ok = feasible.hard(relaxed)
-    return jnp.where(ok, hard, relaxed)
 
 
 def _log_odds(logits: Float[Array, " k"], label: Int[Array, ""]) -> Float[Array, ""]:

@@ -6,7 +6,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import holdfast as hf
 from holdfast.encoding import Encoder, Permits, broken_limits, decode_recourse, feasible_sets
 from holdfast.errors import DataError
 from holdfast.models import CounterNet, recourse_of
@@ -14,14 +13,12 @@ from holdfast.schema import as_table
 from holdfast.testing import _world as world
 
 SMALL = {"encoder": (8, 4), "predictor": (4,), "generator": (8,)}
-# Without limits across features, which are hardened into and not written.
-PLAIN = hf.Schema(list(world.SCHEMA))
 
 
 @pytest.fixture(scope="module")
 def people():
     table, _ = world.people(120)
-    encoder = Encoder.fit(PLAIN, as_table(table))
+    encoder = Encoder.fit(world.PLAIN, as_table(table))
     return encoder, as_table(table), feasible_sets(encoder, as_table(table))
 
 

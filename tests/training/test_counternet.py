@@ -57,7 +57,7 @@ def joint():
 
 @pytest.mark.parametrize(
     "options",
-    [{"norm": "l2"}, {"inner": "adam", "recompute": True}, {"attacker": "random"}, {"attacker": "guides"}],
+    [{"norm": "l2"}, {"inner": "adam", "recompute": True}, {"attacker": "guides"}],
 )
 def test_the_predictor_is_the_same_whatever_judges_the_recourse(joint, options):
     """The generator's steps never reach it. With the first options, `Robust` must give the very same model."""

@@ -6,13 +6,13 @@ from holdfast.testing import RegimeChecks
 from holdfast.training import REGIMES, CFModel
 
 FEW = {"n_epochs": 20, "step_size": 0.01}
-SHORT = FEW | {"batch_size": 32, "min_updates": 0}
+SHORT = FEW | {"batch_size": 64, "min_updates": 0}
 SETTINGS = {
     "counternet": SHORT,
     "rocoursenet": SHORT | {"steps": 2, "inner_steps": 1},
-    "cf_model": SHORT | {"n_epochs": 15},
-    "vaecf": SHORT | {"n_epochs": 15},
-    "robust": {"regime": CFModel(**(SHORT | {"n_epochs": 15})), "attacker": "guides", "n_guides": 2, "n_held": 1},
+    "cf_model": SHORT,
+    "vaecf": SHORT,
+    "robust": {"regime": CFModel(**SHORT), "attacker": "guides", "n_guides": 2, "n_held": 1},
 }
 
 
