@@ -159,12 +159,8 @@ class CounterNetTraining(AbstractGeneratorRegime):
 
     Examples
     --------
-    >>> import holdfast as hf
-    >>> bank = hf.datasets.load("loanapp")
-    >>> regime = hf.CounterNetTraining(n_epochs=2, min_updates=0)
-    >>> clf = hf.RecourseClassifier(schema=bank.schema, regime=regime, random_state=0).fit(bank.X, bank.y)
-    >>> clf.recourse(bank.X[:3]).method
-    'Generated'
+    >>> CounterNetTraining(n_epochs=50, batch_size=128).epochs(1000)
+    250
     """
 
     def __init__(

@@ -96,11 +96,9 @@ class RoCourseNet(AbstractGeneratorRegime):
     Examples
     --------
     >>> import holdfast as hf
-    >>> bank = hf.datasets.load("loanapp")
-    >>> regime = hf.RoCourseNet(n_epochs=2, min_updates=0)
-    >>> clf = hf.RecourseClassifier(schema=bank.schema, regime=regime, random_state=0).fit(bank.X, bank.y)
-    >>> sorted(clf.history_.notes)
-    ['cost', 'favourable', 'patterns', 'validity']
+    >>> clf = hf.RecourseClassifier(regime=hf.RoCourseNet(attacker="guides"))
+    >>> clf.regime.default_model()
+    CounterNet()
     """
 
     def __init__(
