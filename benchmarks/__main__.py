@@ -3,6 +3,7 @@
 import sys
 
 from benchmarks import (
+    counterfactual_training,
     faults,
     gate,
     generators,
@@ -26,6 +27,6 @@ if __name__ == "__main__":
     sys.argv = sys.argv[:1]
     for module in (
         faults, wachter, retrain, stream, scale, gate, serve, peers, throughput, influence, trees, theory, ntk,
-        robust_kernel, recourse_training, tradeoff, generators,
+        robust_kernel, recourse_training, counterfactual_training, tradeoff, generators,
     ):  # fmt: skip
         module.main()

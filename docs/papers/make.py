@@ -11,6 +11,7 @@ from typing import Any
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
+from counterfactual_pictures import PICTURES
 
 from holdfast.papers import experiment
 from holdfast.papers.actionable_recourse import _figures as recourse_figures
@@ -285,3 +286,7 @@ if __name__ == "__main__":
     swept = results("robustness-tradeoffs")
     for draw in (tradeoff_sweep, tradeoff_validity, tradeoff_columns, tradeoff_nearby, tradeoff_bounds):
         draw(swept)
+    fill("counterfactual-training")
+    trained = results("counterfactual-training")
+    for name, picture in PICTURES.items():
+        _save(picture(trained), name)

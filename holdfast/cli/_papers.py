@@ -31,6 +31,8 @@ from holdfast.errors import DataError
               help="Base models, of different seeds.")  # fmt: skip
 @click.option("--splits", "n_splits", type=click.IntRange(min=1), metavar="N",
               help="Splits into training and test rows, or training seeds, drawn afresh.")  # fmt: skip
+@click.option("--protocol", type=click.Choice(["honest", "paper", "both"]),
+              help="How recourse is searched and counted: strictly, or the paper's way.")  # fmt: skip
 @click.option("--quick", is_flag=True, help="One dataset and little of everything, in about a minute.")
 @click.option("--out", metavar="FOLDER",
               help="Write NAME.json for every dataset as it is done, and tables.md; a dataset that is there "
@@ -40,7 +42,7 @@ from holdfast.errors import DataError
 def command(
     paper: str | None, datasets: tuple[str, ...], tables: tuple[str, ...], figures: tuple[str, ...], quick: bool,
     out: str | None, as_json: bool, ray: str | None, ray_cores: int | None, ray_gpus: float | None,
-    **sizes: int | None,
+    **sizes: Any,
 ) -> None:  # fmt: skip
     """Run the experiment of PAPER and print its tables, ours beside the printed figures.
 
@@ -69,7 +71,7 @@ def command(
     given = {name: size for name, size in sizes.items() if size is not None}
     for name in given:
         if name not in chosen.options:
-            raise DataError(f"--{name[2:]}: is not a size of {paper}. It has {_sizes(chosen)}.")
+            raise DataError(f"--{_option(name)}: is not a size of {paper}. It has {_sizes(chosen)}.")
     folder = None if out is None else Path(out)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -115,7 +117,11 @@ def _about(name: str, chosen: Any) -> str:
 
 
 def _sizes(chosen: Any) -> str:
-    return ", ".join(f"--{n[2:]} ({'all' if v is None else v})" for n, v in chosen.options.items())
+    return ", ".join(f"--{_option(n)} ({'all' if v is None else v})" for n, v in chosen.options.items())
+
+
+def _option(name: str) -> str:
+    return name.removeprefix("n_")
 
 
 def _read(folder: Path | None, name: str, options: dict[str, Any]) -> dict[str, Any] | None:

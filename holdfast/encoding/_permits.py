@@ -93,6 +93,16 @@ class Permits(eqx.Module):
             columns=tuple(layout.column_names(schema)),
         )  # fmt: skip
 
+    @property
+    def fixed(self) -> Bool[Array, " d"]:
+        """Columns of features that nobody may change: held numbers, categories without a way to another level."""
+        fixed = ~(self.rises | self.falls)
+        fixed = fixed.at[self.layout.n_columns - len(self.layout.indicators) :].set(False)
+        for group, reach in zip(self.layout.groups, self.reach, strict=True):
+            leaves = jnp.any(reach & ~jnp.eye(reach.shape[0], dtype=bool))
+            fixed = fixed.at[group.start : group.stop].set(~leaves)
+        return fixed
+
     def __call__(self, x: Float[Array, " d"]) -> Feasible:
         """Feasible set of the person whose encoded row this is."""
         low, high = self._interval(x)

@@ -9,10 +9,7 @@ import numpy as np
 
 from holdfast.encoding import Encoder
 from holdfast.methods._base import AbstractSolverMethod
-from holdfast.models import AbstractAutoencoder, Data, ReconstructionStep, Rows, fit, to_arrays, with_arrays
-
-# As in CARLA: rows per update, Adam's step, and the weight that the prior of a code has in the end.
-BATCH_SIZE, STEP_SIZE, BETA = 32, 1e-3, 0.3
+from holdfast.models import AbstractAutoencoder, Data, Rows, fit_autoencoder, to_arrays, with_arrays
 
 
 class AbstractGenerativeMethod(AbstractSolverMethod):
@@ -33,14 +30,8 @@ class AbstractGenerativeMethod(AbstractSolverMethod):
         seed = 0 if self.random_state is None else self.random_state
         build_key, fit_key = jax.random.split(jax.random.key(seed))
         model: Any = self.build(Rows.of(self.predictor_.encoder, x), build_key)
-        step = ReconstructionStep(
-            step_size=jnp.asarray(STEP_SIZE, jnp.float32),
-            weight_decay=jnp.asarray(0.0, jnp.float32),
-            beta=jnp.asarray(BETA, jnp.float32),
-            n_epochs=jnp.asarray(self.n_epochs),
-        )
         data = Data(jnp.asarray(x), jnp.zeros(len(x), jnp.int32), jnp.ones(len(x)))
-        model, _ = fit(model, step, data, fit_key, n_epochs=self.n_epochs, batch_size=BATCH_SIZE)
+        model = fit_autoencoder(model, data, fit_key, n_epochs=self.n_epochs)
         codes = np.asarray(jax.vmap(model.encode)(jnp.asarray(x)))
         # An autoencoder's codes have no scale of their own: how far a typical row lies from the middle.
         length = np.sqrt(np.sum(codes.var(axis=0)))

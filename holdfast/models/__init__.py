@@ -7,6 +7,7 @@ from holdfast.models._autoencoder import (
     ReconstructionStep,
     Rows,
     build_autoencoder,
+    fit_autoencoder,
 )
 from holdfast.models._base import AbstractArchitecture, AbstractModel, fresh
 from holdfast.models._closed_form import AbstractClosedForm
@@ -23,6 +24,7 @@ from holdfast.models._fit import (
     Strategy,
     adam,
     fit,
+    fit_inside,
     fit_many,
     n_cores,
     weighted_mean,
@@ -83,6 +85,8 @@ __all__ = [
     "build_vae",
     "double_precision",
     "fit",
+    "fit_autoencoder",
+    "fit_inside",
     "fit_many",
     "fresh",
     "gaussian_kl",

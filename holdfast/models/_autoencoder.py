@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from holdfast.encoding import Encoder, Layout
 from holdfast.errors import DataError
-from holdfast.models._fit import AbstractGradientStep, Data, weighted_mean
+from holdfast.models._fit import AbstractGradientStep, Data, fit_inside, weighted_mean
 from holdfast.models._mlp import MLP, MLPModel
 
 
@@ -36,6 +36,16 @@ class Rows(eqx.Module):
         spread = np.where(spread > 1e-6, spread, 1.0)
         arrays = (jnp.asarray(a, jnp.float32) for a in (mean, spread, encoder.scale, encoder.offset))
         return cls(*arrays, layout=encoder.layout)
+
+    @classmethod
+    def weighted(
+        cls, layout: Layout, scale: Array, offset: Array, x: Float[Array, "n d"], weight: Array
+    ) -> "Rows":
+        """The same inside a compiled program, of rows that count by their weight."""
+        numbers, share = x[:, : len(layout.numbers)], (weight / jnp.sum(weight))[:, None]
+        mean = jnp.sum(share * numbers, axis=0)
+        spread = jnp.sqrt(jnp.sum(share * (numbers - mean) ** 2, axis=0))
+        return cls(mean, jnp.where(spread > 1e-6, spread, 1.0), scale, offset, layout=layout)
 
     @property
     def n_written(self) -> int:
@@ -150,3 +160,21 @@ class ReconstructionStep(AbstractGradientStep):
             keys = jax.random.split(key, batch.x.shape[0])
             losses = jax.vmap(lambda x, k: model.loss(x, k, beta))(batch.x, keys)
         return weighted_mean(losses, batch.weight)
+
+
+# As in CARLA: rows per update, Adam's step, and the weight that the prior of a code has in the end.
+BATCH_SIZE, STEP_SIZE, BETA = 32, 1e-3, 0.3
+
+
+def fit_autoencoder(
+    model: Any, data: Data, key: PRNGKeyArray, *, n_epochs: int, batch_size: int = BATCH_SIZE
+) -> Any:
+    """Fit an autoencoder to encoded rows; also inside a compiled program."""
+    f32 = jnp.float32
+    step = ReconstructionStep(
+        step_size=jnp.asarray(STEP_SIZE, f32),
+        weight_decay=jnp.asarray(0.0, f32),
+        beta=jnp.asarray(BETA, f32),
+        n_epochs=jnp.asarray(n_epochs),
+    )
+    return fit_inside(model, step, data, key, n_epochs=n_epochs, batch_size=batch_size)[0]

@@ -19,6 +19,7 @@ from holdfast.errors import DataError
 from holdfast.models._base import AbstractModel
 
 Strategy = Literal["auto", "sequential", "threads", "vmap"]
+PREPARING = 2**31 - 1  # folded into the key: no epoch
 
 
 class Data(NamedTuple):
@@ -62,6 +63,10 @@ class AbstractStep(eqx.Module):
     @abstractmethod
     def validate(self, model: AbstractModel, data: Data) -> Float[Array, ""]:
         """Loss on held-out rows, without dropout; early stopping watches it."""
+
+    def prepare(self, data: Data, key: PRNGKeyArray) -> "AbstractStep":
+        """The step with what it must learn from the rows before the first epoch; itself, as a rule."""
+        return self
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -156,6 +161,13 @@ def fit(
     return model, history
 
 
+def fit_inside(
+    model: AbstractModel, step: AbstractStep, data: Data, key: PRNGKeyArray, *, n_epochs: int, batch_size: int
+) -> tuple[AbstractModel, History]:
+    """`fit` without progress or early stopping, for use inside another compiled program."""
+    return _fit(model, step, data, key, None, None, n_epochs, min(batch_size, data.x.shape[0]), None)
+
+
 @eqx.filter_jit
 def _fit(
     model: AbstractModel,
@@ -168,6 +180,7 @@ def _fit(
     batch_size: int,
     patience: int | None,
 ) -> tuple[AbstractModel, History]:
+    step = step.prepare(data, jax.random.fold_in(key, PREPARING))
     n = data.x.shape[0]
     n_batches = -(-n // batch_size)
     padding = n_batches * batch_size - n

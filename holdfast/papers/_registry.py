@@ -68,6 +68,13 @@ EXPERIMENTS = {
         tuple(f"figure {n}" for n in range(1, 17)),
         {"n_splits": 10, "n_people": 400},
     ),
+    "counterfactual-training": Experiment(
+        "Counterfactual training: teaching models plausible and actionable explanations",
+        "holdfast.papers.counterfactual_training",
+        ("ls", "circ", "moon", "ol", "adult", "ch", "cred", "gmsc", "heloc", "compas", "mnist"),
+        ("table 1", "table 2", "table 3", "figure 1", *(f"figure {n}" for n in range(3, 7))),
+        {"n_splits": 5, "n_people": 100, "protocol": "honest"},
+    ),
 }
 
 

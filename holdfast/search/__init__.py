@@ -32,7 +32,7 @@ from holdfast.search._neighbour import NeighbourSolver
 from holdfast.search._norm_ball import NormBall
 from holdfast.search._odds import OddsSolver
 from holdfast.search._options import add_option, by_feature, repetition
-from holdfast.search._path import AbstractSampler, DescentSampler, LangevinSampler, Path
+from holdfast.search._path import AbstractSampler, DescentSampler, LangevinSampler, LatentSampler, Path
 from holdfast.search._percentile import ACTION_COSTS, ActionCost, Percentiles, ranks
 from holdfast.search._polish import POLISH_STEPS, Polish
 from holdfast.search._problem import Problem, Solution, Status, is_found
@@ -71,6 +71,7 @@ __all__ = [
     "Hinge",
     "LangevinSampler",
     "LatentGradientSolver",
+    "LatentSampler",
     "LatentSpace",
     "LatticeAction",
     "LinearProgramSolver",

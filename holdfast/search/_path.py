@@ -6,13 +6,17 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from holdfast.encoding import Feasible
-from holdfast.models import AbstractModel, Decision
+from holdfast.encoding import Feasible, Permits
+from holdfast.models import VAE, AbstractModel, Data, Decision, Rows, build_vae, fit_autoencoder
 from holdfast.search._gradient import GradientSolver
-from holdfast.search._losses import AbstractLoss
+from holdfast.search._losses import AbstractLoss, CrossEntropy, ask, log_odds
 from holdfast.search._problem import Problem, is_found
+from holdfast.search._solver import CLEARANCE
+
+BATCH_SIZE = 128  # of the autoencoder's fit
 
 
 class Path(NamedTuple):
@@ -30,11 +34,17 @@ class AbstractSampler(eqx.Module):
     def __call__(self, decision: Decision, feasible: Feasible, target: Int[Array, ""], key: PRNGKeyArray) -> Path:
         """One search from `feasible.x`."""
 
+    def learn(self, permits: Permits, data: Data, key: PRNGKeyArray) -> "AbstractSampler":
+        """What is to be learned from the training rows before the first search; nothing, as a rule."""
+        return self
+
 
 class DescentSampler(AbstractSampler):
     """The search of `Generic` and `ECCCo`, of `n_steps` steps, up to a probability `wanted` of the target.
 
-    The nascent point is the last iterate that moved no column by more than `radius` (eq. 5).
+    The nascent point is the last iterate that moved no column by more than `radius` (eq. 5). With `n_halvings` the
+    last step is halved so often, back towards the iterate before it, that recourse lies on the threshold and not
+    where a steep model was left behind by a long step.
     """
 
     loss: AbstractLoss
@@ -44,6 +54,7 @@ class DescentSampler(AbstractSampler):
     wanted: float = eqx.field(static=True)
     n_steps: int = eqx.field(static=True)
     harden: bool = eqx.field(static=True)
+    n_halvings: int = eqx.field(static=True, default=0)
 
     def __call__(self, decision: Decision, feasible: Feasible, target: Int[Array, ""], key: PRNGKeyArray) -> Path:
         """Descend, and keep what eq. 2 asks for."""
@@ -57,16 +68,111 @@ class DescentSampler(AbstractSampler):
         problem = Problem(feasible.x, target, feasible, key, feasible.x)
 
         def advance(carry: tuple) -> tuple:
-            state, nascent, _ = carry
+            state, nascent, last, *before = carry
             asked = state.own.u
             near = jnp.max(jnp.abs(asked - problem.x)) <= self.radius
-            return solver.advance(problem, state), jnp.where(near, asked, nascent), asked
+            return solver.advance(problem, state), jnp.where(near, asked, nascent), asked, *(last for _ in before)
 
-        start = (solver.begin(problem), problem.x, problem.x)
-        state, nascent, last = jax.lax.while_loop(lambda c: ~c[0].done, advance, start)
+        # The iterate before the last is kept only where it is asked for.
+        start = (solver.begin(problem), problem.x, problem.x, *(problem.x for _ in range(self.n_halvings > 0)))
+        state, nascent, last, *before = jax.lax.while_loop(lambda c: ~c[0].done, advance, start)
         # A point that is valid but not probable enough carries a surcharge in its value.
         mature = is_found(state.status) & (state.best_value < state.best_cost + 1.0)
-        return Path(jnp.where(mature, state.best, last), nascent, mature)
+        best = state.best
+        if before:
+            best = self._back(decision, feasible, target, before[0], last, best)
+        return Path(jnp.where(mature, best, last), nascent, mature)
+
+    def _back(
+        self, decision: Decision, feasible: Feasible, target: Int[Array, ""],
+        before: Float[Array, " d"], last: Float[Array, " d"], best: Float[Array, " d"],
+    ) -> Float[Array, " d"]:  # fmt: skip
+        """The first point that is good enough between the last two iterates, by bisection."""
+        enough = logit_of(self.wanted)
+
+        def halve(_: int, carry: tuple) -> tuple:
+            low, high, kept = carry
+            middle = (low + high) / 2
+            u = before + middle * (last - before)
+            x, ok = feasible.hard(u) if self.harden else (u, jnp.asarray(True))
+            ok &= good_enough(decision, decision.model.logits(x), target, enough)
+            return jnp.where(ok, low, middle), jnp.where(ok, middle, high), jnp.where(ok, x, kept)
+
+        ends = (jnp.asarray(0.0), jnp.asarray(1.0), best)
+        return jax.lax.fori_loop(0, self.n_halvings, halve, ends)[2]
+
+
+class LatentSampler(AbstractSampler):
+    """The search of `REVISE`: plain descent among the codes of an autoencoder that has learned the training rows.
+
+    Every point is a decoded row, put back into the person's box. The nascent point is the last of them that lies
+    within `radius` of the person; the person, where none does, as when the autoencoder does not give them back.
+    """
+
+    radius: Float[Array, ""]
+    step_size: Float[Array, ""]
+    cost_weight: Float[Array, ""]
+    autoencoder: VAE | None
+    wanted: float = eqx.field(static=True)
+    n_steps: int = eqx.field(static=True)
+    harden: bool = eqx.field(static=True)
+    n_latent: int = eqx.field(static=True, default=8)
+    n_updates: int = eqx.field(static=True, default=2000)
+
+    def learn(self, permits: Permits, data: Data, key: PRNGKeyArray) -> "LatentSampler":
+        """Fit the autoencoder to the rows of positive weight."""
+        build_key, fit_key = jax.random.split(key)
+        # A row of weight 0 may hold anything, and 0 times infinity is no number: it stands for one that counts.
+        counts = data.weight > 0
+        data = data._replace(x=jnp.where(counts[:, None], data.x, data.x[jnp.argmax(counts)]))
+        rows = Rows.weighted(permits.layout, permits.scale, permits.offset, data.x, data.weight)
+        blank = build_vae(rows, (32,), self.n_latent, (), build_key)
+        n_epochs = -(-self.n_updates // -(-data.x.shape[0] // BATCH_SIZE))
+        fitted = fit_autoencoder(blank, data, fit_key, n_epochs=n_epochs, batch_size=BATCH_SIZE)
+        return LatentSampler(
+            self.radius, self.step_size, self.cost_weight, jax.lax.stop_gradient(fitted),
+            self.wanted, self.n_steps, self.harden, self.n_latent, self.n_updates,
+        )  # fmt: skip
+
+    def __call__(self, decision: Decision, feasible: Feasible, target: Int[Array, ""], key: PRNGKeyArray) -> Path:
+        """Descend among codes."""
+        model = self.autoencoder
+        assert model is not None  # `learn` comes before the first search
+        person, enough = feasible.x, logit_of(self.wanted)
+
+        def objective(z: Array) -> tuple[Array, tuple[Array, Array, Array]]:
+            row, ok = feasible.clip(model.decode(z, person)), jnp.asarray(True)
+            if self.harden:
+                x, ok = feasible.hard(jax.lax.stop_gradient(row))
+                row = row + jax.lax.stop_gradient(x - row)  # asked there, moved as the relaxed row
+            reply = ask(decision, row, target, jnp.asarray(0))
+            loss = CrossEntropy()(reply) + self.cost_weight * jnp.sum(jnp.abs(row - person))
+            return loss, (row, reply.logits, ok)
+
+        def advance(carry: tuple) -> tuple:
+            z, nascent, _, _, n = carry
+            slope, (asked, logits, ok) = jax.grad(objective, has_aux=True)(z)
+            mature = ok & good_enough(decision, logits, target, enough)
+            near = jnp.max(jnp.abs(asked - person)) <= self.radius
+            moved = z - self.step_size * slope
+            moved = jnp.where(jnp.all(jnp.isfinite(moved)), moved, z)
+            return moved, jnp.where(near, asked, nascent), asked, mature, n + 1
+
+        start = (model.encode(person), person, person, jnp.asarray(False), jnp.asarray(0))
+        _, nascent, end, mature, _ = jax.lax.while_loop(lambda c: ~c[3] & (c[4] <= self.n_steps), advance, start)
+        return Path(end, nascent, mature)
+
+
+def logit_of(probability: float) -> float:
+    """Log-odds of a probability."""
+    return float(np.log(probability) - np.log1p(-probability))
+
+
+def good_enough(
+    decision: Decision, logits: Float[Array, " k"], target: Int[Array, ""], enough: float
+) -> Bool[Array, ""]:
+    """Whether a row is decided as the target, clear of the boundary, with log-odds of `enough` at least."""
+    return (decision.margin_of(logits, target) >= CLEARANCE) & (log_odds(logits, target) >= enough)
 
 
 class LangevinSampler(AbstractSampler):

@@ -8,12 +8,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from holdfast.encoding import Feasible, Permits
+from holdfast.metrics import pgd
 from holdfast.models import AbstractGradientStep, AbstractModel, Data, Decision, weighted_mean
 from holdfast.search import AbstractSampler
 from holdfast.training._base import Setting
 from holdfast.training._standard import cross_entropies
 
 Immature = Literal["neighbour", "drop", "keep"]
+ATTACK_STEPS = 7  # as in `AdversarialTraining`
 
 
 class Contrasts(NamedTuple):
@@ -48,6 +50,13 @@ class ContrastStep(AbstractGradientStep):
     immature: Immature = eqx.field(static=True, default="neighbour")
     guard: bool = eqx.field(static=True, default=False)
     marginal: bool = eqx.field(static=True, default=False)
+    pull_weight: Float[Array, ""] | None = None
+    pull: Float[Array, ""] | None = None
+    attack_radius: Float[Array, ""] | None = None
+
+    def prepare(self, data: Data, key: PRNGKeyArray) -> "ContrastStep":
+        """The search may have to learn the rows first."""
+        return eqx.tree_at(lambda s: s.sampler, self, self.sampler.learn(self.setting.permits, data, key))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -122,9 +131,13 @@ class ContrastStep(AbstractGradientStep):
         if batch.beside is None:
             return supervised
         divergence, adversarial, ridge = self.terms(model, batch.beside, key)
+        if self.attack_radius is not None:
+            adversarial = self.under_attack(model, batch, key)
         extra = (
             self.divergence_weight * divergence + self.adversarial_weight * adversarial + self.ridge_weight * ridge
         )
+        if self.pull_weight is not None:
+            extra = extra + self.pull_weight * self.misled(model, batch.beside, key)
         return supervised + jnp.where(epoch >= self.burn_in, extra, 0.0)
 
     def terms(
@@ -149,6 +162,47 @@ class ContrastStep(AbstractGradientStep):
             weighted_mean(v, found.weight) for v in (near - far, adversarial, squares)
         )
         return divergence, adversarial, ridge
+
+    def under_attack(self, model: AbstractModel, batch: Data, key: PRNGKeyArray | None) -> Float[Array, ""]:
+        """Cross-entropy of the minibatch's own rows where an adversary moved them, as in `AdversarialTraining`."""
+        radius = self.attack_radius
+        assert radius is not None
+
+        def one(row: Array, label: Array, own: PRNGKeyArray | None) -> Array:
+            def loss(at: Array) -> Array:
+                return cross_entropies(model, at[None], label[None], None)[0]
+
+            return pgd(loss, row, radius, own, n_steps=ATTACK_STEPS)
+
+        if key is None:
+            worst = jax.vmap(lambda row, label: one(row, label, None))(batch.x, batch.y)
+        else:
+            keys = jax.random.split(jax.random.fold_in(key, 3), batch.x.shape[0])
+            worst = jax.vmap(one)(batch.x, batch.y, keys)
+        return weighted_mean(cross_entropies(model, jax.lax.stop_gradient(worst), batch.y, None), batch.weight)
+
+    def misled(self, model: AbstractModel, found: Contrasts, key: PRNGKeyArray | None) -> Float[Array, ""]:
+        """How far the slopes of the logits, between factual and recourse, are from leading to the target's rows.
+
+        The mean over columns of ``(slope of the mean logit / pull - sign(x+ - x))^2``, which is least where the
+        mean logit is ``-pull`` times the implausibility of eq. 6. In a column that nobody may change it is the
+        mean square of every logit's slope: nothing on the way may depend on it.
+        """
+        assert self.pull is not None
+        pull, fixed = self.pull, self.setting.permits.fixed
+        n = found.target.shape[0]
+        share = jnp.full((n, 1), 0.5)
+        if key is not None:
+            share = jax.random.uniform(jax.random.fold_in(key, 4), (n, 1))
+        at = found.nascent + share * (found.recourse - found.nascent)
+
+        def one(row: Array, towards: Array) -> Array:
+            _, back = jax.vjp(model.logits, row)
+            slopes = jax.vmap(lambda one_hot: back(one_hot)[0])(jnp.eye(model.n_classes))
+            common = (jnp.mean(slopes, axis=0) / pull - towards) ** 2
+            return jnp.mean(jnp.where(fixed, jnp.mean(slopes**2, axis=0), common))
+
+        return weighted_mean(jax.vmap(one)(at, jnp.sign(found.neighbour - at)), found.weight)
 
     def _energies(self, model: AbstractModel, x: Float[Array, "n d"], target: Int[Array, " n"]) -> Array:
         logits = jax.vmap(model.logits)(x)

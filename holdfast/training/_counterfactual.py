@@ -7,12 +7,20 @@ import jax.numpy as jnp
 import numpy as np
 
 from holdfast.errors import DataError
-from holdfast.search import AbstractLoss, CrossEntropy, DescentSampler, EnergyConstrained
+from holdfast.search import (
+    AbstractLoss,
+    AbstractSampler,
+    CrossEntropy,
+    DescentSampler,
+    EnergyConstrained,
+    LatentSampler,
+)
 from holdfast.training._base import AbstractRegime, Setting
 from holdfast.training._contrast import ContrastStep, Immature
 from holdfast.training._space import OneOf, Range, Space
 
-Search = Literal["eccco", "generic"]
+Search = Literal["eccco", "generic", "revise"]
+Adversary = Literal["nascent", "pgd"]
 
 
 class CounterfactualTraining(AbstractRegime):
@@ -35,8 +43,9 @@ class CounterfactualTraining(AbstractRegime):
         Weight of the squared energies (lambda_reg). Without it they grow without end.
     n_recourses : int, default=1000
         Searches per epoch (n_CE), from rows drawn without replacement; at least one per minibatch.
-    search : {"eccco", "generic"}, default="eccco"
-        What the search descends on: cross-entropy with a pull to low energy, or cross-entropy.
+    search : {"eccco", "generic", "revise"}, default="eccco"
+        What the search descends on: cross-entropy with a pull to low energy; cross-entropy; or cross-entropy among
+        the codes of a variational autoencoder that learns the training rows first.
     maturity : float, default=0.5
         Probability of the target class from which recourse is mature (tau).
     n_steps : int, default=30
@@ -49,6 +58,16 @@ class CounterfactualTraining(AbstractRegime):
         Weight of the l1 distance in the search.
     radius : float, default=0.3
         Largest change of any column of nascent recourse (epsilon of eq. 5), in encoded units.
+    adversary : {"nascent", "pgd"}, default="nascent"
+        Where the adversarial loss is taken: at nascent recourse; or at the minibatch's own rows, moved by
+        projected gradient within `radius` (7 steps), as in `AdversarialTraining`.
+    pull_weight : float, default=0.0
+        Weight of what the paper does not have: that between factual and recourse the logits lead to the target's
+        rows. The slope of the mean logit is held against ``pull * sign(x+ - x)``, in units of `pull`, so that the
+        energy comes to fall with the implausibility of eq. 6; in columns that nobody may change, every logit's
+        slope against 0.
+    pull : float, default=1.0
+        Slope that is aimed at, in logits per encoded unit.
     immature : {"neighbour", "drop", "keep"}, default="neighbour"
         What becomes of a search that did not mature: it stands for its neighbour, so that it has no divergence and
         counts in the ridge; it counts in neither; or its last point counts as if it had.
@@ -68,8 +87,7 @@ class CounterfactualTraining(AbstractRegime):
     Needs a differentiable model. What people may change, and the bounds of every number, are the schema's.
     ``clf.history_.notes`` has the share of mature searches, the mean size of their energies and the largest logit
     of every epoch; a share near 0 means that the divergence does nothing. Differs from the paper in: `guard`; the
-    l1 cost enters by its proximal map; sample and class weights of the factual weigh its terms; `REVISE` is not
-    among the searches.
+    l1 cost enters by its proximal map; sample and class weights of the factual weigh its terms.
 
     References
     ----------
@@ -108,6 +126,9 @@ class CounterfactualTraining(AbstractRegime):
         energy_weight: float = 5.0,
         cost_weight: float = 0.001,
         radius: float = 0.3,
+        adversary: Adversary = "nascent",
+        pull_weight: float = 0.0,
+        pull: float = 1.0,
         immature: Immature = "neighbour",
         harden: bool = False,
         guard: bool = True,
@@ -131,6 +152,9 @@ class CounterfactualTraining(AbstractRegime):
         self.energy_weight = energy_weight
         self.cost_weight = cost_weight
         self.radius = radius
+        self.adversary: Adversary = adversary
+        self.pull_weight = pull_weight
+        self.pull = pull
         self.immature: Immature = immature
         self.harden = harden
         self.guard = guard
@@ -147,48 +171,61 @@ class CounterfactualTraining(AbstractRegime):
         """Eq. 2, by Adam."""
         self._check_search()
         f32 = jnp.float32
-        loss: AbstractLoss = CrossEntropy()
-        if self.search == "eccco":
-            loss = EnergyConstrained.over(self.n_steps, self.energy_weight)
-        sampler = DescentSampler(
-            loss=loss,
-            radius=jnp.asarray(self.radius, f32),
-            step_size=jnp.asarray(self.search_step_size, f32),
-            cost_weight=jnp.asarray(self.cost_weight, f32),
-            wanted=float(self.maturity),
-            n_steps=int(self.n_steps),
-            harden=bool(self.harden),
-        )
+        pulled = self.pull_weight > 0
         return ContrastStep(
             step_size=jnp.asarray(self.step_size, f32),
             weight_decay=jnp.asarray(self.weight_decay, f32),
             divergence_weight=jnp.asarray(self.divergence_weight, f32),
             adversarial_weight=jnp.asarray(self.adversarial_weight, f32),
             ridge_weight=jnp.asarray(self.ridge_weight, f32),
-            sampler=sampler,
+            sampler=self._sampler(),
             setting=setting,
             n_recourses=int(self.n_recourses),
             burn_in=round(self.burn_in * self.n_epochs),
             immature=self.immature,
             guard=bool(self.guard),
+            pull_weight=jnp.asarray(self.pull_weight, f32) if pulled else None,
+            pull=jnp.asarray(self.pull, f32) if pulled else None,
+            attack_radius=jnp.asarray(self.radius, f32) if self.adversary == "pgd" else None,
         )
 
+    def _sampler(self) -> AbstractSampler:
+        parts: dict[str, Any] = {
+            "radius": jnp.asarray(self.radius, jnp.float32),
+            "step_size": jnp.asarray(self.search_step_size, jnp.float32),
+            "cost_weight": jnp.asarray(self.cost_weight, jnp.float32),
+            "wanted": float(self.maturity),
+            "n_steps": int(self.n_steps),
+            "harden": bool(self.harden),
+        }
+        if self.search == "revise":
+            return LatentSampler(autoencoder=None, **parts)
+        loss: AbstractLoss = CrossEntropy()
+        if self.search == "eccco":
+            loss = EnergyConstrained.over(self.n_steps, self.energy_weight)
+        return DescentSampler(loss=loss, **parts)
+
     def _check_search(self) -> None:
-        for name, known in (("search", get_args(Search)), ("immature", get_args(Immature))):
+        choices = (("search", Search), ("immature", Immature), ("adversary", Adversary))
+        for name, known in ((name, get_args(kind)) for name, kind in choices):
             if getattr(self, name) not in known:
                 raise DataError(
                     f"CounterfactualTraining: `{name}` is not known; got {getattr(self, name)!r}. Known are "
                     f"{list(known)!r}."
                 )
         check_weights(
-            self, ("divergence_weight", "adversarial_weight", "ridge_weight", "energy_weight", "cost_weight")
+            self,
+            (
+                *("divergence_weight", "adversarial_weight", "ridge_weight", "energy_weight", "cost_weight"),
+                "pull_weight",
+            ),
         )
         check_counts(self, ("n_recourses", "n_steps"))
         if not 0 < self.maturity < 1:
             raise DataError(
                 f"CounterfactualTraining: `maturity` is a probability between 0 and 1; got {self.maturity!r}."
             )
-        for name in ("radius", "search_step_size"):
+        for name in ("radius", "search_step_size", "pull"):
             if not getattr(self, name) > 0:
                 raise DataError(f"CounterfactualTraining: `{name}` must be positive; got {getattr(self, name)!r}.")
         if not 0 <= self.burn_in <= 1:

@@ -33,6 +33,10 @@ class TopLayerStep(AbstractStep):
         """Loss on held-out rows, as the regime has it."""
         return self.step.validate(model, data)
 
+    def prepare(self, data: Data, key: PRNGKeyArray) -> "AbstractStep":
+        """The same about the regime's step when it is ready."""
+        return eqx.tree_at(lambda s: s.step, self, self.step.prepare(data, key))
+
     @property
     def notes(self) -> tuple[str, ...]:
         """Names of the numbers that the regime tells of an epoch."""

@@ -1,0 +1,155 @@
+"""Pictures of the counterfactual-training page; ``docs/papers/make.py`` draws them from committed results."""
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+SOFT = "#52606d"
+BLUE, ORANGE, GREY, GREEN, PURPLE = "#1f6fb2", "#d9822b", "#9aa5b1", "#3a7d44", "#8e5ba6"
+COLOURS = {"BL": BLUE, "CT": ORANGE, "CT, ours": GREEN, "PGD": PURPLE, "AR": "#c8a415", "CD": "#b34b5b"}
+NAMES = {"BL": "plain", "CT": "CT as printed", "CT, ours": "CT, ours", "PGD": "PGD training"}
+Found = list[dict[str, Any]]
+
+
+def plane(found: Found) -> Any:
+    """Figure 1: linear classifiers by three regimes, everything free and the first feature held."""
+    shown = next(r["pictures"] for r in found if r["dataset"] == "ls")
+    x, y = np.array(shown["x"]), np.array(shown["y"])
+    figure, panels = plt.subplots(2, 3, figsize=(9.2, 6.0), sharex=True, sharey=True)
+    for panel, axes in zip(shown["panels"], panels.flat, strict=True):
+        for k, colour in ((0, BLUE), (1, ORANGE)):
+            axes.scatter(*x[y == k].T, s=7, color=colour, lw=0, alpha=0.45)
+        w, b = np.array(panel["weight"]), panel["bias"]
+        ends = np.array([-4.5, 4.5])
+        if abs(w[1]) >= abs(w[0]):
+            axes.plot(ends, -(w[0] * ends + b) / w[1], color=GREEN, lw=1.4)
+        else:
+            axes.plot(-(w[1] * ends + b) / w[0], ends, color=GREEN, lw=1.4)
+        stars = np.array(panel["recourse"])
+        if len(stars):
+            axes.scatter(*stars.T, s=34, marker="*", color="#1f2933", lw=0)
+        held = "x1 held" if panel["held"] else "all free"
+        axes.set_title(f"{NAMES[panel['kind']]}, {held}: {panel['share']:.0%} of the slope on x1", fontsize=8.5)
+        axes.set(xlim=(-4.2, 4.2), ylim=(-4.2, 4.2))
+        _dress(axes)
+    for axes in panels[1]:
+        axes.set_xlabel("x1", color=SOFT)
+    for axes in panels[:, 0]:
+        axes.set_ylabel("x2", color=SOFT)
+    return figure
+
+
+def gains(found: Found) -> Any:
+    """Gains in IP with 99% intervals: CT under both protocols beside print, then ours and PGD training."""
+    figure, panels = plt.subplots(1, 2, figsize=(9.4, 4.2), sharey=True)
+    titles = [r["title"] for r in found]
+    place = np.arange(len(titles))[::-1]
+    from holdfast.papers.counterfactual_training._tables import printed
+
+    theirs = [printed()["ip"].get(t, [np.nan])[0] for t in titles]
+    panels[0].scatter(theirs, place, marker="x", color="#1f2933", s=26, lw=1.4, label="printed", zorder=3)
+    _gains(panels[0], found, place + 0.16, "CT", "paper", ORANGE, "the paper's protocol")
+    _gains(panels[0], found, place - 0.16, "CT", "honest", BLUE, "honest protocol")
+    panels[0].set_title("CT as printed", fontsize=9.5)
+    _gains(panels[1], found, place + 0.2, "PGD", "honest", PURPLE, "PGD training")
+    _gains(panels[1], found, place, "CT", "honest", ORANGE, "CT as printed")
+    _gains(panels[1], found, place - 0.2, "CT, ours", "honest", GREEN, "CT, ours")
+    panels[1].set_title("honest protocol", fontsize=9.5)
+    for axes in panels:
+        axes.axvline(0, color=GREY, lw=1)
+        axes.set_yticks(place, titles)
+        axes.set_xlabel("implausibility below plain training, %", color=SOFT)
+        axes.legend(frameon=False, fontsize=8, loc="lower right")
+        _dress(axes, axes.get_title())
+    return figure
+
+
+def _gains(axes: Any, found: Found, place: np.ndarray, kind: str, protocol: str, colour: str, label: str) -> None:
+    points = []
+    for result, y in zip(found, place, strict=True):
+        entry = result["protocols"].get(protocol, {}).get("free", {}).get(kind, {}).get("against BL")
+        if entry and entry["ip"]:
+            points.append((entry["ip"]["gain"], y, entry["ip"]["low"], entry["ip"]["high"]))
+    if points:
+        x, y, low, high = np.array(points).T
+        ends = [np.maximum(x - low, 0), np.maximum(high - x, 0)]
+        axes.errorbar(x, y, xerr=ends, fmt="o", ms=4, lw=1.2, capsize=2, color=colour, label=label)
+
+
+def attacks(found: Found) -> Any:
+    """Figure 5: accuracy under PGD against its radius."""
+    from holdfast.papers.counterfactual_training._settings import RADII
+
+    shown = [
+        r for r in found if r["dataset"] not in ("ls", "circ", "moon", "ol") and "curve_pgd" in r["kinds"]["BL"]
+    ]
+    columns = -(-len(shown) // 2)
+    figure, panels = plt.subplots(2, columns, figsize=(2.4 * columns, 5.0), sharex=True, squeeze=False)
+    for axes in panels.flat[len(shown) :]:
+        axes.set_visible(False)
+    for result, axes in zip(shown, panels.flat, strict=False):
+        for kind, colour in COLOURS.items():
+            if kind in result["kinds"]:
+                curve = np.array(result["kinds"][kind]["curve_pgd"])
+                axes.plot(RADII, curve.mean(axis=1), color=colour, lw=1.3, label=NAMES.get(kind, kind))
+                axes.fill_between(RADII, curve.min(axis=1), curve.max(axis=1), color=colour, alpha=0.15, lw=0)
+        axes.set_ylim(0, 1)
+        _dress(axes, result["title"])
+    panels[0, 0].legend(frameon=False, fontsize=7, loc="lower left")
+    for axes in panels[1]:
+        axes.set_xlabel("radius of PGD", color=SOFT)
+    for axes in panels[:, 0]:
+        axes.set_ylabel("accuracy", color=SOFT)
+    return figure
+
+
+def digits(found: Found) -> Any:
+    """Figure 3: a nought on its way to every other digit, under both protocols."""
+    shown = next(r["pictures"] for r in found if r["dataset"] == "mnist")
+    rows = list(shown["recourse"].items())
+    figure, panels = plt.subplots(len(rows), 10, figsize=(9.0, 0.98 * len(rows)))
+    for (name, points), line in zip(rows, panels, strict=True):
+        for image, axes in zip([shown["factual"], *points], line, strict=True):
+            axes.imshow(np.array(image).reshape(28, 28), cmap="gray", vmin=0, vmax=255)
+            axes.set(xticks=[], yticks=[])
+        kind, protocol = name.rsplit(", ", 1)
+        line[0].set_ylabel(f"{kind}\n{protocol}", fontsize=6.5, rotation=0, ha="right", va="center", color=SOFT)
+    for k, axes in enumerate(panels[0]):
+        axes.set_title("factual" if k == 0 else f"to {k}", fontsize=8)
+    return figure
+
+
+def saliency(found: Found) -> Any:
+    """Figure 4: mean size of integrated gradients by class; five rows of pixels at either end are protected."""
+    shown = next(r["pictures"] for r in found if r["dataset"] == "mnist")["saliency"]
+    figure, panels = plt.subplots(len(shown), 10, figsize=(9.0, 1.05 * len(shown)), squeeze=False)
+    for (kind, maps), line in zip(shown.items(), panels, strict=True):
+        for k, (values, axes) in enumerate(zip(maps, line, strict=True)):
+            axes.imshow(np.array(values).reshape(28, 28), cmap="magma", vmin=0, vmax=255)
+            for edge in (4.5, 22.5):
+                axes.axhline(edge, color="white", lw=0.5, ls=":")
+            axes.set(xticks=[], yticks=[])
+            if line is panels[0]:
+                axes.set_title(str(k), fontsize=8)
+        line[0].set_ylabel(
+            kind.replace(", ", ",\n"), fontsize=6.5, rotation=0, ha="right", va="center", color=SOFT
+        )
+    return figure
+
+
+def _dress(axes: Any, title: str = "") -> None:
+    if title:
+        axes.set_title(title, fontsize=9.5)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(color="#e4e7eb", lw=0.5)
+    axes.set_axisbelow(True)
+
+
+PICTURES = {
+    "ct-plane": plane,
+    "ct-gains": gains,
+    "ct-attacks": attacks,
+    "ct-digits": digits,
+    "ct-saliency": saliency,
+}
