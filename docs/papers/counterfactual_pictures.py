@@ -60,7 +60,7 @@ def gains(found: Found) -> Any:
         axes.axvline(0, color=GREY, lw=1)
         axes.set_yticks(place, titles)
         axes.set_xlabel("implausibility below plain training, %", color=SOFT)
-        axes.legend(frameon=False, fontsize=8, loc="lower right")
+        axes.legend(frameon=False, fontsize=8, loc="lower right" if axes is panels[0] else "upper right")
         _dress(axes, axes.get_title())
     return figure
 
@@ -106,7 +106,9 @@ def attacks(found: Found) -> Any:
 
 def digits(found: Found) -> Any:
     """Figure 3: a nought on its way to every other digit, under both protocols."""
-    shown = next(r["pictures"] for r in found if r["dataset"] == "mnist")
+    shown = _digits(found)
+    if shown is None:
+        return None
     rows = list(shown["recourse"].items())
     figure, panels = plt.subplots(len(rows), 10, figsize=(9.0, 0.98 * len(rows)))
     for (name, points), line in zip(rows, panels, strict=True):
@@ -122,7 +124,10 @@ def digits(found: Found) -> Any:
 
 def saliency(found: Found) -> Any:
     """Figure 4: mean size of integrated gradients by class; five rows of pixels at either end are protected."""
-    shown = next(r["pictures"] for r in found if r["dataset"] == "mnist")["saliency"]
+    images = _digits(found)
+    if images is None:
+        return None
+    shown = images["saliency"]
     figure, panels = plt.subplots(len(shown), 10, figsize=(9.0, 1.05 * len(shown)), squeeze=False)
     for (kind, maps), line in zip(shown.items(), panels, strict=True):
         for k, (values, axes) in enumerate(zip(maps, line, strict=True)):
@@ -136,6 +141,11 @@ def saliency(found: Found) -> Any:
             kind.replace(", ", ",\n"), fontsize=6.5, rotation=0, ha="right", va="center", color=SOFT
         )
     return figure
+
+
+def _digits(found: Found) -> dict[str, Any] | None:
+    """What MNIST's run kept of images, once there is one."""
+    return next((r["pictures"] for r in found if r["dataset"] == "mnist" and "pictures" in r), None)
 
 
 def _dress(axes: Any, title: str = "") -> None:

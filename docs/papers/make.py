@@ -289,4 +289,6 @@ if __name__ == "__main__":
     fill("counterfactual-training")
     trained = results("counterfactual-training")
     for name, picture in PICTURES.items():
-        _save(picture(trained), name)
+        figure = picture(trained)
+        if figure is not None:
+            _save(figure, name)
