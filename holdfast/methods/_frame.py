@@ -319,6 +319,8 @@ def number(value: Any, feature: Feature) -> str:
     """A value as a person would write it, with its unit."""
     if value is None or value != value:
         return "(missing)"
+    if feature.kind == "binary" and set(feature.levels or ()) == {0, 1}:
+        return "yes" if value == 1 else "no"
     if isinstance(value, bool) or not isinstance(value, (int, float)) or feature.has_levels:
         text = f"{value:g}" if isinstance(value, float) else str(value)
     elif float(value).is_integer():

@@ -21,7 +21,8 @@ RATIO = hf.Feature(name="ratio", kind="numeric", bounds=(0, 1), step=0.01)
         (RATIO, 0.95, 0.9, "lower ratio from 0.95 to 0.9"),
         (hf.Feature(name="job", kind="categorical", levels=("a", "b")), "a", "b", "change job from a to b"),
         (hf.Feature(name="job", kind="categorical", missing="level"), None, "b", "change job from (missing) to b"),
-        (hf.Feature(name="flag", kind="binary", levels=(0.0, 1.0)), 0.0, 1.0, "change flag from 0 to 1"),
+        (hf.Feature(name="flag", kind="binary", levels=(0.0, 1.0)), 0.0, 1.0, "change flag from no to yes"),
+        (hf.Feature(name="age", kind="binary", levels=(1.0, 2.0)), 1.0, 2.0, "change age from 1 to 2"),
     ],
 )
 def test_a_change_in_words(feature, before, after, text):

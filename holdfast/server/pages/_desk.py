@@ -11,6 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from holdfast.ledger import Ledger, Promise, Record
+from holdfast.methods import number
 from holdfast.schema import plain
 from holdfast.server._answers import answer
 from holdfast.server._middleware import Refused
@@ -107,10 +108,10 @@ def desk_routes(pages: Pages) -> APIRouter:
     @router.post("/promises/{id}/fulfil")
     async def fulfil(id: str, form: Form = sent) -> Response:
         """The person came back: write down what was decided."""
-        labels, number = _decisions(pages)[0], form.text("decision")
-        if number not in [str(i) for i in range(len(labels))]:
+        labels, which = _decisions(pages)[0], form.text("decision")
+        if which not in [str(i) for i in range(len(labels))]:
             raise Refused(422, "fulfil: no such decision.")
-        await fulfilled(service, id, decision=labels[int(number)])
+        await fulfilled(service, id, decision=labels[int(which)])
         return RedirectResponse(f"/desk/promises/{id}", 303, headers=SAFE)
 
     @router.get("/promises/{id}/letter")
@@ -172,7 +173,7 @@ def _option(
             bar = (f"{i}:{(feature.levels or ()).index(after)}", f"Not {_show.bare(after, feature)}")
         changes.append({
             "i": i, "title": feature.title, "before": _show.bare(before, feature),
-            "after": _show.value(after, feature), "bar": bar,
+            "after": number(after, feature), "bar": bar,
         })  # fmt: skip
     seen = _seen(option["recourse"])
     return option | {"changes": changes, "path": path, "seen": seen, "cheapest": option["cost"] == cheapest}
@@ -217,10 +218,10 @@ def _n_options(pages: Pages) -> int:
 
 
 def _chosen(form: Form) -> tuple[int, str]:
-    number, _, seen = form.text("option").partition(":")
-    if number not in ("0", "1", "2"):
+    which, _, seen = form.text("option").partition(":")
+    if which not in ("0", "1", "2"):
         raise Refused(422, "page: no such option.")
-    return int(number), seen
+    return int(which), seen
 
 
 def _seen(recourse: dict[str, Any]) -> str:

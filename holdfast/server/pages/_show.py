@@ -9,16 +9,9 @@ from holdfast.methods import number
 from holdfast.schema import Feature
 
 
-def value(given: Any, feature: Feature) -> str:
-    """A column's value as a person would write it: yes and no for 1 and 0, numbers with their unit."""
-    if feature.kind == "binary" and given is not None and set(feature.levels or ()) == {0, 1}:
-        return "yes" if given == 1 else "no"
-    return number(given, feature)
-
-
 def bare(given: Any, feature: Feature) -> str:
-    """The same without its unit, where the unit follows."""
-    return value(given, feature.replace(unit=None))
+    """A value as a person would write it, without its unit, where the unit follows."""
+    return number(given, feature.replace(unit=None))
 
 
 def typed(given: Any, feature: Feature) -> str:
