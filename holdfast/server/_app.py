@@ -10,6 +10,7 @@ from holdfast.errors import HoldfastError, LedgerError, MissingDependencyError
 from holdfast.schema import plain
 
 try:
+    import jinja2  # noqa: F401 - for the pages
     from fastapi import APIRouter, FastAPI, Request, Response
     from fastapi.concurrency import run_in_threadpool
     from fastapi.exceptions import RequestValidationError
@@ -17,7 +18,7 @@ try:
     from starlette.middleware.trustedhost import TrustedHostMiddleware
 except ImportError as error:
     raise MissingDependencyError(
-        "serve: needs fastapi and uvicorn. Install them with: pip install 'holdfast[serve]'"
+        "serve: needs fastapi, jinja2 and uvicorn. Install them with: pip install 'holdfast[serve]'"
     ) from error
 
 from holdfast.server._answers import Json, Thing, answer, may, told_as
