@@ -5,7 +5,8 @@ python -m benchmarks.serve [--rate 200] [--seconds 30] [--overload 5]
 The demo's data, served by a process of its own: requests of one refused applicant each are sent at the times that
 a steady stream would have, whether or not earlier ones were answered; a latency counts from that time. Then, for
 a few seconds, `--overload` times as many: what counts there is that each is answered 200 or 429, and that the
-service serves on.
+service serves on. Last, one request after the other, as from the case officer's page: three options within a new
+lock.
 """
 
 import argparse
@@ -61,16 +62,31 @@ def main() -> None:
             steady, cpu = _measured(process, address, token, people, asked.rate, asked.seconds)
             over, _ = _measured(process, address, token, people, asked.rate * asked.overload, 5.0)
             after, _ = _measured(process, address, token, people, 20.0, 2.0)
+            locked = _locked(address, token, people[:20])
         finally:
             process.terminate()
             process.wait(60)
     result = {
         "rate": asked.rate, "seconds": asked.seconds, "warm_start_seconds": warm, "cpu_seconds": cpu,
-        "steady": steady, "overload": {"times": asked.overload, **over}, "afterwards": after,
+        "steady": steady, "overload": {"times": asked.overload, **over}, "afterwards": after, "locked": locked,
         "held": steady["p99_ms"] < 250 and set(steady["codes"]) == {"200"},
     }  # fmt: skip
     command = f"python -m benchmarks.serve --rate {asked.rate:g} --seconds {asked.seconds:g}"
     record("service/serve", f"{command} --overload {asked.overload:g}", result)
+
+
+def _locked(address: str, token: str, people: list[Any]) -> dict[str, Any]:
+    """What an officer waits for who locks a column: three options each, for one person after the other."""
+    times = []
+    with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=60) as client:
+        for person in people:
+            asked = {"people": [person], "options": 3, "deadline": 30}
+            options = client.post("/v1/recourse", json=asked).json()["answers"][0]["options"]
+            limits = [{options[0]["changed"][0]: "fixed"}] if options else [None]
+            began = time.monotonic()
+            client.post("/v1/recourse", json=asked | {"limits": limits}).raise_for_status()
+            times.append(time.monotonic() - began)
+    return {"people": len(times), "median_s": float(np.median(times)), "max_s": max(times)}
 
 
 def _answers(address: str) -> bool:
