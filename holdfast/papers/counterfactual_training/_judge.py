@@ -105,14 +105,20 @@ def _nearest(model: AbstractModel, x: Array, y: Array) -> Array:
     return jnp.sqrt(jnp.sum((at - x) ** 2, axis=1))
 
 
-def sensitivities(task: Task, models: Sequence[AbstractModel]) -> dict[str, list[float]]:
+def sensitivities(task: Task, models: Sequence[AbstractModel]) -> dict[str, list[float | None]]:
     """Mean share of slopes, and of integrated gradients with either baseline, on the protected columns."""
     x, y = (jnp.asarray(part[:N_ATTRIBUTED]) for part in task.test)
     found = each(models, attributions, x, y, jax.random.key(0))
     return {
-        name: [float(np.nanmean(sensitivity_share(values, task.protected))) for values in part]
+        name: [_mean(sensitivity_share(values, task.protected)) for values in part]
         for name, part in zip(("slope", "ig_uniform", "ig_undecided"), found, strict=True)
     }
+
+
+def _mean(values: np.ndarray) -> float | None:
+    """Over rows that have a value; None for a model that has no slopes at all."""
+    values = values[np.isfinite(values)]
+    return float(values.mean()) if len(values) else None
 
 
 @eqx.filter_jit
