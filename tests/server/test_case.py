@@ -1,0 +1,105 @@
+"""A case's form and the path of an option, on columns of every kind."""
+
+import math
+from itertools import pairwise
+
+import pytest
+
+import holdfast as hf
+from holdfast.errors import DataError
+from holdfast.schema import normalise_overrides
+from holdfast.server import Limits, Service
+from holdfast.server._bodies import Bodies
+from holdfast.server.pages._case import Case, choices
+from holdfast.server.pages._chart import _way
+from holdfast.server.pages._pages import Form
+
+SCHEMA = hf.Schema(
+    [
+        hf.Feature(name="x", kind="numeric", bounds=(0, 10), unit="km"),
+        hf.Feature(name="n", kind="integer", bounds=(0, 9), direction="increase"),
+        hf.Feature(name="c", kind="categorical", levels=("a", "b", "c"), transitions={"c": ("a",)}),
+        hf.Feature(name="o", kind="ordinal", levels=("low", "mid", "high")),
+        hf.Feature(name="f", kind="binary", levels=(0, 1), direction="fixed"),
+        hf.Feature(name="m", kind="numeric", bounds=(0, 1), missing="median"),
+    ]
+)
+PERSON = {"x": 1.5, "n": 3.0, "c": "a", "o": "mid", "f": 1, "m": None}
+
+
+def sent(*pairs):
+    """The person's form with some more fields."""
+    own = Case.of(PERSON, "somebody", SCHEMA)
+    fields = [(f"c{i}", text) for i, text in enumerate(own.texts)]
+    return Case.sent(Form(None, [*fields, ("subject", " somebody "), ("days", "30"), *pairs]), SCHEMA)
+
+
+def test_what_is_shown_is_what_is_read():
+    case = sent()
+    assert case.read(Bodies(SCHEMA, Limits())) == (PERSON, case)
+    assert case.offer() == ("somebody", 30.0)
+    assert case.limits() is None
+
+
+@pytest.mark.parametrize(
+    ("pairs", "limits"),
+    [
+        ([("lock", "0")], {"x": "fixed"}),
+        ([("bar", "0:up")], {"x": "decrease"}),
+        ([("bar", "0:down")], {"x": "increase"}),
+        ([("bar", "1:up")], {"n": "fixed"}),  # it may only rise, and now may not
+        ([("bar", "2:1")], {"c": {"levels": ["a", "c"]}}),
+        ([("x2", "1"), ("x2", "2")], {"c": {"levels": ["a"]}}),
+        ([("x2", "0"), ("x2", "1"), ("x2", "2")], {"c": "fixed"}),
+        ([("m2", "fixed"), ("x2", "1")], {"c": "fixed"}),
+        ([("m3", "increase")], {"o": "increase"}),
+        ([("m1", "decrease")], None),  # the schema is not loosened
+        ([("m4", "increase")], None),
+        ([("m0", "sideways"), ("x2", "7"), ("x0", "1")], None),
+        ([("m0", "fixed"), ("free", "0")], None),
+    ],
+    ids=str,
+)
+def test_limits(pairs, limits):
+    assert sent(*pairs).limits() == limits
+    if limits is not None:
+        normalise_overrides([limits], SCHEMA, 1)  # the search takes it
+
+
+def test_choices_never_loosen():
+    assert list(choices(SCHEMA["x"])) == ["", "fixed", "increase", "decrease"]
+    assert list(choices(SCHEMA["n"])) == ["", "fixed"]
+    assert list(choices(SCHEMA["c"])) == ["", "fixed"]
+    assert choices(SCHEMA["f"]) == {}
+
+
+def test_only_levels_that_can_be_reached_can_be_barred():
+    def reachable(level):
+        fields = Case.of(PERSON | {"c": level}, "s", SCHEMA).fields()[2]["levels"]
+        return [one["text"] for one in fields if one["reachable"]]
+
+    assert reachable("a") == ["b", "c"]
+    assert reachable("c") == ["a"]
+
+
+def test_a_path_goes_one_change_at_a_time():
+    after = {"x": 4.0, "n": 8.0, "c": "b", "o": "high", "f": 1, "m": None}
+    rows, places, ends = _way(SCHEMA, PERSON, after, 8)
+    assert (rows[0], rows[-1]) == (PERSON, after)
+    assert places == sorted(places)
+    assert (places[0], places[-1]) == (0.0, 1.0)
+    assert len(ends) == 5
+    for a, b in pairwise(rows):
+        assert sum(a[name] != b[name] for name in a) <= 1
+    assert all(row["n"] == math.floor(row["n"]) for row in rows)
+    assert _way(SCHEMA, PERSON, PERSON, 8) == ([PERSON], [0.0], [0])
+
+
+def test_models_that_guide_the_search_are_not_asked(clf, monkeypatch):
+    again = hf.retrain(clf, n=3)
+    known = again.ensemble.digests()
+    monkeypatch.setattr(type(clf.method_), "consulted", lambda _: known[:1])
+    assert Service(clf, retrained=again).retrained.ensemble.digests() == known[1:]
+    monkeypatch.setattr(type(clf.method_), "consulted", lambda _: known)
+    with pytest.raises(DataError, match="asks all"):
+        Service(clf, retrained=again)
