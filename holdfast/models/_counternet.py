@@ -6,6 +6,7 @@ from typing import ClassVar, Literal, get_args
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from holdfast.encoding import Feasible
@@ -106,11 +107,10 @@ def recourse_of(
     kept = jnp.sign(move) * jnp.maximum(jnp.abs(move) - REST, 0.0) / (1.0 - REST)
     move = move + jax.lax.stop_gradient(kept - move)
     numbers = jnp.clip(own + jnp.where(move > 0, high - own, own - low) * move, low, high)
-    scores = out
+    ahead = np.zeros(feasible.layout.n_columns, np.float32)
     for group in feasible.layout.groups:
-        here = slice(group.start, group.stop)
-        unit = feasible.x[here] * feasible.scale[here] + feasible.offset[here]
-        scores = scores.at[here].add((STAY + jnp.log(group.stop - group.start)) * unit)
+        ahead[group.start : group.stop] = STAY + np.log(group.stop - group.start)
+    scores = out + ahead * (feasible.x * feasible.scale + feasible.offset)
     return feasible.relaxed(numbers, scores, project=project)
 
 

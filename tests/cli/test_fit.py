@@ -43,6 +43,18 @@ def test_fit_from_standard_input(run, tmp_path, table, bank):
     assert RecourseClassifier.load(out).schema_.names == bank.schema.names
 
 
+def test_a_regime_brings_its_model_and_its_method(run, tmp_path):
+    out = tmp_path / "m.holdfast"
+    settings = {"regime.regime": "cf_model", "regime.regime.n_epochs": 2, "regime.regime.min_updates": 0,
+                "regime.steps": 1, "regime.inner_steps": 1, "model.generator": 8}  # fmt: skip
+    run("fit", "dataset:moons", "--out", out, "--regime", "robust",
+        *(part for key, value in settings.items() for part in ("--set", f"{key}={value}")))  # fmt: skip
+    clf = RecourseClassifier.load(out)
+    assert (clf.model.head, clf.model.generator) == ("row", (8,))
+    assert type(clf.regime.regime).__name__ == "CFModel"
+    assert type(clf.method_).__name__ == "Generated"
+
+
 def test_settings_reach_every_family(run, tmp_path):
     out = tmp_path / "m.holdfast"
     run("fit", "dataset:moons", "--out", out, "--set", "model.widths=8,4", "--set", "regime.n_epochs=1",
