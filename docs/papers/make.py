@@ -11,6 +11,7 @@ from typing import Any
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
+import shift_pictures
 from counterfactual_pictures import PICTURES
 
 from holdfast.papers import experiment
@@ -282,6 +283,8 @@ if __name__ == "__main__":
     fill("consistent-counterfactuals")
     consistent_front()
     consistent_reliability()
+    fill("rocoursenet")
+    shift_pictures.draw(results("rocoursenet"), IMAGES)
     fill("robustness-tradeoffs")
     swept = results("robustness-tradeoffs")
     for draw in (tradeoff_sweep, tradeoff_validity, tradeoff_columns, tradeoff_nearby, tradeoff_bounds):

@@ -60,6 +60,17 @@ EXPERIMENTS = {
         (*(f"table {i}" for i in range(1, 7)), *(f"figure {i}" for i in range(1, 6))),
         {"n_splits": 5},
     ),
+    "rocoursenet": Experiment(
+        "Guo, Jia, Chen, Squicciarini, Yadav (2023), RoCourseNet: robust training of a prediction aware recourse "
+        "model",
+        "holdfast.papers.rocoursenet",
+        ("german", "student", "covariate", "label", "loan"),
+        (
+            *(f"table {n}" for n in (2, 3, 6, 7, 8, 9, 10, 11)),
+            *(f"figure {n}" for n in (3, 4, 5, 6, 7, 10, 11, 12)),
+        ),
+        {"n_splits": 5, "n_people": 1000},
+    ),
     "robustness-tradeoffs": Experiment(
         "Krishna, Agarwal, Lakkaraju (2024), On the trade-offs between adversarial robustness and actionable "
         "explanations",

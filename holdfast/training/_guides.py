@@ -78,6 +78,7 @@ class Guides(AbstractAttacker):
     prior : difference of the largest class log-weights.
     rows, concept : standard deviations of the other log-weights.
     drop : share of people and categories that a guide is not told, in training.
+    blind : share of guides that never see a category, for each category: neither in training nor as judges.
     """
 
     own_weight: Float[Array, ""]
@@ -87,6 +88,7 @@ class Guides(AbstractAttacker):
     rows: Float[Array, ""]
     concept: Float[Array, ""]
     drop: Float[Array, ""]
+    blind: Float[Array, ""]
     layout: Layout = eqx.field(static=True)
     n_guides: int = eqx.field(static=True)
     n_held: int = eqx.field(static=True)
@@ -113,9 +115,9 @@ class Guides(AbstractAttacker):
         arrays, moments = state
         static = eqx.filter(predictor, eqx.is_inexact_array, inverse=True)
 
-        def slope(own: Any, weight: Float[Array, " n"], own_key: PRNGKeyArray) -> Any:
+        def slope(own: Any, weight: Float[Array, " n"], seen: Float[Array, " d"], own_key: PRNGKeyArray) -> Any:
             hide_key, drop_key = jax.random.split(own_key)
-            x = self._hidden(batch, hide_key)
+            x = self._hidden(batch, hide_key) * seen
 
             def loss(params: Any) -> Float[Array, ""]:
                 return weighted_mean(losses(eqx.combine(params, static), x, batch.y, drop_key), weight)
@@ -124,7 +126,7 @@ class Guides(AbstractAttacker):
 
         tilts = Tilts.of(self.layout, predictor.n_classes, self.n_guides + self.n_held, self.seed)
         weights = tilts.weights(batch, self.prior, self.rows, self.concept)
-        grads = jax.vmap(slope)(arrays, weights, jax.random.split(key, weights.shape[0]))
+        grads = jax.vmap(slope)(arrays, weights, self._seen(), jax.random.split(key, weights.shape[0]))
         return adam(arrays, grads, moments, self.step_size, self.weight_decay)
 
     def _hidden(self, batch: Data, key: PRNGKeyArray) -> Float[Array, "n d"]:
@@ -139,6 +141,18 @@ class Guides(AbstractAttacker):
             x = x.at[:, here].set(jnp.where(hide[:, i, None], share @ batch.x[:, here], x[:, here]))
         return x
 
+    def _seen(self) -> Float[Array, "g d"]:
+        """Columns that each guide sees, as 1; the levels of a category it is blind to, as 0."""
+        n, rng = self.n_guides + self.n_held, np.random.default_rng(self.seed + 1)
+        if not self.layout.groups:
+            return jnp.ones((n, self.layout.n_columns))
+        # Evenly spread ranks, shuffled for every category: a share of 0.5 is half of the guides.
+        ranks = np.stack([rng.permutation((np.arange(n) + 0.5) / n) for _ in self.layout.groups], axis=1)
+        levels = np.zeros((len(self.layout.groups), self.layout.n_columns), np.float32)
+        for row, group in zip(levels, self.layout.groups, strict=True):
+            row[group.start : group.stop] = 1.0
+        return 1.0 - (jnp.asarray(ranks) < self.blind).astype(jnp.float32) @ levels
+
     def judges(self, state: Any, scene: Scene, key: PRNGKeyArray) -> Judges:
         """Guides that are not held out."""
         return self._asked(state, scene, slice(0, self.n_guides))
@@ -150,7 +164,8 @@ class Guides(AbstractAttacker):
     def _asked(self, state: Any, scene: Scene, which: slice) -> Judges:
         chosen = jax.lax.stop_gradient(jax.tree.map(lambda leaf: leaf[which], state[0]))
         static = eqx.filter(scene.predictor, eqx.is_inexact_array, inverse=True)
-        return lambda row: jax.vmap(lambda own: eqx.combine(own, static).logits(row))(chosen)
+        seen = self._seen()[which]
+        return lambda row: jax.vmap(lambda own, part: eqx.combine(own, static).logits(row * part))(chosen, seen)
 
 
 def _direction(layout: Layout, rng: np.random.Generator) -> np.ndarray:

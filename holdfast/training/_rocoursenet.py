@@ -69,6 +69,9 @@ class RoCourseNet(AbstractGeneratorRegime):
         depend on a few features, and on a few features and the class.
     drop : float, default=0.2
         Of guides: share of people whose level of a category is hidden.
+    blind : float, default=0.0
+        Of guides: share of them that never see a category, for each category: neither in training nor as
+        judges. Where categories may come to mean something else, recourse has to hold without them.
     tail : float, default=1.0
         Of guides: share of them, for each person the harshest, that count; 1 is their mean.
     goal : float, optional
@@ -122,6 +125,7 @@ class RoCourseNet(AbstractGeneratorRegime):
         row_tilt: float = 0.5,
         concept_tilt: float = 0.5,
         drop: float = 0.2,
+        blind: float = 0.0,
         tail: float = 1.0,
         goal: float | None = None,
         prediction_weight: float = 1.0,
@@ -161,6 +165,7 @@ class RoCourseNet(AbstractGeneratorRegime):
         self.row_tilt = row_tilt
         self.concept_tilt = concept_tilt
         self.drop = drop
+        self.blind = blind
         self.tail = tail
         self.goal = goal
         self.prediction_weight = prediction_weight
@@ -201,7 +206,7 @@ class Robust(AbstractRegime):
     attacker, eps, steps, inner_steps, inner, inner_step_size, norm, schedule, columns, bound, recompute,
     own_weight
         As in `RoCourseNet`.
-    n_guides, n_held, tilt, row_tilt, concept_tilt, drop, tail, goal
+    n_guides, n_held, tilt, row_tilt, concept_tilt, drop, blind, tail, goal
         As in `RoCourseNet`.
 
     References
@@ -241,6 +246,7 @@ class Robust(AbstractRegime):
         row_tilt: float = 0.5,
         concept_tilt: float = 0.5,
         drop: float = 0.2,
+        blind: float = 0.0,
         tail: float = 1.0,
         goal: float | None = None,
     ) -> None:
@@ -263,6 +269,7 @@ class Robust(AbstractRegime):
         self.row_tilt = row_tilt
         self.concept_tilt = concept_tilt
         self.drop = drop
+        self.blind = blind
         self.tail = tail
         self.goal = goal
 
@@ -327,6 +334,7 @@ def attacker_of(regime: Any, setting: Setting, step_size: float, weight_decay: f
             rows=jnp.asarray(regime.row_tilt, f32),
             concept=jnp.asarray(regime.concept_tilt, f32),
             drop=jnp.asarray(regime.drop, f32),
+            blind=jnp.asarray(regime.blind, f32),
             layout=layout,
             n_guides=int(regime.n_guides),
             n_held=int(regime.n_held),
@@ -368,6 +376,8 @@ def _check_attacker(regime: Any) -> None:
         raise DataError(f"{name}: `bound` must be positive, or None; got {regime.bound!r}.")
     if not 0 <= regime.drop < 1:
         raise DataError(f"{name}: `drop` must be at least 0 and below 1; got {regime.drop!r}.")
+    if not 0 <= regime.blind <= 1:
+        raise DataError(f"{name}: `blind` is a share from 0 to 1; got {regime.blind!r}.")
     if not 0 < regime.tail <= 1:
         raise DataError(f"{name}: `tail` is a share above 0 and at most 1; got {regime.tail!r}.")
     if regime.goal is not None and not 0 < regime.goal < 1:

@@ -1,0 +1,228 @@
+"""One dataset: generators trained for every subset and seed, base models and searches against them, the oracle."""
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import Any
+
+from holdfast.errors import DataError
+from holdfast.methods import AbstractMethod
+from holdfast.models import MLP, AbstractModel
+from holdfast.papers._report import Clock
+from holdfast.papers.rocoursenet._attack import attacks
+from holdfast.papers.rocoursenet._baselines import fronts, methods, searched
+from holdfast.papers.rocoursenet._data import Task
+from holdfast.papers.rocoursenet._generators import curves, judged, ms_per_person, trained
+from holdfast.papers.rocoursenet._judge import performance
+from holdfast.papers.rocoursenet._oracle import ceiling, cheapest
+from holdfast.papers.rocoursenet._recipes import GUIDED, MAIN, Sizes, recipes, sweeps
+from holdfast.papers.rocoursenet._settings import BASE_WIDTHS, SETTINGS
+from holdfast.papers.rocoursenet._train import fit_all, plain
+
+PARTS = {
+    "guides": (
+        "table 2",
+        "table 6",
+        "table 7",
+        "table 9",
+        "table 10",
+        "table 11",
+        "figure 3",
+        "figure 4",
+        "figure 10",
+    ),
+    "printed": (
+        "table 2",
+        "table 6",
+        "table 7",
+        "table 8",
+        "table 9",
+        "table 10",
+        "table 11",
+        "figure 4",
+        "figure 10",
+    ),
+    "plain": ("table 2", "table 10", "table 11", "figure 4", "figure 10"),
+    "ours": ("table 2", "figure 4"),
+    "framework": ("table 3", "figure 7"),
+    "random": ("table 8",),
+    "base": ("table 6", "table 7"),
+    "searches": ("table 2", "table 8", "table 11"),
+    "oracle": ("table 2", "figure 3"),
+    "fronts": ("figure 3",),
+    "attacks": ("figure 4", "figure 12"),
+    "sweeps": ("figure 4", "figure 6", "figure 12"),
+    "sizes": ("figure 5",),
+    "losses": ("figure 11",),
+}
+"""Tables and figures of the paper by what has to be run for them; each may also be asked for by its name here."""
+LOAN_ONLY = {"framework", "random"}
+"""What the paper has of Loan alone, and other datasets have where it is asked for."""
+SIMULATED = {"guides", "printed", "plain", "base", "oracle"}
+"""What Table 9 needs."""
+SHARES = (0.1, 0.3, 1.0)
+"""Of the rows to learn from, for Figure 5."""
+N_ORACLE = 50  # people of each subset whom the oracle searches for
+
+
+def run(
+    name: str,
+    *,
+    n_splits: int = 5,
+    n_people: int | None = 1000,
+    quick: bool = False,
+    parts: Collection[str] = (),
+    say: Callable[[str], None] = lambda _: None,
+    keep: Callable[[dict[str, Any]], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Run one dataset and return its figures as plain numbers.
+
+    Parameters
+    ----------
+    name : str
+        One of `SETTINGS`.
+    n_splits : int, default=5
+        Seeds. Every one has its own base models and generators; the rows that are learned from stay the same.
+        Sweeps and the oracle have the first two.
+    n_people : int, default=1000
+        At most so many test rows of each subset; searches are asked about a hundred of them.
+    quick : bool, default=False
+        One seed, few updates and people, RoCourseNet and VanillaCF alone.
+    parts : collection of str, optional
+        Tables and figures of the paper; all when left out.
+    say : callable, optional
+        Told what is being done.
+    keep : callable, optional
+        Given the figures so far after every part, so that a run that is cut off is not lost.
+    """
+    if name not in SETTINGS:
+        raise DataError(f"papers: unknown dataset; got {name!r}. Known are {list(SETTINGS)!r}.")
+    wanted = {p for p, of in PARTS.items() if not parts or {p, *of} & set(parts)}
+    setting = SETTINGS[name]
+    if not parts:
+        wanted -= LOAN_ONLY if name != "loan" else set()
+        wanted &= SIMULATED if not setting.options else wanted
+    sizes = Sizes(setting.n_updates, setting.batch_size, range(n_splits), 100)
+    if quick:
+        n_people, sizes = 60, Sizes(200, 64, range(1), 20)
+        wanted = {"guides", "printed", "base", "searches", "oracle"}
+    clock = Clock(say)
+    clock("data")
+    task = Task.load(name, n_people=n_people)
+    result: dict[str, Any] = {
+        "dataset": name,
+        "title": setting.title,
+        "subsets": [s.name for s in task.subsets],
+        "n_learned": [len(s.learned_y) for s in task.subsets],
+        "n_people": [len(s.y) for s in task.subsets],
+        "n_searched": min(sizes.n_searched, *(len(s.y) for s in task.subsets)),
+        "n_columns": task.encoder.n_columns,
+        "seeds": list(sizes.seeds),
+        "n_updates": sizes.n_updates,
+        "main": list(MAIN),
+        "methods": {}, "performance": {}, "oracle": {}, "times": {}, "sweeps_of": {},
+    }  # fmt: skip
+    made = _generators(result, task, sizes, wanted, clock, keep, quick=quick)
+    if wanted & {"base", "searches", "oracle", "fronts"}:
+        clock("base models")
+        network = MLP(widths=BASE_WIDTHS, activation="leaky_relu", dropout=0.3)
+        base = fit_all(task, network, plain(task, sizes.n_updates, sizes.batch_size), sizes.seeds)
+        result["performance"]["Base model"] = [performance(task, own) for own in base]
+        if "oracle" in wanted:
+            for own, models in (("base model", base), (GUIDED, made.get(GUIDED, []))):
+                clock(f"oracle, {own}")
+                n, some = (10, models[:1]) if quick else (N_ORACLE, models[:2])
+                result["oracle"] |= {own: [ceiling(cheapest(task, m, n_people=n)) for m in some]} if some else {}
+                keep(result)
+        if "searches" in wanted:
+            _search(result, task, base, methods(quick=quick), sizes, clock)
+            keep(result)
+        if "fronts" in wanted:
+            result["sweeps_of"]["searches"] = {n: n for n in fronts()}
+            _search(result, task, base[:1], fronts(), sizes, clock)
+            keep(result)
+    _few(result, task, made, replace(sizes, seeds=list(sizes.seeds)[:2]), wanted, clock, keep)
+    clock.stop()
+    return result | {"seconds": clock.seconds}
+
+
+def _generators(
+    result: dict[str, Any],
+    task: Task,
+    sizes: Sizes,
+    wanted: Collection[str],
+    clock: Clock,
+    keep: Callable[[dict[str, Any]], None],
+    *,
+    quick: bool,
+) -> dict[str, list[list[AbstractModel]]]:
+    """Train and judge everything that writes recourse; the models, by name and seed."""
+    made = {}
+    for group in recipes(task, sizes, wanted):
+        clock(f"training {', '.join(group)}")
+        models, seconds = trained(task, group, sizes.seeds)
+        for own, fitted in models.items():
+            result["methods"][own], result["performance"][own] = judged(task, fitted)
+            result["times"][own] = {
+                "train_s": seconds / (len(group) * len(sizes.seeds)),
+                "ms_per_person": ms_per_person(task, fitted[0][0], 1000 if quick else 10_000),
+            }
+        made |= models
+        keep(result)
+    return made
+
+
+def _search(
+    result: dict[str, Any],
+    task: Task,
+    base: list[list[AbstractModel]],
+    chosen: dict[str, AbstractMethod],
+    sizes: Sizes,
+    clock: Clock,
+) -> None:
+    for seed, models in enumerate(base):
+        clock(f"searches, seed {seed}")
+        for own, figures in searched(task, models, chosen, sizes.n_searched).items():
+            result["methods"].setdefault(own, []).append(figures)
+            result["times"][own] = {"ms_per_person": figures["ms_per_person"]}
+
+
+def _few(
+    result: dict[str, Any],
+    task: Task,
+    made: dict[str, list[list[AbstractModel]]],
+    sizes: Sizes,
+    wanted: Collection[str],
+    clock: Clock,
+    keep: Callable[[dict[str, Any]], None],
+) -> None:
+    """Attacks, sweeps and curves, on some of the subsets where there are many."""
+    some = task.setting.some
+    places = [i for i, s in enumerate(task.subsets) if some is None or s.name in some]
+    few = Task(task.setting, task.encoder, tuple(task.subsets[i] for i in places))
+    if "attacks" in wanted:
+        clock("attacks")
+        result["attacks"] = attacks(few, {n: [m[0][i] for i in places] for n, m in made.items() if n in MAIN})
+        keep(result)
+    for title, groups in sweeps(few, sizes, wanted).items():
+        clock(f"sweep: {title}")
+        labels = result["sweeps_of"].setdefault(title, {})
+        for group in groups:
+            models, _ = trained(few, {own: recipe for own, (_, recipe) in group.items()}, sizes.seeds)
+            for own, fitted in models.items():
+                result["methods"][own], _ = judged(few, fitted)
+                labels[own] = group[own][0]
+        keep(result)
+    if "sizes" in wanted:
+        labels = result["sweeps_of"].setdefault("share of the rows", {})
+        for share in SHARES:
+            clock(f"share of the rows: {share:g}")
+            part = Task(few.setting, few.encoder, tuple(s.share(share) for s in few.subsets))
+            group = {f"{GUIDED}, {share:g} of the rows": recipes(part, sizes, {"guides"})[0][GUIDED]}
+            models, _ = trained(part, group, sizes.seeds)
+            for own, fitted in models.items():
+                result["methods"][own], _ = judged(part, fitted)
+                labels[own] = f"{share:g}"
+        keep(result)
+    if "losses" in wanted:
+        clock("loss curves")
+        result["losses"] = curves(few, recipes(few, sizes, {"printed"})[0]["RoCourseNet"])
