@@ -294,10 +294,10 @@ def protected():
     """Per geometry and form, seed by seed: shares of a linear model's slope and of its integrated gradients on the
     first feature, and of searches that mature in the end."""
     out = {}
-    size = {"n_epochs": 100, "batch_size": 50}
+    size = {"n_epochs": 50, "batch_size": 50}
     for name, (direction, options) in FORMS.items():
         regime = CounterfactualTraining(
-            **size, step_size=0.01, n_recourses=100, n_steps=50, search_step_size=1.0, **options
+            **size, step_size=0.02, n_recourses=50, n_steps=50, search_step_size=1.0, **options
         )
         step = regime.step(setting(direction, "free"))
         jobs = [(centre, seed) for centre in GEOMETRIES for seed in SEEDS]
