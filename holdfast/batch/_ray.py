@@ -2,6 +2,7 @@
 
 import logging
 import os
+import socket
 import sys
 import time
 from collections import deque
@@ -262,6 +263,7 @@ def _join(address: str) -> tuple[Any, bool]:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         options |= {"num_cpus": n_cores(), "include_dashboard": False}
     try:
+        _knock(address)
         ray.init(address=address, **options)
     except (ConnectionError, ValueError, RuntimeError, OSError, TimeoutError) as error:
         raise DataError(
@@ -269,6 +271,13 @@ def _join(address: str) -> tuple[Any, bool]:
             "or write local."
         ) from error
     return ray, True
+
+
+def _knock(address: str) -> None:
+    """Fail at once where nobody listens: Ray would try for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
 
 
 def _last_line(error: BaseException) -> str:

@@ -2,6 +2,9 @@
 
 import itertools
 import random
+import socket
+import sys
+import types
 
 import pytest
 
@@ -234,9 +237,19 @@ def test_room_for_workers():
 
 
 def test_ray_is_named_where_it_is_missing(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'holdfast\[ray\]'"):
         RayExecutor().connect()
+
+
+def test_an_address_where_nobody_listens(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", types.SimpleNamespace(is_initialized=lambda: False))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound, not listened on
+        for start in ("", "ray://"):
+            address = f"{start}127.0.0.1:{taken.getsockname()[1]}"
+            with pytest.raises(DataError, match=rf"no cluster answers; got '{address}' \(.*refused\)"):
+                RayExecutor(address).connect()
 
 
 @pytest.mark.parametrize(("asked", "cores"), [("1", 1), ("100000", None), ("", None)])
