@@ -1,5 +1,6 @@
 """`holdfast tune`: a regime's parameters chosen by trials."""
 
+import contextlib
 import typing
 from typing import Any
 
@@ -107,6 +108,10 @@ def command(
 def _run(X: Any, y: Any, options: dict[str, Any], trials: int, study: str | None) -> Any:
     from holdfast.classifier import tune
 
+    with contextlib.suppress(ImportError):  # said by `tune`
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
     with progress("trials", trials, "trials") as bar:
         try:
             return interruptible(lambda: tune(X, y, **options, on_trial=bar.to))
