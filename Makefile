@@ -32,6 +32,7 @@ docs: $(STAMP)
 	$(BIN)/python docs/reference/make_datasets.py
 	$(BIN)/python docs/reference/make_methods.py
 	$(BIN)/python docs/reference/make_comparison.py
+	$(BIN)/python docs/explanation/make_sizing.py
 	$(BIN)/python docs/images/make.py
 	$(BIN)/python docs/papers/make.py
 

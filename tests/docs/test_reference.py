@@ -63,6 +63,12 @@ def test_the_comparison_page_is_current() -> None:
     assert page("comparison.md") == made["page"](), "run: python docs/reference/make_comparison.py"
 
 
+def test_the_sizing_page_is_current() -> None:
+    place = ROOT / "docs" / "explanation"
+    made = runpy.run_path(str(place / "make_sizing.py"))["page"]()
+    assert (place / "sizing.md").read_text(encoding="utf-8") == made, "run: python docs/explanation/make_sizing.py"
+
+
 def test_metrics_are_documented() -> None:
     functions = {name for name in hf.metrics.__all__ if inspect.isfunction(getattr(hf.metrics, name))}
     assert functions - headings("metrics.md") == set()

@@ -1,0 +1,104 @@
+# ruff: noqa: E501  (a page's lines may be longer)
+"""Write docs/explanation/sizing.md from committed benchmarks: ``python docs/explanation/make_sizing.py``.
+
+Reads ``benchmarks/results/service/scale.json`` and ``wachter-h200.json``. Nothing is measured here.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+PEOPLE = 100_000_000
+PAGE = """# Sizing
+
+*Made from `benchmarks/results/service/scale.json` and `wachter-h200.json` by `python docs/explanation/make_sizing.py`.*
+
+How many people can be answered in a second, and what a hundred million of them would take. The figures are those of
+one model and one method ({method} on {columns} columns, a network of the default size); `python -m benchmarks.scale` makes
+them anew on your machine, and another method's are to be had from its throughput beside that of `wachter` in
+`benchmarks/results/throughput.json`.
+
+## On processors
+
+`holdfast recourse`, Parquet in and out, {columns} columns; after the start, which takes {start:.0f} seconds and does not grow with
+the table.{note}
+
+| table | rows | rows per second on one core | on all {cores} | on {cores} workers of a local Ray cluster | the same bytes |
+|---|---:|---:|---:|---:|---|
+{rows}
+
+People who already have a yes are read, checked and written, but not searched for; so the first line is what a table of
+everybody costs, the second what the refused cost. A person's answer does not depend on who else is in the table, so
+cores and machines add up: chunks are independent, and nothing is exchanged between workers.
+
+What does not add up is the command itself, which reads the table, sends the chunks and writes the answers. Alone, it
+does {beside:,.0f} rows a second on one core, so that one command keeps about {feeds:,.0f} cores busy; beyond that, cut the table
+in two.
+
+## On an accelerator
+
+On {device}, `benchmarks/results/wachter-h200.json` has {search:,.0f} people per second for the search alone, and
+{whole:,.0f} from a table to a checked table, with one process: encoding, decoding and asking again are done by the
+processor beside it, which is then what waits. All of these were refused, on German Credit (61 inputs after
+encoding).
+
+## A hundred million people
+
+| | core hours | on 100 cores |
+|---|---:|---:|
+{million}
+| refused only, {device} | | {h200:.1f} hours on one |
+
+These are the figures above multiplied, not a run of that size. They leave out what a cluster adds at that scale: slow
+disks, nodes that are lost (a lost worker costs at most two chunks of 16,384 rows), and the join at the end, which
+copies the output once. With `--ledger` add the writing of promises, one transaction per chunk, which
+`python -m benchmarks.gate` prints as it fills its ledger.
+
+Memory: about 1 GB for the command and for each worker (`benchmarks/results/stream.json` has the peak over a million
+rows), whatever the length of the table.
+"""
+NAMES = {"as they come": "as they come", "refused only": "refused only"}
+
+
+def read(name: str) -> dict[str, Any]:
+    """A committed result."""
+    return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def page() -> str:
+    """The whole page."""
+    scale, h200 = read("service/scale"), read("wachter-h200")
+    per_second = "rows per second after that"
+    rows, million = [], []
+    for key, title in NAMES.items():
+        part = scale[key]
+        one = part["one core"][per_second]
+        share = 1 - part["statuses"].get("ALREADY_FAVOURABLE", 0) / part["rows"]
+        told = [f"{part[how][per_second]:,.0f}" for how in ("one core", "all cores", "ray")]
+        same = "yes" if part["same bytes"] else "no"
+        rows.append(f"| {title} ({share:.0%} refused) | {part['rows']:,} | {' | '.join(told)} | {same} |")
+        hours = PEOPLE / one / 3600
+        million.append(f"| {title} | {hours:,.1f} | {hours / 100:.1f} hours |")
+    first = scale["as they come"]
+    beside = min(scale[key]["rows per second beside the search"] for key in NAMES)
+    text = PAGE.format(
+        method=scale["method"],
+        columns=scale["columns"],
+        cores=scale["cores"],
+        start=first["all cores"]["seconds of one chunk, with the start"],
+        note=f" {scale['note']}" if "note" in scale else "",
+        rows="\n".join(rows),
+        beside=beside,
+        feeds=beside / scale["as they come"]["one core"][per_second],
+        device=f"an {h200['device']}",
+        search=h200["people per second, search"],
+        whole=h200["people per second, table to checked table"],
+        million="\n".join(million),
+        h200=PEOPLE / h200["people per second, table to checked table"] / 3600,
+    )
+    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+
+
+if __name__ == "__main__":
+    (Path(__file__).parent / "sizing.md").write_text(page(), encoding="utf-8")
