@@ -35,6 +35,8 @@ from holdfast.testing._ledger import START, promise_to
 from holdfast.cli import _gate, _recourse, _rows  # isort: skip # noqa: F401
 from holdfast import classifier, promises  # isort: skip # noqa: F401
 
+FEW = 10  # moments: a look that it works, as in the tests
+
 
 def forked(work: Callable[[], Any]) -> int:
     """Start a process that does some work, silently."""
@@ -131,14 +133,14 @@ def issuing(folder: Path, moments: int, rng: random.Random) -> dict[str, Any]:
     return {"moments": moments, "seconds of an undisturbed run": length, "killed": dict(cut), "promises": total}
 
 
-def models(folder: Path, rows: int = 2000) -> tuple[Path, Path, Path]:
+def models(folder: Path, rows: int = 2000, n: int = 2) -> tuple[Path, Path, Path]:
     """Two models and a table of people, made by a process of its own: jax must not begin here."""
     old, new, table = (folder / name for name in ("old.holdfast", "new.holdfast", "people.parquet"))
 
     def make() -> None:
         bank = hf.datasets.load("loanapp")
         people = bank.X[:rows]
-        for seed, path in enumerate((old, new)):
+        for seed, path in enumerate((old, new)[:n]):
             regime = hf.StandardTraining(n_epochs=10, class_weight="balanced")
             method = hf.Wachter(n_steps=60, patience=15)
             clf = hf.RecourseClassifier(
@@ -160,14 +162,13 @@ def asked(model: Path, table: Path, out: Path, ledger: Path) -> list[Any]:
 
 def streaming(folder: Path, moments: int, rng: random.Random) -> dict[str, Any]:
     """Recourse for a table, with promises, killed and resumed until it is whole; over and over."""
-    old, _, table = models(folder, 600)
-    for name in ("whole", "again"):
+    old, _, table = models(folder, 600, 1)
+    for name in ("again", "whole")[moments < FEW :]:  # the first one compiles
+        began, whole = time.perf_counter(), folder / f"{name}.parquet"
         Ledger.create(folder / f"{name}.db").close()
+        assert ended(forked(command(*asked(old, table, whole, folder / f"{name}.db"))))
+    length = (time.perf_counter() - began) * (0.6 if moments < FEW else 1)  # type: ignore[possibly-unbound]
     whole = folder / "whole.parquet"
-    assert ended(forked(command(*asked(old, table, whole, folder / "whole.db"))))
-    began = time.perf_counter()
-    assert ended(forked(command(*asked(old, table, folder / "again.parquet", folder / "again.db"))))
-    length = time.perf_counter() - began
     right, wanted = whole.read_bytes(), sorted(live(folder / "whole.db"))
     cut, runs, left = Counter(), 0, moments
     while left:

@@ -68,12 +68,15 @@ def measure(folder: Path, model: Path, rows: Any, name: str, chunk: int) -> dict
     outputs = []
     for how, more, cores in (("one core", (), 1), ("all cores", (), None), ("ray", ("--ray", "local"), None)):
         out = folder / f"{name}-{how.replace(' ', '-')}.parquet"
-        begin, _ = run(model, first, folder / "start.parquet", *more, *size, cores=cores)
+        begin, used_first = run(model, first, folder / "start.parquet", *more, *size, cores=cores)
         seconds, used = run(model, table, out, *more, *size, cores=cores)
         more_rows = n - min(n, chunk)
         told[how] = {
             "seconds, start to finish": seconds,
             "seconds of processor time": used if how != "ray" else None,  # its workers are not our children
+            "rows per second of processor time": None
+            if how == "ray"
+            else more_rows / max(used - used_first, 1e-9),
             "seconds of one chunk, with the start": begin,
             "rows per second after that": more_rows / max(seconds - begin, 1e-9),
         }
