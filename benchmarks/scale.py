@@ -58,6 +58,11 @@ def beside(table: Path, answers: Path, folder: Path, size: int) -> float:
     return time.perf_counter() - began
 
 
+def rate(rows: int, seconds: float) -> float | None:
+    """Rows per second; None where the machine did so much else that the difference of two runs says nothing."""
+    return rows / seconds if seconds > 0 else None
+
+
 def measure(folder: Path, model: Path, rows: Any, name: str, chunk: int) -> dict[str, Any]:
     n = len(rows)
     table, first = folder / f"{name}.parquet", folder / "first.parquet"
@@ -74,11 +79,9 @@ def measure(folder: Path, model: Path, rows: Any, name: str, chunk: int) -> dict
         told[how] = {
             "seconds, start to finish": seconds,
             "seconds of processor time": used if how != "ray" else None,  # its workers are not our children
-            "rows per second of processor time": None
-            if how == "ray"
-            else more_rows / max(used - used_first, 1e-9),
+            "rows per second of processor time": None if how == "ray" else rate(more_rows, used - used_first),
             "seconds of one chunk, with the start": begin,
-            "rows per second after that": more_rows / max(seconds - begin, 1e-9),
+            "rows per second after that": rate(more_rows, seconds - begin),
         }
         outputs.append(out.read_bytes())
     told["same bytes"] = all(o == outputs[0] for o in outputs)
@@ -93,7 +96,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--refused", type=int, default=50_000)
     parser.add_argument("--chunk-rows", type=int, default=16_384)
-    parser.add_argument("--note", help="Anything to be known of the machine at that time.")
+    parser.add_argument(
+        "--note", help="What else the machine did; then the clock's figures are left out of the docs."
+    )
     asked = parser.parse_args()
     bank = hf.datasets.load("loanapp")
     clf = hf.RecourseClassifier(schema=bank.schema, regime=hf.StandardTraining(n_epochs=20), random_state=0)

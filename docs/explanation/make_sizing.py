@@ -1,7 +1,7 @@
 # ruff: noqa: E501  (a page's lines may be longer)
 """Write docs/explanation/sizing.md from committed benchmarks: ``python docs/explanation/make_sizing.py``.
 
-Reads ``benchmarks/results/service/scale.json`` and ``wachter-h200.json``. Nothing is measured here.
+Reads ``benchmarks/results/service/scale.json``, ``stream.json`` and ``wachter-h200.json``. Nothing is measured here.
 """
 
 import json
@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[2]
 PEOPLE = 100_000_000
 PAGE = """# Sizing
 
-*Made from `benchmarks/results/service/scale.json` and `wachter-h200.json` by `python docs/explanation/make_sizing.py`.*
+*Made from `service/scale.json`, `stream.json` and `wachter-h200.json` in `benchmarks/results` by
+`python docs/explanation/make_sizing.py`.*
 
 How many people can be answered in a second, and what a hundred million of them would take. The figures are those of
 one model and one method ({method} on {columns} columns, a network of the default size); `python -m benchmarks.scale` makes
@@ -22,12 +23,13 @@ them anew on your machine, and another method's are to be had from its throughpu
 ## On processors
 
 `holdfast recourse`, Parquet in and out, {columns} columns. The start (imports, compiled programs from the cache, the first
-chunk) is taken off, since it does not grow with the table. Processor time is what a core must spend; the clock also
-knows who else uses the machine.{note}
+chunk) is taken off, since it does not grow with the table. Processor time is what a core must
+spend.{note}
 
-| table | rows | rows per second of processor time | by the clock, on one core | on all {cores} | on {cores} workers of a local Ray cluster | the same bytes |
-|---|---:|---:|---:|---:|---:|---|
 {rows}
+
+On {stream_cores} cores, {stream_rows:,} rows as they come took {stream_seconds:,.0f} seconds from start to finish
+(`benchmarks/results/stream.json`): {stream_rate:,.0f} a second.
 
 People who already have a yes are read, checked and written, but not searched for; so the first line is what a table of
 everybody costs, the second what the refused cost. A person's answer does not depend on who else is in the table, so
@@ -49,6 +51,7 @@ encoding).
 | | core hours | on 100 cores |
 |---|---:|---:|
 {million}
+| as they come, by the million rows of `stream.json` | {stream_hours:,.1f} | {stream_hundred:.1f} hours |
 | refused only, {device} | | {h200:.1f} hours on one |
 
 These are the figures above multiplied, not a run of that size. They leave out what a cluster adds at that scale: slow
@@ -59,7 +62,7 @@ copies the output once. With `--ledger` add the writing of promises, one transac
 Memory: about 1 GB for the command and for each worker (`benchmarks/results/stream.json` has the peak over a million
 rows), whatever the length of the table.
 """
-NAMES = {"as they come": "as they come", "refused only": "refused only"}
+NAMES = ("as they come", "refused only")
 
 
 def read(name: str) -> dict[str, Any]:
@@ -69,27 +72,40 @@ def read(name: str) -> dict[str, Any]:
 
 def page() -> str:
     """The whole page."""
-    scale, h200 = read("service/scale"), read("wachter-h200")
-    per_second = "rows per second after that"
-    rows, million = [], []
-    for key, title in NAMES.items():
-        part = scale[key]
+    scale, h200, stream = read("service/scale"), read("wachter-h200"), read("stream")
+    stream_hours = PEOPLE / stream["rows per second"] * stream["cores"] / 3600
+    quiet, cores = "note" not in scale, scale["cores"]  # else the clock's figures say little
+    heads = ["table", "rows", "rows per second of processor time"]
+    if quiet:
+        heads += ["by the clock, on one core", f"on all {cores}", f"on {cores} workers of a local Ray cluster"]
+    heads.append("one core, all, and Ray write the same bytes")
+    rows, million = [f"| {' | '.join(heads)} |", f"|---|{'---:|' * (len(heads) - 2)}---|"], []
+    for title in NAMES:
+        part = scale[title]
         one = part["one core"]["rows per second of processor time"]
         share = 1 - part["statuses"].get("ALREADY_FAVOURABLE", 0) / part["rows"]
-        told = [f"{one:,.0f}", *(f"{part[how][per_second]:,.0f}" for how in ("one core", "all cores", "ray"))]
-        same = "yes" if part["same bytes"] else "no"
-        rows.append(f"| {title} ({share:.0%} refused) | {part['rows']:,} | {' | '.join(told)} | {same} |")
+        cells = [f"{title} ({share:.0%} refused)", f"{part['rows']:,}", f"{one:,.0f}"]
+        if quiet:
+            cells += [
+                f"{part[how]['rows per second after that']:,.0f}" for how in ("one core", "all cores", "ray")
+            ]
+        rows.append(f"| {' | '.join(cells)} | {'yes' if part['same bytes'] else 'no'} |")
         hours = PEOPLE / one / 3600
         million.append(f"| {title} | {hours:,.1f} | {hours / 100:.1f} hours |")
     beside = min(scale[key]["rows per second beside the search"] for key in NAMES)
     text = PAGE.format(
         method=scale["method"],
         columns=scale["columns"],
-        cores=scale["cores"],
         note=f" {scale['note']}" if "note" in scale else "",
         rows="\n".join(rows),
         beside=beside,
         feeds=beside / scale["as they come"]["one core"]["rows per second of processor time"],
+        stream_cores=stream["cores"],
+        stream_rows=stream["rows in"],
+        stream_seconds=stream["seconds, start to finish"],
+        stream_rate=stream["rows per second"],
+        stream_hours=stream_hours,
+        stream_hundred=stream_hours / 100,
         device=f"an {h200['device']}",
         search=h200["people per second, search"],
         whole=h200["people per second, table to checked table"],
