@@ -207,7 +207,10 @@ class CounterNet(AbstractArchitecture):
     generator : tuple of int, default=(50, 50)
         Hidden layers of the generator; with ``head="vae"`` of its encoder, which the decoder mirrors.
     dropout : float, default=0.3
-        Share of hidden units dropped in training, of the predictor and of the generator.
+        Share of hidden units dropped in training.
+    generator_dropout : float, optional
+        The same of the generator; that of the predictor when omitted, as in the paper. Without, recourse
+        is cheaper and less often valid for people who were not seen.
     head : {"residual", "codes", "row", "vae"}, default="residual"
         What the generator is given and writes. ``residual``: codes and the row itself; it writes the change.
         ``codes``: codes alone, and it writes the row, as in the paper; people with like codes then get the same
@@ -241,6 +244,7 @@ class CounterNet(AbstractArchitecture):
         predictor: tuple[int, ...] = (10,),
         generator: tuple[int, ...] = (50, 50),
         dropout: float = 0.3,
+        generator_dropout: float | None = None,
         head: Head = "residual",
         n_latent: int = 5,
     ) -> None:
@@ -248,6 +252,7 @@ class CounterNet(AbstractArchitecture):
         self.predictor = predictor
         self.generator = generator
         self.dropout = dropout
+        self.generator_dropout = generator_dropout
         self.head: Head = head
         self.n_latent = n_latent
 
@@ -263,24 +268,25 @@ class CounterNet(AbstractArchitecture):
                 f"CounterNet: `head` is not known; got {self.head!r}. Known are {list(get_args(Head))!r}."
             )
         predict_key, write_key = jax.random.split(key)
-        network = self._network(encoder + predictor).build(n_inputs, n_classes, predict_key)
+        network = self._network(encoder + predictor, self.dropout).build(n_inputs, n_classes, predict_key)
         n_codes = encoder[-1] + (predictor[-1] if predictor else 0)
         generator = self._generator(n_inputs, n_classes, n_codes, write_key)
         return CounterNetModel(network, generator, len(encoder))
 
-    def _network(self, widths: tuple[int, ...]) -> MLP:
-        return MLP(widths=widths, activation="leaky_relu", dropout=self.dropout)
+    def _network(self, widths: tuple[int, ...], dropout: float) -> MLP:
+        return MLP(widths=widths, activation="leaky_relu", dropout=dropout)
 
     def _generator(self, n_inputs: int, n_classes: int, n_codes: int, key: PRNGKeyArray) -> AbstractGenerator:
         widths = tuple(self.generator)
+        dropout = self.dropout if self.generator_dropout is None else self.generator_dropout
         if self.head == "vae":
             if self.n_latent < 1:
                 raise DataError(f"CounterNet: `n_latent` must be at least 1; got {self.n_latent!r}.")
             down, up = jax.random.split(key)
-            encoder = self._network(widths).build(n_inputs + n_classes, 2 * self.n_latent, down)
-            decoder = self._network(widths[::-1]).build(self.n_latent + n_classes, n_inputs, up)
+            encoder = self._network(widths, dropout).build(n_inputs + n_classes, 2 * self.n_latent, down)
+            decoder = self._network(widths[::-1], dropout).build(self.n_latent + n_classes, n_inputs, up)
             return VariationalGenerator(encoder=encoder, decoder=decoder, residual=False)
         codes, row = self.head != "row", self.head != "codes"
         width = n_classes + codes * n_codes + row * n_inputs
-        network = self._network(widths).build(width, n_inputs, key)
+        network = self._network(widths, dropout).build(width, n_inputs, key)
         return Generator(network=network, sees_codes=codes, sees_row=row, residual=self.head != "codes")
