@@ -136,9 +136,9 @@ class CounterNetTraining(AbstractGeneratorRegime):
         Whether recourse is judged as people would get it, one level per category and whole numbers whole, with the
         slopes of the relaxed row; False judges the relaxed row, as in the paper.
     guard : float, default=0.3
-        While some class is decided for less than this share of its true frequency, rarer classes weigh more in the
-        prediction loss, up to equally much where it is never decided. It keeps a rare class from vanishing from
-        the decisions, where no recourse towards it would be valid. 0 is off.
+        While some class is decided for less than this share of its true frequency, rarer classes weigh slowly more
+        in the prediction loss, up to all equally much; and else slowly less. It keeps a rare class from vanishing
+        from the decisions, where no recourse towards it would be valid. 0 is off.
     min_updates : int, default=2000
         Updates at least: small tables get more epochs than `n_epochs`.
     n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience

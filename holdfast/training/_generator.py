@@ -18,23 +18,53 @@ Cost = Literal["l1", "squared"]
 Wanted = Literal["other", "favourable"]
 SEEN = 512  # rows on which an epoch's notes are taken
 PACE = 0.01  # largest change of the logarithm of the cost's weight per update, while it is adjusted
+WATCHED = 0.02  # share of the running frequencies of classes that a minibatch renews
+EVENING = 0.002  # largest change, per minibatch, of how much classes are evened out
 RANGE = 4.0  # largest change of that logarithm in all
 
 
+class Watch(NamedTuple):
+    """What keeps a class from vanishing: running shares of decisions and labels, and how even classes are made.
+
+    At 0 rows weigh as they are, at 1 all classes weigh equally. It moves slowly, so that the predictor can follow:
+    a guard that switches between the two swings between deciding a rare class never and for everybody near it.
+    """
+
+    given: Float[Array, " k"]
+    true: Float[Array, " k"]
+    evened: Float[Array, ""]
+
+    @staticmethod
+    def begin(n_classes: int) -> "Watch":
+        """Every class as frequent as any."""
+        return Watch(jnp.full(n_classes, 1.0 / n_classes), jnp.full(n_classes, 1.0 / n_classes), jnp.zeros(()))
+
+    def weights(self) -> Float[Array, " k"]:
+        """Weights of the classes."""
+        return (1.0 / (self.true.shape[0] * jnp.maximum(self.true, 1e-6))) ** self.evened
+
+    def after(self, decided: Int[Array, " n"], batch: Data, guard: Float[Array, ""]) -> "Watch":
+        """The same after a minibatch."""
+        k, total = self.true.shape[0], jnp.sum(batch.weight)
+        share = batch.weight / jnp.maximum(total, 1e-12)
+        pace = jnp.where(total > 0, WATCHED, 0.0)
+        given = self.given + pace * (share @ jax.nn.one_hot(decided, k) - self.given)
+        true = self.true + pace * (share @ jax.nn.one_hot(batch.y, k) - self.true)
+        least = guard * true
+        lacking = jnp.where(least > 1e-6, 1.0 - given / jnp.maximum(least, 1e-6), -1.0)
+        evened = self.evened + EVENING * jnp.clip(jnp.max(lacking), -1.0, 1.0)
+        return Watch(given, true, jnp.clip(evened, 0.0, 1.0))
+
+
 class GeneratorState(NamedTuple):
-    """Adam's states of both heads, what the attacker has learned, and the logarithm of the cost's adjustment."""
+    """Adam's states of both heads, what the attacker has learned, the logarithm of the cost's adjustment, and the
+    watch over the classes."""
 
     predictor: Any
     generator: Any
     attacker: Any
     adjusted: Float[Array, ""]
-
-
-class Told(NamedTuple):
-    """What an epoch's beginning tells its minibatches: class weights, and the share of the training done."""
-
-    class_weight: Float[Array, " k"]
-    done: Float[Array, ""]
+    watch: Watch
 
 
 class GeneratorStep(AbstractStep):
@@ -86,7 +116,8 @@ class GeneratorStep(AbstractStep):
             optax.scale_by_adam().init(eqx.filter(part, eqx.is_inexact_array))
             for part in (model.predictor, model.generator)
         )
-        return GeneratorState(predictor, generator, self.attacker.init(model.predictor), jnp.zeros(()))
+        attacker = self.attacker.init(model.predictor)
+        return GeneratorState(predictor, generator, attacker, jnp.zeros(()), Watch.begin(model.n_classes))
 
     def update(
         self, model: AbstractModel, state: GeneratorState, batch: Data, key: PRNGKeyArray, epoch: Int[Array, ""]
@@ -134,23 +165,22 @@ class GeneratorStep(AbstractStep):
 
     def begin_epoch(
         self, model: AbstractModel, data: Data, n_batches: int, key: PRNGKeyArray, epoch: Int[Array, ""]
-    ) -> tuple[Told, dict[str, Float[Array, ""]]]:
-        """Weights of the classes, by what is decided at the moment, and the notes."""
+    ) -> tuple[Float[Array, " b"], dict[str, Float[Array, ""]]]:
+        """Share of the training that is over after this epoch, for every minibatch, and the notes."""
         assert isinstance(model, CounterNetModel)
-        decided = jax.vmap(self._decision(model).decide_of)(jax.vmap(model.logits)(data.x))
-        weights = self._class_weights(decided, data, model.n_classes)
         first = 0 if self.n_first is None else self.n_first
         done = jnp.clip((epoch + 1 - first) / (self.n_epochs - first), 0.0, 1.0)
-        told = Told(jnp.tile(weights, (n_batches, 1)), jnp.full(n_batches, done))
-        return jax.lax.stop_gradient((told, self._noted(model, data, decided, key)))
+        decided = jax.vmap(self._decision(model).decide_of)(jax.vmap(model.logits)(data.x))
+        return jax.lax.stop_gradient((jnp.full(n_batches, done), self._noted(model, data, decided, key)))
 
     # ---- the parts ----------------------------------------------------------------------------------
 
     def _predictor(
         self, model: CounterNetModel, state: GeneratorState, batch: Data, key: PRNGKeyArray
     ) -> tuple[CounterNetModel, GeneratorState, Float[Array, ""]]:
-        told: Told | None = batch.beside
-        weight = batch.weight if told is None else batch.weight * told.class_weight[batch.y]
+        decided = jax.vmap(self._decision(model).decide_of)(jax.vmap(model.logits)(batch.x))
+        watch = state.watch.after(decided, batch, self.guard)
+        weight = batch.weight * watch.weights()[batch.y]
 
         def loss(predictor: Any) -> Float[Array, ""]:
             losses = self.prediction_losses(predictor, batch.x, batch.y, key)
@@ -160,7 +190,7 @@ class GeneratorStep(AbstractStep):
         moved, own = adam(model.predictor, grads, state.predictor, self.step_size, self.weight_decay)
         learn_key = jax.random.fold_in(key, 1)
         learned = self.attacker.learn(state.attacker, model.predictor, batch, self.prediction_losses, learn_key)
-        state = state._replace(predictor=own, attacker=learned)
+        state = state._replace(predictor=own, attacker=learned, watch=watch)
         return eqx.tree_at(lambda m: m.predictor, model, moved), state, value
 
     def _generator(
@@ -208,7 +238,7 @@ class GeneratorStep(AbstractStep):
                 at, _ = self.recourse(shifted, batch.x, goal, None)
             return weighted_mean(self.validity_losses(jax.vmap(predictor.logits)(at), goal, 0.0), weight)
 
-        done = jnp.ones(()) if batch.beside is None else batch.beside.done
+        done = jnp.ones(()) if batch.beside is None else batch.beside
         return Scene(model.predictor, batch, learn, harm, done)
 
     def _adjusted(
@@ -304,16 +334,6 @@ class GeneratorStep(AbstractStep):
             return weight
         among = jax.nn.one_hot(target, model.n_classes)
         return weight / jnp.maximum(among @ (weight @ among), 1e-12)
-
-    def _class_weights(self, decided: Int[Array, " n"], data: Data, n_classes: int) -> Float[Array, " k"]:
-        """1 for every class; the rarer one is decided, the nearer to weights that make all equally frequent."""
-        share = data.weight / jnp.maximum(jnp.sum(data.weight), 1e-12)
-        true = share @ jax.nn.one_hot(data.y, n_classes)
-        given = share @ jax.nn.one_hot(decided, n_classes)
-        least = self.guard * true
-        lacking = jnp.max(jnp.where(least > 0, 1.0 - given / jnp.where(least > 0, least, 1.0), 0.0))
-        equal = jnp.where(true > 0, 1.0 / (n_classes * jnp.maximum(true, 1e-6)), 1.0)
-        return equal ** jnp.maximum(lacking, 0.0)
 
     def _noted(
         self, model: CounterNetModel, data: Data, decided: Int[Array, " n"], key: PRNGKeyArray

@@ -91,15 +91,16 @@ def test_updates_are_counted_and_not_epochs():
 
 
 def test_a_rare_class_does_not_vanish_from_the_decisions():
-    """One in twenty is refused. A short training without the guard refuses nobody, so that no recourse towards a
-    no is valid; with it some are, and more than a few would be too many."""
+    """One in twenty is refused. A strongly regularised predictor refuses nobody, so that no recourse towards a no
+    is valid; with the guard it goes on to refuse some, in all of the last epochs not many more than there are."""
     refused = {}
     for guard in (0.0, 0.5):
-        regime = CounterNetTraining(n_epochs=12, batch_size=64, min_updates=0, step_size=0.01, guard=guard)
-        _, history = trained(regime, n=512, rare=0.05)
-        refused[guard] = 1 - np.asarray(history.notes["favourable"])
-    assert (refused[0.0][2:] < 1e-6).all()
-    assert 0.002 < refused[0.5][-3:].mean() < 0.1
+        options = {"n_epochs": 60, "batch_size": 64, "min_updates": 0, "step_size": 0.003, "weight_decay": 2.0}
+        _, history = trained(CounterNetTraining(guard=guard, **options), n=1024, rare=0.05)
+        refused[guard] = 1 - np.asarray(history.notes["favourable"])[-20:]
+    assert (refused[0.0] < 1e-6).all()
+    assert 0.01 < refused[0.5].mean() < 0.1
+    assert refused[0.5].max() < 0.15
 
 
 def test_recourse_knows_the_person():
