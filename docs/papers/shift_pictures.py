@@ -116,7 +116,11 @@ def attacks(found: list[dict[str, Any]]) -> Any:
     have = [r for r in found if r.get("attacks")]
     if not have:
         return None
-    figure, panels = plt.subplots(len(have), 4, figsize=(10.4, 2.5 * len(have)), squeeze=False, sharey=True)
+    trained = any(r["sweeps_of"].get("radius E") for r in have)
+    wide = 4 if trained else 2
+    figure, panels = plt.subplots(
+        len(have), wide, figsize=(2.6 * wide, 2.7 * len(have)), squeeze=False, sharey=True
+    )
     for result, row in zip(have, panels, strict=True):
         for sweep, axes in zip(("steps T", "radius E"), row[:2], strict=True):
             for kind, line in (("linf, adam", "-"), ("l2, adam", "--"), ("linf, sgd", ":")):
@@ -127,7 +131,7 @@ def attacks(found: list[dict[str, Any]]) -> Any:
                     axes.plot([float(v) for v in values], list(values.values()), **style)
             axes.set_xlabel(f"{sweep} of the attack", color=SOFT)
             dress(axes, result["title"])
-        for sweep, axes in zip(("attacker steps T", "radius E"), row[2:], strict=True):
+        for sweep, axes in zip(("attacker steps T", "radius E"), row[2:], strict=False):
             for of, line in ((sweep, "-"), (f"{sweep}, l2", "--")):
                 names = result["sweeps_of"].get(of, {})
                 points = [
@@ -138,7 +142,7 @@ def attacks(found: list[dict[str, Any]]) -> Any:
             axes.set_xlabel(f"{sweep} in training", color=SOFT)
             dress(axes, result["title"])
         row[0].set_ylim(-0.03, 1.04)
-        row[0].set_ylabel("survives; robust validity", color=SOFT)
+        row[0].set_ylabel("survives; robust validity" if trained else "survives", color=SOFT)
     panels[0, 0].legend(frameon=False, fontsize=7)
     figure.tight_layout()
     return figure
