@@ -156,7 +156,7 @@ def losses(found: list[dict[str, Any]]) -> Any:
     n = len(result["losses"])
     figure, panels = plt.subplots(1, n, figsize=(2.3 * n, 2.5), squeeze=False)
     for (name, curve), axes in zip(result["losses"].items(), panels[0], strict=True):
-        axes.plot(np.arange(1, len(curve) + 1), curve, color=BLUE, lw=1.2)
+        axes.plot(np.arange(1, len(curve) + 1), [np.nan if v is None else v for v in curve], color=BLUE, lw=1.2)
         axes.set_xlabel("epoch", color=SOFT)
         dress(axes, f"{result['title']}: {name}")
     figure.tight_layout()

@@ -227,7 +227,7 @@ def _losses(results: Sequence[dict[str, Any]]) -> str:
     for r in results:
         for name, curve in r.get("losses", {}).items():
             at = [round(v) for v in np.linspace(0, len(curve) - 1, 5)]
-            rows.append([f"{r['title']}, {name}", *(f"{curve[i]:.3f}" for i in at)])
+            rows.append([f"{r['title']}, {name}", *(cell(curve[i], 3) for i in at)])
     head = ["", "first epoch", "a quarter", "half", "three quarters", "last"]
     return "### Training losses (Figure 11)\n\n" + table(head, rows) if rows else ""
 
