@@ -84,8 +84,10 @@ def attacks(found: Found) -> Any:
     shown = [
         r for r in found if r["dataset"] not in ("ls", "circ", "moon", "ol") and "curve_pgd" in r["kinds"]["BL"]
     ]
-    columns = -(-len(shown) // 2)
-    figure, panels = plt.subplots(2, columns, figsize=(2.4 * columns, 5.0), sharex=True, squeeze=False)
+    rows = 1 if len(shown) < 4 else 2
+    columns = -(-len(shown) // rows)
+    size = (max(2.4 * columns, 4.2), 2.7 * rows + 0.4)
+    figure, panels = plt.subplots(rows, columns, figsize=size, sharex=True, squeeze=False)
     for axes in panels.flat[len(shown) :]:
         axes.set_visible(False)
     for result, axes in zip(shown, panels.flat, strict=False):
@@ -97,7 +99,7 @@ def attacks(found: Found) -> Any:
         axes.set_ylim(0, 1)
         _dress(axes, result["title"])
     panels[0, 0].legend(frameon=False, fontsize=7, loc="lower left")
-    for axes in panels[1]:
+    for axes in panels[-1]:
         axes.set_xlabel("radius of PGD", color=SOFT)
     for axes in panels[:, 0]:
         axes.set_ylabel("accuracy", color=SOFT)
