@@ -8,9 +8,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from holdfast.models import AbstractModel, AbstractStep, Data
+from holdfast.training._around import AbstractStepAround
 
 
-class CosineStep(AbstractStep):
+class CosineStep(AbstractStepAround):
     """A regime's step, of which a share is taken that falls from 1 to nearly 0 over the epochs.
 
     For Adam, whose update is linear in its step size, this is the usual cosine schedule, an epoch at a time. A
@@ -20,10 +21,6 @@ class CosineStep(AbstractStep):
 
     step: AbstractStep
     n_epochs: Float[Array, ""]
-
-    def init(self, model: AbstractModel) -> Any:
-        """State of the regime's own step."""
-        return self.step.init(model)
 
     def update(
         self, model: AbstractModel, state: Any, batch: Data, key: PRNGKeyArray, epoch: Int[Array, ""]
@@ -37,22 +34,3 @@ class CosineStep(AbstractStep):
             eqx.filter(updated, eqx.is_inexact_array),
         )
         return eqx.combine(shorter, updated), state, loss
-
-    def validate(self, model: AbstractModel, data: Data) -> Float[Array, ""]:
-        """Loss on held-out rows, as the regime has it."""
-        return self.step.validate(model, data)
-
-    def prepare(self, data: Data, key: PRNGKeyArray) -> "AbstractStep":
-        """The same about the regime's step when it is ready."""
-        return eqx.tree_at(lambda s: s.step, self, self.step.prepare(data, key))
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Names of the numbers that the regime tells of an epoch."""
-        return self.step.notes
-
-    def begin_epoch(
-        self, model: AbstractModel, data: Data, n_batches: int, key: PRNGKeyArray, epoch: Int[Array, ""]
-    ) -> tuple[Any, dict[str, Float[Array, ""]]]:
-        """What the regime makes once per epoch."""
-        return self.step.begin_epoch(model, data, n_batches, key, epoch)

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 from holdfast.models import CounterNet
 from holdfast.training._base import Setting
 from holdfast.training._counterfactual import check_weights
-from holdfast.training._counternet import AbstractGeneratorRegime
+from holdfast.training._counternet import AbstractGeneratorRegime, CounterNetTraining
 from holdfast.training._generator import Cost, GeneratorStep, Loss, Wanted
 
 
-class CFModel(AbstractGeneratorRegime):
+class CFModel(CounterNetTraining):
     """A network that writes recourse for a finished model: validity and cost, nothing else.
 
     The predictor is trained first, for `n_epochs`; the generator then learns for as many, on the loss of
@@ -41,47 +41,6 @@ class CFModel(AbstractGeneratorRegime):
     """
 
     post_hoc: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        *,
-        prediction_weight: float = 1.0,
-        validity_weight: float = 1.0,
-        cost_weight: float = 0.1,
-        loss: Loss = "cross_entropy",
-        cost: Cost = "l1",
-        margin: float = 1.0,
-        wanted: Wanted = "other",
-        balance: bool = True,
-        harden: bool = True,
-        guard: float = 0.3,
-        min_updates: int = 2000,
-        n_epochs: int = 50,
-        batch_size: int = 128,
-        step_size: float = 0.003,
-        weight_decay: float = 0.0,
-        class_weight: str | Mapping[Any, float] | None = None,
-        validation_fraction: float = 0.1,
-        patience: int | None = None,
-    ) -> None:
-        self.prediction_weight = prediction_weight
-        self.validity_weight = validity_weight
-        self.cost_weight = cost_weight
-        self.loss: Loss = loss
-        self.cost: Cost = cost
-        self.margin = margin
-        self.wanted: Wanted = wanted
-        self.balance = balance
-        self.harden = harden
-        self.guard = guard
-        self.min_updates = min_updates
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.weight_decay = weight_decay
-        self.class_weight = class_weight
-        self.validation_fraction = validation_fraction
-        self.patience = patience
 
     def default_model(self) -> CounterNet:
         """Return a CounterNet whose generator sees the row alone."""

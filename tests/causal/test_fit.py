@@ -132,8 +132,8 @@ def test_german_credit_is_least_squares_on_the_data():
     """Sex and age to amount, amount to duration: least squares, by the normal equations."""
     try:
         bank = hf.datasets.load("german_credit")
-    except DataError:
-        pytest.skip("the German credit file is not there")
+    except DataError as error:
+        pytest.skip(f"the German Credit file is not here: {error}")
     X = bank.X
     scm = named("german_credit").fit(X, bank.schema)
     amount, duration = X["amount"].to_numpy(float), X["duration"].to_numpy(float)

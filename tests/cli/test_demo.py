@@ -45,7 +45,7 @@ def test_three_people_are_chosen_by_cost():
 
 def test_the_demo_as_pages(monkeypatch, tmp_path, run):
     """Promises, models that were held against them, and people to pick from."""
-    pytest.importorskip("fastapi")
+    pytest.importorskip("fastapi", reason="fastapi is not installed; pip install 'holdfast[serve]' to run it")
     from fastapi.testclient import TestClient
 
     from holdfast.cli import _demo_serve
