@@ -65,9 +65,12 @@ def ended(pid: int) -> bool:
     return True
 
 
-def killed(work: Callable[[], Any], after: float) -> bool:
-    """Do some work in a process that is killed after some seconds; whether it was done by then."""
+def killed(work: Callable[[], Any], after: float, begun: Callable[[], bool] = lambda: True) -> bool:
+    """Do some work in a process that is killed some seconds after it has `begun`; whether it was done by then."""
     pid = forked(work)
+    limit = time.monotonic() + 60
+    while not begun() and time.monotonic() < limit:
+        time.sleep(0.0002)
     time.sleep(after)
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
@@ -223,6 +226,14 @@ def gating(folder: Path, moments: int, rng: random.Random) -> dict[str, Any]:
     right = folder / "right"
     right.mkdir()
     length = seconds(work(right))
+    trial = folder / "trial"
+    trial.mkdir()
+    pid = forked(work(trial))
+    while not (trial / names[0]).exists():
+        time.sleep(0.0002)
+    began = time.perf_counter()
+    assert ended(pid)
+    writing = time.perf_counter() - began
     before, head = hashlib.sha256(place.read_bytes()).hexdigest(), Ledger(place).head()
     report = json.loads((right / "gate.json").read_text())
     lines = len((right / names[0]).read_text().splitlines())
@@ -231,7 +242,10 @@ def gating(folder: Path, moments: int, rng: random.Random) -> dict[str, Any]:
     for moment in range(moments):
         into = folder / f"gate-{moment}"
         into.mkdir()
-        done = killed(work(into), rng.uniform(0, 1.05 * length))
+        if moment % 2:  # half of them over the whole length, half from the first whole file on
+            done = killed(work(into), rng.uniform(0, writing), lambda into=into: (into / names[0]).exists())
+        else:
+            done = killed(work(into), rng.uniform(0, 1.05 * length))
         assert hashlib.sha256(place.read_bytes()).hexdigest() == before, "the ledger was written to"
         there = [name for name in names if (into / name).exists()]
         for name in there:
@@ -242,12 +256,15 @@ def gating(folder: Path, moments: int, rng: random.Random) -> dict[str, Any]:
                 assert json.loads(text)["n_broken"] == report["n_broken"]
             else:
                 assert text.rstrip().endswith("</html>") if name == "gate.html" else len(text) > 100
-        cut["done before" if done else "some files" if there else "no file yet"] += 1
+        begun = any(into.iterdir())
+        cut[
+            "done before" if done else "some files" if there else "a part of a file" if begun else "no file yet"
+        ] += 1
     with Ledger(place) as ledger:
         assert ledger.verify(head).ok
     return {
-        "moments": moments, "seconds of an undisturbed run": length, "killed": dict(cut),
-        "promises": report["n_live"], "broken": report["n_broken"],
+        "moments": moments, "seconds of an undisturbed run": length, "seconds from its first whole file on": writing,
+        "killed": dict(cut), "promises": report["n_live"], "broken": report["n_broken"],
     }  # fmt: skip
 
 

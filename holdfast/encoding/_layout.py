@@ -25,6 +25,17 @@ class Clause:
 
 
 @dataclass(frozen=True)
+class Block:
+    """Linear constraints that share number columns, one by one or through others, and all of those columns.
+
+    What one block asks of its columns is nothing to any other, so that each is kept by itself.
+    """
+
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Layout:
     """The encoded row: number columns first, then one one-hot group per categorical, then indicators.
 
@@ -38,6 +49,7 @@ class Layout:
     clauses: tuple[Clause, ...]
     n_constraints: int
     levels_bound: bool  # whether a linear constraint names a level of a category
+    blocks: tuple[Block, ...] = ()
 
     @property
     def n_columns(self) -> int:
@@ -96,15 +108,31 @@ def make_layout(schema: Schema) -> Layout:
         return tuple((slots.index(n), level_positions(schema[n], levels)) for n, levels in sets.items())
 
     clauses = tuple(Clause(part(dict(i.when)), part(dict(i.then))) for i in schema.implications)
-    terms = [schema.term(key) for c in schema.constraints for key in c.coefficients]
+    terms = [[schema.term(key) for key in c.coefficients] for c in schema.constraints]
+    at_column = {slot.name: slot.start for slot in numbers}
     return Layout(
         tuple(numbers),
         tuple(groups),
         tuple(indicators),
         clauses,
         n_constraints=len(schema.constraints),
-        levels_bound=any(level is not None for _, level in terms),
+        levels_bound=any(level is not None for row in terms for _, level in row),
+        blocks=_blocks([{at_column[f.name] for f, level in row if level is None} for row in terms]),
     )
+
+
+def _blocks(touched: list[set[int]]) -> tuple[Block, ...]:
+    """Put constraints together that share columns; those without a number have no block."""
+    blocks: list[tuple[set[int], set[int]]] = []
+    for row, columns in enumerate(touched):
+        if not columns:
+            continue
+        rows, columns = {row}, set(columns)
+        for other in [block for block in blocks if block[1] & columns]:
+            blocks.remove(other)
+            rows, columns = rows | other[0], columns | other[1]
+        blocks.append((rows, columns))
+    return tuple(Block(tuple(sorted(rows)), tuple(sorted(columns))) for rows, columns in blocks)
 
 
 def level_positions(feature: Feature, levels: tuple) -> tuple[int, ...]:

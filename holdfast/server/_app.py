@@ -1,6 +1,7 @@
 """The HTTP application: routes about the model and people, and reasons for refusals."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -52,7 +53,12 @@ def create_app(
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         await run_in_threadpool(service.start)
+        # What is warm stays. The collector would go through all of it every few hundred requests, and nobody is
+        # answered meanwhile.
+        gc.collect()
+        gc.freeze()
         yield
+        gc.unfreeze()
         await run_in_threadpool(service.close)
 
     app = FastAPI(

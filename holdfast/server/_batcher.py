@@ -3,14 +3,13 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.errors import HoldfastError
-from holdfast.schema import Table
 
 
 class Overloaded(HoldfastError):
@@ -24,8 +23,8 @@ class Job:
     Attributes
     ----------
     kind : {"predict", "recourse"}
-    table : Table
-        Checked already.
+    rows : sequence of dict
+        People, not yet checked against the schema: that is done for all of a call's people at once.
     target : list
         The wanted class of each person.
     limits : dict
@@ -40,7 +39,7 @@ class Job:
     """
 
     kind: str
-    table: Table
+    rows: Sequence[Mapping[str, Any]]
     target: list[Any]
     limits: dict[int, Any]
     n_recourses: int
@@ -63,7 +62,7 @@ class Batcher:
     Parameters
     ----------
     run : callable
-        Answers a list of jobs of one shape, in order.
+        Answers a list of jobs of one shape, in order; an answer that is an exception is raised to whoever waits.
     rows : int
         People in one call; a larger job goes alone.
     queue : int
@@ -114,7 +113,7 @@ class Batcher:
 
     def submit(self, jobs: Sequence[Job]) -> None:
         """Queue a request's jobs, all of them; `Overloaded` where too many wait."""
-        n = sum(job.table.n_rows for job in jobs)
+        n = sum(len(job.rows) for job in jobs)
         with self._changed:
             if self._closed:
                 raise Overloaded("service: is closing. Ask again later.")
@@ -148,7 +147,10 @@ class Batcher:
             return
         for job, answer in zip(jobs, answers, strict=True):
             with suppress(InvalidStateError):
-                job.future.set_result(answer)
+                if isinstance(answer, Exception):
+                    job.future.set_exception(answer)
+                else:
+                    job.future.set_result(answer)
 
     def _take(self) -> list[Job]:
         """Jobs of one shape, as many as fit one call; none when closed and done."""
@@ -166,9 +168,9 @@ class Batcher:
             shape, taken, n = self._waiting[0].shape, [], 0
             rest: deque[Job] = deque()
             for job in self._waiting:
-                if job.shape == shape and (not taken or n + job.table.n_rows <= self._rows):
+                if job.shape == shape and (not taken or n + len(job.rows) <= self._rows):
                     taken.append(job)
-                    n += job.table.n_rows
+                    n += len(job.rows)
                 else:
                     rest.append(job)
             self._waiting = rest

@@ -18,7 +18,7 @@ from holdfast.errors import DataError
 from holdfast.ledger import Ledger, Record, Stationery
 from holdfast.methods import RecourseFrame
 from holdfast.promises import gate
-from holdfast.schema import Table, as_table, normalise_overrides, plain
+from holdfast.schema import Table, normalise_overrides, plain
 from holdfast.search import Status
 from holdfast.server._batcher import Batcher, Job
 from holdfast.server._gates import Gates
@@ -126,7 +126,7 @@ class Service:
     def _after_batch(self, jobs: Sequence[Job]) -> None:
         self.metrics.count("holdfast_batches_total")
         self.metrics.count("holdfast_batch_requests_total", len(jobs))
-        self.metrics.count("holdfast_batch_people_total", sum(job.table.n_rows for job in jobs))
+        self.metrics.count("holdfast_batch_people_total", sum(len(job.rows) for job in jobs))
         self._n_calls += 1
         if self._n_calls % LOOK == 0 and n_maps() > self.many_maps:
             # A program that cannot be mapped ends the process.
@@ -182,24 +182,48 @@ class Service:
         target = plain(self.predictor.favourable) if target is None else target
         if not any(target == label and type(target) is type(label) for label in classes):
             raise DataError(f"recourse: `target` is not a class; got {target!r}. Classes are {classes!r}.")
-        table, size = self.table(rows), self.limits.batch
+        size = self.limits.batch
+        if len(rows) > size:  # a fault is then told by its place in the whole request
+            self.table(rows)
         individual = normalise_overrides(limits, self.schema, len(rows))
         until = time.monotonic() + (self.limits.deadline if deadline is None else deadline)
         jobs = []
         # A larger call would have to be compiled first, and those who came later would wait for all of it.
         for start in range(0, len(rows), size):
-            part = table.take(np.arange(start, min(len(rows), start + size)))
-            own = {i - start: limit for i, limit in individual.items() if start <= i < start + part.n_rows}
-            jobs.append(Job(kind, part, [target] * part.n_rows, own, n_recourses, until, keep))
+            part = rows[start : start + size]
+            own = {i - start: limit for i, limit in individual.items() if start <= i < start + len(part)}
+            jobs.append(Job(kind, part, [target] * len(part), own, n_recourses, until, keep))
         self._batcher.submit(jobs)
         return jobs
 
     def _run(self, jobs: Sequence[Job]) -> list[Any]:
-        """Answer jobs of one kind by one call: decisions, or what is told of a plan (and the plan)."""
-        table, starts = _joined([job.table for job in jobs])
+        """Answer jobs of one kind by one call; those that cannot be used get their error, and cost nobody else."""
+        table, errors = self._checked(jobs)
+        answers = iter(
+            self._answered(table, [job for job in jobs if job not in errors]) if table is not None else []
+        )
+        return [errors[job] if job in errors else next(answers) for job in jobs]
+
+    def _checked(self, jobs: Sequence[Job]) -> tuple[Table | None, dict[Job, Exception]]:
+        """The people of all jobs that are fit to be asked about, and what is wrong with the others."""
+        errors: dict[Job, Exception] = {}
+        try:
+            return self.table([row for job in jobs for row in job.rows]), errors
+        except DataError:
+            for job in jobs:
+                try:
+                    self.table(job.rows)
+                except DataError as error:
+                    errors[job] = error
+        rows = [row for job in jobs if job not in errors for row in job.rows]
+        return (self.table(rows) if rows else None), errors
+
+    def _answered(self, table: Table, jobs: Sequence[Job]) -> list[Any]:
+        """Decisions, or what is told of a plan (and the plan)."""
+        starts = np.cumsum([0, *(len(job.rows) for job in jobs)]).tolist()[:-1]
         if jobs[0].kind == "predict":
             told = self.decisions(table)
-            return [told[start : start + job.table.n_rows] for start, job in zip(starts, jobs, strict=True)]
+            return [told[start : start + len(job.rows)] for start, job in zip(starts, jobs, strict=True)]
         limits = {
             start + i: limit for start, job in zip(starts, jobs, strict=True) for i, limit in job.limits.items()
         }
@@ -213,7 +237,7 @@ class Service:
         told = self.answers(plan)
         out = []
         for start, job in zip(starts, jobs, strict=True):
-            end = start + job.table.n_rows
+            end = start + len(job.rows)
             mine = (plan.person >= start) & (plan.person < end)
             part = replace(plan.take(mine), person=plan.person[mine] - start) if job.keep else None
             out.append((told[start:end], part))
@@ -325,20 +349,6 @@ def n_maps() -> int:
         return Path("/proc/self/maps").read_bytes().count(b"\n")
     except OSError:
         return 0
-
-
-def _joined(tables: Sequence[Table]) -> tuple[Table, list[int]]:
-    """Tables of the same columns one below the other, and where each starts."""
-    starts = np.cumsum([0, *(table.n_rows for table in tables)]).tolist()[:-1]
-    if len(tables) == 1:
-        return tables[0], starts
-    columns = {}
-    for name in tables[0].names:
-        parts = [table.columns[name] for table in tables]
-        kinds = {part.dtype for part in parts}
-        # As if read together: the levels of one column may be numbers in one request and mixed in another.
-        columns[name] = np.concatenate(parts if len(kinds) == 1 else [part.astype(object) for part in parts])
-    return as_table(columns, where="people"), starts
 
 
 def _typical(feature: Any) -> Any:

@@ -108,7 +108,7 @@ def test_one_requests_fault_is_nobody_elses(world, refused, monkeypatch):
 
     def fragile(jobs):
         sizes.append(len(jobs))
-        if any(job.table.n_rows == 3 for job in jobs):
+        if any(len(job.rows) == 3 for job in jobs):
             raise ValueError("income 4711 is odd")
         return run(jobs)
 

@@ -253,7 +253,7 @@ def test_logs_hold_nothing_about_anybody(world, refused, monkeypatch, caplog, ca
         world.officer.post("/v1/records", json={"subject": "Jane Roe", "person": person})
 
         def fail(jobs):
-            raise RuntimeError(f"cannot handle {jobs[0].table.columns['price'][0]}")
+            raise RuntimeError(f"cannot handle {jobs[0].rows[0]['price']}")
 
         monkeypatch.setattr(world.service._batcher, "_run", fail)
         answer = world.officer.post("/v1/recourse", json={"people": [person]})
