@@ -263,8 +263,8 @@ def gating(folder: Path, moments: int, rng: random.Random) -> dict[str, Any]:
     with Ledger(place) as ledger:
         assert ledger.verify(head).ok
     return {
-        "moments": moments, "seconds of an undisturbed run": length, "seconds from its first whole file on": writing,
-        "killed": dict(cut), "promises": report["n_live"], "broken": report["n_broken"],
+        "moments": moments, "seconds of an undisturbed run": length,
+        "seconds from its first whole file on": writing, "killed": dict(cut), "promises": report["n_live"], "broken": report["n_broken"],
     }  # fmt: skip
 
 

@@ -146,6 +146,29 @@ def test_someone_outside_the_bounds_is_not_dragged_in_by_a_constraint_on_others(
     assert (relaxed * encoder.scale + encoder.offset)[0] == pytest.approx([80.0, 5.0], rel=1e-4)
 
 
+def test_constraints_that_share_no_column_are_kept_apart() -> None:
+    """Blocks are what constraints have in common, one through another; each equals itself alone."""
+    features = [Feature(name=name, kind="numeric", bounds=(0, 10)) for name in "abcdef"]
+    features.append(Feature(name="g", kind="categorical", levels=("p", "q")))
+    rows = [
+        LinearConstraint(coefficients={"a": 1, "b": 1}, bound=8),
+        LinearConstraint(coefficients={"d": 1, "e": 2}, bound=9),
+        LinearConstraint(coefficients={"b": 1, "c": -1}, bound=3),
+        LinearConstraint(coefficients={"g=q": 1}, bound=1),
+    ]
+    values = {name: [0.0, 10.0, 2.0] for name in "abcdef"} | {"g": ["p", "q", "p"]}
+    _, encoder, people = setup(Schema(features, rows), values)
+    blocks = [(block.rows, block.columns) for block in encoder.layout.blocks]
+    assert sorted(blocks) == [((0, 2), (0, 1, 2)), ((1,), (3, 4))]
+    x = np.random.default_rng(3).uniform(0.3, 1.0, (3, encoder.n_columns))
+    together = soft(encoder, people, x)
+    for kept, columns in (((rows[0], rows[2]), [0, 1, 2]), ((rows[1],), [3, 4])):
+        _, alone, same = setup(Schema(features, kept), values)
+        np.testing.assert_allclose(together[:, columns], soft(alone, same, x)[:, columns], atol=1e-6)
+    np.testing.assert_allclose(together[:, 5], x[:, 5], atol=1e-6)  # in no constraint
+    assert not np.allclose(together[:, :5], x[:, :5], atol=0.01)
+
+
 # ---- soft -----------------------------------------------------------------------------------------------
 
 RELAXED = Schema(

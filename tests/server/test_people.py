@@ -124,6 +124,34 @@ def test_one_requests_fault_is_nobody_elses(world, refused, monkeypatch):
     assert max(sizes) > 1
 
 
+def test_who_cannot_be_asked_about_is_refused_and_costs_the_others_nothing(world, refused, monkeypatch):
+    """People are checked when their call begins, all at once: the others still share one search."""
+    answered, calls = world.service._answered, []
+
+    def counted(table, jobs):
+        calls.append(len(jobs))
+        return answered(table, jobs)
+
+    expected = [ask(world, [person]) for person in refused[:6]]
+    monkeypatch.setattr(world.service, "_answered", counted)
+    monkeypatch.setattr(world.service._batcher, "_wait", 0.3)
+    with ThreadPoolExecutor(7) as pool:
+        bad = pool.submit(world.officer.post, "/v1/recourse", json={"people": [refused[0] | {"price": 1e30}]})
+        good = list(pool.map(lambda person: ask(world, [person]), refused[:6]))
+    assert good == expected
+    assert bad.result().status_code == 422
+    assert "of person 0 is too far" in bad.result().json()["error"]
+    assert sum(calls) == 6
+    assert max(calls) > 1
+    many = [
+        *refused[:5] * 8,
+        refused[0] | {"price": 1e30},
+    ]  # more than one call's: told by the place in the request
+    answer = world.officer.post("/v1/recourse", json={"people": many})
+    assert answer.status_code == 422
+    assert "of person 40 is too far" in answer.json()["error"]
+
+
 def test_too_many_waiting_are_refused_and_the_rest_are_served(world, refused, monkeypatch):
     run = world.service._run
     monkeypatch.setattr(world.service._batcher, "_run", lambda jobs: (time.sleep(0.4), run(jobs))[1])
