@@ -264,7 +264,8 @@ def gating(folder: Path, moments: int, rng: random.Random) -> dict[str, Any]:
         assert ledger.verify(head).ok
     return {
         "moments": moments, "seconds of an undisturbed run": length,
-        "seconds from its first whole file on": writing, "killed": dict(cut), "promises": report["n_live"], "broken": report["n_broken"],
+        "seconds from its first whole file on": writing, "killed": dict(cut),
+        "promises": report["n_live"], "broken": report["n_broken"],
     }  # fmt: skip
 
 
