@@ -40,6 +40,7 @@ class AbstractGeneratorRegime(AbstractRegime):
     balance: bool
     harden: bool
     guard: float
+    hide: float
     min_updates: int
     step_size: float
     weight_decay: float
@@ -75,6 +76,7 @@ class AbstractGeneratorRegime(AbstractRegime):
             charge_weight=jnp.asarray(getattr(self, "code_weight", 0.0), f32),
             margin=jnp.asarray(self.margin, f32),
             guard=jnp.asarray(self.guard, f32),
+            hide=jnp.asarray(self.hide, f32) if self.hide else None,
             goal=None if goal is None else jnp.asarray(goal, f32),
             n_epochs=jnp.asarray(n_epochs, f32),
             n_first=jnp.asarray(n_epochs // 2) if self.post_hoc else None,
@@ -96,10 +98,12 @@ class AbstractGeneratorRegime(AbstractRegime):
                     f"{list(known)!r}."
                 )
         check_weights(self, ("prediction_weight", "validity_weight", "cost_weight", "margin", "weight_decay"))
-        if not 0 <= self.guard < 1:
-            raise DataError(
-                f"{type(self).__name__}: `guard` is a share, at least 0 and below 1; got {self.guard!r}."
-            )
+        for name in ("guard", "hide"):
+            if not 0 <= getattr(self, name) < 1:
+                raise DataError(
+                    f"{type(self).__name__}: `{name}` is a share, at least 0 and below 1; got "
+                    f"{getattr(self, name)!r}."
+                )
         if not isinstance(self.min_updates, int) or self.min_updates < 0:
             raise DataError(
                 f"{type(self).__name__}: `min_updates` must be a whole number of at least 0; got "
@@ -139,6 +143,9 @@ class CounterNetTraining(AbstractGeneratorRegime):
         While some class is decided for less than this share of its true frequency, rarer classes weigh slowly more
         in the prediction loss, up to all equally much; and else slowly less. It keeps a rare class from vanishing
         from the decisions, where no recourse towards it would be valid. 0 is off.
+    hide : float, default=0.0
+        Share of people whose level of a category is hidden from the predictor in training, for each category: it
+        then learns to decide by what is left too, and leans less on codes that may come to mean something else.
     min_updates : int, default=2000
         Updates at least: small tables get more epochs than `n_epochs`.
     n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
@@ -176,6 +183,7 @@ class CounterNetTraining(AbstractGeneratorRegime):
         balance: bool = True,
         harden: bool = True,
         guard: float = 0.3,
+        hide: float = 0.0,
         min_updates: int = 2000,
         n_epochs: int = 50,
         batch_size: int = 128,
@@ -195,6 +203,7 @@ class CounterNetTraining(AbstractGeneratorRegime):
         self.balance = balance
         self.harden = harden
         self.guard = guard
+        self.hide = hide
         self.min_updates = min_updates
         self.n_epochs = n_epochs
         self.batch_size = batch_size

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from holdfast.models import AbstractModel, AbstractStep, CounterNetModel, Data, Decision, adam, weighted_mean
 from holdfast.training._attackers import AbstractAttacker, Scene, harshest
 from holdfast.training._base import Setting
+from holdfast.training._codes import hidden
 from holdfast.training._standard import training_logits
 
 Loss = Literal["cross_entropy", "squared"]
@@ -80,6 +81,7 @@ class GeneratorStep(AbstractStep):
     charge_weight : of what a generator charges for how it writes (a variational one, for its codes).
     margin : log-odds beyond the decision that recourse is to reach.
     guard : share of its true frequency below which a class that is hardly ever decided is given more weight.
+    hide : share of people whose level of a category the predictor is not told in training; None is nobody.
     goal : share of people whose recourse should be valid under the attacker's held-out models; while it is, the
     cost
         weighs more, and while it is not, less. None leaves the weight alone.
@@ -95,6 +97,7 @@ class GeneratorStep(AbstractStep):
     charge_weight: Float[Array, ""]
     margin: Float[Array, ""]
     guard: Float[Array, ""]
+    hide: Float[Array, ""] | None
     goal: Float[Array, ""] | None
     n_epochs: Float[Array, ""]
     n_first: Int[Array, ""] | None
@@ -181,9 +184,12 @@ class GeneratorStep(AbstractStep):
         decided = jax.vmap(self._decision(model).decide_of)(jax.vmap(model.logits)(batch.x))
         watch = state.watch.after(decided, batch, self.guard)
         weight = batch.weight * watch.weights()[batch.y]
+        x = batch.x
+        if self.hide is not None:
+            x = hidden(batch, self.setting.permits.layout, self.hide, jax.random.fold_in(key, 2))
 
         def loss(predictor: Any) -> Float[Array, ""]:
-            losses = self.prediction_losses(predictor, batch.x, batch.y, key)
+            losses = self.prediction_losses(predictor, x, batch.y, key)
             return self.prediction_weight * weighted_mean(losses, weight)
 
         value, grads = eqx.filter_value_and_grad(loss)(model.predictor)

@@ -9,9 +9,10 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray, UInt
 
-from holdfast.encoding import Layout
+from holdfast.encoding import Layout, Permits
 from holdfast.models import AbstractModel, Data, MLPModel, adam, weighted_mean
 from holdfast.training._attackers import AbstractAttacker, Judges, Losses, Scene
+from holdfast.training._codes import Renumbering, hidden
 
 POISSON = np.cumsum([0.36788, 0.36788, 0.18394, 0.06131, 0.01533, 0.00307, 0.00051])
 SLOTS = 3  # features that a guide's tilts depend on
@@ -79,6 +80,7 @@ class Guides(AbstractAttacker):
     rows, concept : standard deviations of the other log-weights.
     drop : share of people and categories that a guide is not told, in training.
     blind : share of guides that never see a category, for each category: neither in training nor as judges.
+    renumber : chance that a judge reads a category in another coding (`Renumbering`), drawn for every minibatch.
     """
 
     own_weight: Float[Array, ""]
@@ -89,7 +91,8 @@ class Guides(AbstractAttacker):
     concept: Float[Array, ""]
     drop: Float[Array, ""]
     blind: Float[Array, ""]
-    layout: Layout = eqx.field(static=True)
+    renumber: Float[Array, ""]
+    permits: Permits
     n_guides: int = eqx.field(static=True)
     n_held: int = eqx.field(static=True)
     tail: float = eqx.field(static=True, default=1.0)
@@ -117,55 +120,51 @@ class Guides(AbstractAttacker):
 
         def slope(own: Any, weight: Float[Array, " n"], seen: Float[Array, " d"], own_key: PRNGKeyArray) -> Any:
             hide_key, drop_key = jax.random.split(own_key)
-            x = self._hidden(batch, hide_key) * seen
+            x = hidden(batch, self.permits.layout, self.drop, hide_key) * seen
 
             def loss(params: Any) -> Float[Array, ""]:
                 return weighted_mean(losses(eqx.combine(params, static), x, batch.y, drop_key), weight)
 
             return jax.grad(loss)(own)
 
-        tilts = Tilts.of(self.layout, predictor.n_classes, self.n_guides + self.n_held, self.seed)
+        tilts = Tilts.of(self.permits.layout, predictor.n_classes, self.n_guides + self.n_held, self.seed)
         weights = tilts.weights(batch, self.prior, self.rows, self.concept)
         grads = jax.vmap(slope)(arrays, weights, self._seen(), jax.random.split(key, weights.shape[0]))
         return adam(arrays, grads, moments, self.step_size, self.weight_decay)
 
-    def _hidden(self, batch: Data, key: PRNGKeyArray) -> Float[Array, "n d"]:
-        """Rows in which some people's categories say nothing: the minibatch's shares in place of a level."""
-        x, groups = batch.x, self.layout.groups
-        if not groups:
-            return x
-        hide = jax.random.bernoulli(key, self.drop, (x.shape[0], len(groups)))
-        share = batch.weight / jnp.maximum(jnp.sum(batch.weight), 1e-12)
-        for i, group in enumerate(groups):
-            here = slice(group.start, group.stop)
-            x = x.at[:, here].set(jnp.where(hide[:, i, None], share @ batch.x[:, here], x[:, here]))
-        return x
-
     def _seen(self) -> Float[Array, "g d"]:
         """Columns that each guide sees, as 1; the levels of a category it is blind to, as 0."""
-        n, rng = self.n_guides + self.n_held, np.random.default_rng(self.seed + 1)
-        if not self.layout.groups:
-            return jnp.ones((n, self.layout.n_columns))
+        n, rng, layout = self.n_guides + self.n_held, np.random.default_rng(self.seed + 1), self.permits.layout
+        if not layout.groups:
+            return jnp.ones((n, layout.n_columns))
         # Evenly spread ranks, shuffled for every category: a share of 0.5 is half of the guides.
-        ranks = np.stack([rng.permutation((np.arange(n) + 0.5) / n) for _ in self.layout.groups], axis=1)
-        levels = np.zeros((len(self.layout.groups), self.layout.n_columns), np.float32)
-        for row, group in zip(levels, self.layout.groups, strict=True):
+        ranks = np.stack([rng.permutation((np.arange(n) + 0.5) / n) for _ in layout.groups], axis=1)
+        levels = np.zeros((len(layout.groups), layout.n_columns), np.float32)
+        for row, group in zip(levels, layout.groups, strict=True):
             row[group.start : group.stop] = 1.0
         return 1.0 - (jnp.asarray(ranks) < self.blind).astype(jnp.float32) @ levels
 
     def judges(self, state: Any, scene: Scene, key: PRNGKeyArray) -> Judges:
         """Guides that are not held out."""
-        return self._asked(state, scene, slice(0, self.n_guides))
+        return self._asked(state, scene, slice(0, self.n_guides), key)
 
     def held_out(self, state: Any, scene: Scene) -> Judges:
         """Guides that are; without any, those that judge."""
-        return self._asked(state, scene, slice(self.n_guides if self.n_held else 0, None))
+        which = slice(self.n_guides if self.n_held else 0, None)
+        return self._asked(state, scene, which, jax.random.key(self.seed))
 
-    def _asked(self, state: Any, scene: Scene, which: slice) -> Judges:
+    def _asked(self, state: Any, scene: Scene, which: slice, key: PRNGKeyArray) -> Judges:
         chosen = jax.lax.stop_gradient(jax.tree.map(lambda leaf: leaf[which], state[0]))
         static = eqx.filter(scene.predictor, eqx.is_inexact_array, inverse=True)
         seen = self._seen()[which]
-        return lambda row: jax.vmap(lambda own, part: eqx.combine(own, static).logits(row * part))(chosen, seen)
+        codings = Renumbering.draw(self.permits, self.renumber, seen.shape[0], key)
+
+        def asked(row: Float[Array, " d"]) -> Float[Array, "m k"]:
+            return jax.vmap(lambda own, read: eqx.combine(own, static).logits(read))(
+                chosen, codings.read(row) * seen
+            )
+
+        return asked
 
 
 def _direction(layout: Layout, rng: np.random.Generator) -> np.ndarray:

@@ -71,14 +71,18 @@ class RoCourseNet(AbstractGeneratorRegime):
         Of guides: share of people whose level of a category is hidden.
     blind : float, default=0.0
         Of guides: share of them that never see a category, for each category: neither in training nor as
-        judges. Where categories may come to mean something else, recourse has to hold without them.
+        judges. Where categories may come to mean nothing, recourse has to hold without them.
+    renumber : float, default=0.0
+        Of guides: chance that a judge reads a category in another coding, in which each level means another one,
+        drawn for every minibatch. Where codes may be renumbered, recourse has to hold against what its
+        categories then say; with a small `tail`, against the worst of it.
     tail : float, default=1.0
         Of guides: share of them, for each person the harshest, that count; 1 is their mean.
     goal : float, optional
         Of guides: share of people whose recourse held-out ones should accept. While they do the cost weighs
         more, and else less. None leaves `cost_weight` alone.
     prediction_weight, validity_weight, cost_weight, loss, cost, margin, wanted, balance, harden, guard,
-    min_updates
+    hide, min_updates
         As in `CounterNetTraining`.
     n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
         As in `CounterNetTraining`. Guides share step size and decay.
@@ -126,6 +130,7 @@ class RoCourseNet(AbstractGeneratorRegime):
         concept_tilt: float = 0.5,
         drop: float = 0.2,
         blind: float = 0.0,
+        renumber: float = 0.0,
         tail: float = 1.0,
         goal: float | None = None,
         prediction_weight: float = 1.0,
@@ -138,6 +143,7 @@ class RoCourseNet(AbstractGeneratorRegime):
         balance: bool = True,
         harden: bool = True,
         guard: float = 0.3,
+        hide: float = 0.0,
         min_updates: int = 2000,
         n_epochs: int = 50,
         batch_size: int = 128,
@@ -166,6 +172,7 @@ class RoCourseNet(AbstractGeneratorRegime):
         self.concept_tilt = concept_tilt
         self.drop = drop
         self.blind = blind
+        self.renumber = renumber
         self.tail = tail
         self.goal = goal
         self.prediction_weight = prediction_weight
@@ -178,6 +185,7 @@ class RoCourseNet(AbstractGeneratorRegime):
         self.balance = balance
         self.harden = harden
         self.guard = guard
+        self.hide = hide
         self.min_updates = min_updates
         self.n_epochs = n_epochs
         self.batch_size = batch_size
@@ -206,7 +214,7 @@ class Robust(AbstractRegime):
     attacker, eps, steps, inner_steps, inner, inner_step_size, norm, schedule, columns, bound, recompute,
     own_weight
         As in `RoCourseNet`.
-    n_guides, n_held, tilt, row_tilt, concept_tilt, drop, blind, tail, goal
+    n_guides, n_held, tilt, row_tilt, concept_tilt, drop, blind, renumber, tail, goal
         As in `RoCourseNet`.
 
     References
@@ -247,6 +255,7 @@ class Robust(AbstractRegime):
         concept_tilt: float = 0.5,
         drop: float = 0.2,
         blind: float = 0.0,
+        renumber: float = 0.0,
         tail: float = 1.0,
         goal: float | None = None,
     ) -> None:
@@ -270,6 +279,7 @@ class Robust(AbstractRegime):
         self.concept_tilt = concept_tilt
         self.drop = drop
         self.blind = blind
+        self.renumber = renumber
         self.tail = tail
         self.goal = goal
 
@@ -335,7 +345,8 @@ def attacker_of(regime: Any, setting: Setting, step_size: float, weight_decay: f
             concept=jnp.asarray(regime.concept_tilt, f32),
             drop=jnp.asarray(regime.drop, f32),
             blind=jnp.asarray(regime.blind, f32),
-            layout=layout,
+            renumber=jnp.asarray(regime.renumber, f32),
+            permits=setting.permits,
             n_guides=int(regime.n_guides),
             n_held=int(regime.n_held),
             tail=float(regime.tail),
@@ -376,8 +387,9 @@ def _check_attacker(regime: Any) -> None:
         raise DataError(f"{name}: `bound` must be positive, or None; got {regime.bound!r}.")
     if not 0 <= regime.drop < 1:
         raise DataError(f"{name}: `drop` must be at least 0 and below 1; got {regime.drop!r}.")
-    if not 0 <= regime.blind <= 1:
-        raise DataError(f"{name}: `blind` is a share from 0 to 1; got {regime.blind!r}.")
+    for option in ("blind", "renumber"):
+        if not 0 <= getattr(regime, option) <= 1:
+            raise DataError(f"{name}: `{option}` is a share from 0 to 1; got {getattr(regime, option)!r}.")
     if not 0 < regime.tail <= 1:
         raise DataError(f"{name}: `tail` is a share above 0 and at most 1; got {regime.tail!r}.")
     if regime.goal is not None and not 0 < regime.goal < 1:

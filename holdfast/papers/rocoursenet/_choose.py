@@ -1,31 +1,67 @@
 """How the settings of our own rows were chosen: ``python -m holdfast.papers.rocoursenet._choose german``.
 
 No test row is used: models learn from the first four fifths of the rows to learn from, and are asked about the
-rest of them. Prints a line of JSON per setting tried, the best last.
+rest of them. Prints a line of JSON per setting tried, the most robust last, then the one that is taken: the most
+robust among those that keep the limits of `LIMITS`.
 """
 
+import argparse
 import itertools
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from holdfast.models import MLP
 from holdfast.papers.rocoursenet._data import Task
 from holdfast.papers.rocoursenet._generators import Recipe, judged, trained
+from holdfast.papers.rocoursenet._judge import performance
 from holdfast.papers.rocoursenet._recipes import Sizes, counts, guided, network
-from holdfast.papers.rocoursenet._settings import SETTINGS
+from holdfast.papers.rocoursenet._settings import BASE_WIDTHS, SETTINGS
+from holdfast.papers.rocoursenet._train import fit_all, plain
 from holdfast.training import RoCourseNet
 
-GRIDS: dict[str, dict[str, Sequence[float]]] = {
-    "loan": {"weight_decay": (0.5, 1.0, 2.0), "blind": (0.0, 0.3), "margin": (1.0, 2.0)},
-    "german": {"blind": (0.0, 0.5, 1.0), "margin": (2.0, 4.0), "cost_weight": (0.1, 0.3)},
-    "student": {"blind": (0.3, 0.6), "margin": (4.0, 10.0)},
-    "covariate": {"weight_decay": (0.0, 0.3), "tilt": (1.0, 3.0), "margin": (1.0, 3.0)},
-    "label": {"weight_decay": (0.0, 0.3), "tilt": (1.0, 3.0), "margin": (1.0, 3.0)},
+NONE = 1e-9
+"""A share that is none, where 0 would be another program than the grid's other values."""
+Trial = tuple[Mapping[str, Sequence[float]], Mapping[str, Any], Mapping[str, Any]]
+"""Numbers that one compiled program can vary; what is the same in all of them; and the network's."""
+SIMULATED: Trial = {"weight_decay": (0.0, 0.3), "tilt": (1.0, 3.0), "margin": (1.0, 3.0)}, {}, {}
+RENUMBERED: dict[str, Sequence[float]] = {
+    "hide": (NONE, 0.3, 0.6),
+    "renumber": (0.5, 1.0),
+    "margin": (2.0, 5.0),
+    "weight_decay": (0.3, 1.0, 3.0),
 }
-"""Numbers that one compiled program can vary."""
+STUDENT: dict[str, Sequence[float]] = {
+    "hide": (NONE, 0.3, 0.6), "renumber": (0.0, 0.3), "margin": (10.0, 15.0), "cost_weight": (0.05, 0.1),
+}  # fmt: skip
+LOAN: dict[str, Sequence[float]] = {
+    "weight_decay": (0.5, 1.0, 2.0),
+    "hide": (NONE, 0.4),
+    "margin": (1.25, 2.0),
+}
+TRIALS: dict[str, dict[str, Trial]] = {
+    "german": {
+        "mean": (RENUMBERED, {"blind": 0.0, "n_guides": 12}, {}),
+        "worst": (RENUMBERED, {"blind": 0.0, "n_guides": 12, "tail": 0.25}, {}),
+        "blind": ({"hide": (NONE, 0.3, 0.6), "margin": (4.0, 8.0), "weight_decay": (0.3, 1.0)}, {"blind": 1.0}, {}),
+    },
+    "student": {
+        "mean": (STUDENT, {"n_guides": 12}, {}),
+        "worst": (STUDENT, {"n_guides": 12, "tail": 0.25}, {}),
+    },
+    "loan": {
+        "plain": (LOAN, {}, {}),
+        "dropout": (LOAN, {}, {"dropout": 0.3, "generator_dropout": 0.0}),
+    },
+    "covariate": {"all": SIMULATED},
+    "label": {"all": SIMULATED},
+}  # fmt: skip
+LIMITS = {"loan": (0.996, 4.9), "german": (0.978, 6.8), "student": (0.995, 16.4)}
+"""Least validity and largest cost of what is taken."""
+SLACK = 0.005  # of the base model's accuracy
 
 
 def choose(
@@ -49,22 +85,62 @@ def choose(
         chosen = dict(zip(grid, values, strict=True))
         label = json.dumps(chosen)
         group[label] = Recipe(network(setting, **(other_network or {})), RoCourseNet(**{**own, **chosen}))
-        options[label] = chosen
+        options[label] = {k: 0.0 if v == NONE else v for k, v in chosen.items()}
     models, seconds = trained(task, group, seeds)
     rows = []
     for label, fitted in models.items():
-        figures, performance = judged(task, fitted)
+        figures, accuracy = judged(task, fitted)
         row = {key: float(np.mean([f[key] for f in figures])) for key in ("robust", "validity", "proximity")}
+        row["least"] = float(min(f["robust"] for f in figures))
         row |= {f"to {d}": float(np.mean([f["towards"][d] or 0 for f in figures])) for d in "01"}
         row["patterns"] = figures[0]["patterns"]
-        row["accuracy"] = float(np.mean([p["accuracy"] for p in performance]))
+        row["accuracy"] = float(np.mean([p["accuracy"] for p in accuracy]))
         rows.append(options[label] | dict(fixed or {}) | dict(other_network or {}) | row)
     rows.sort(key=lambda row: row["robust"])
     for row in rows:
         say(json.dumps({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}))
-    say(f"{len(group)} settings, {seconds:.1f} s")
+    say(f"{len(group)} settings, {len(seeds)} seeds, {seconds:.1f} s")
     return rows
 
 
+def base_accuracy(name: str, *, n_updates: int | None = None, seeds: Sequence[int], n_people: int = 300) -> float:
+    """Accuracy of base models on the same rows: what a chosen setting should not fall below."""
+    task, setting = Task.load(name, n_people=n_people, choosing=True), SETTINGS[name]
+    base = MLP(widths=BASE_WIDTHS, activation="leaky_relu", dropout=0.3)
+    models = fit_all(task, base, plain(task, n_updates or setting.n_updates, setting.batch_size), seeds)
+    return float(np.mean([performance(task, own)["accuracy"] for own in models]))
+
+
+def taken(name: str, rows: Sequence[dict[str, Any]], base: float) -> dict[str, Any]:
+    """The most robust setting that is valid and cheap enough; accurate enough too, where there is one."""
+    validity, cost = LIMITS.get(name, (0.0, np.inf))
+    fine = [r for r in rows if r["validity"] >= validity and r["proximity"] <= cost] or list(rows)
+    accurate = [r for r in fine if r["accuracy"] >= base - SLACK]
+    return max(accurate or fine, key=lambda row: row["robust"])
+
+
+def main() -> None:
+    """Try what `TRIALS` lists, and write it down where ``--out`` says."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("dataset", choices=list(TRIALS))
+    parser.add_argument("--trial", action="append", help="one of the dataset's trials; all when left out")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--updates", type=int)
+    parser.add_argument("--people", type=int, default=300)
+    parser.add_argument("--out", type=Path)
+    asked = parser.parse_args()
+    seeds, rows = range(asked.seeds), []
+    sizes: dict[str, Any] = {"n_updates": asked.updates, "n_people": asked.people}
+    base = base_accuracy(asked.dataset, seeds=seeds, **sizes)
+    print(f"base models: accuracy {base:.4f}", flush=True)
+    for trial in asked.trial or TRIALS[asked.dataset]:
+        grid, fixed, other = TRIALS[asked.dataset][trial]
+        rows += choose(asked.dataset, grid, seeds=seeds, fixed=fixed, other_network=other, **sizes)
+        choice = {"base_accuracy": base, "rows": rows, "taken": taken(asked.dataset, rows, base)}
+        if asked.out is not None:
+            asked.out.write_text(json.dumps(choice), "utf-8")
+        print(f"taken: {json.dumps(choice['taken'])}", flush=True)
+
+
 if __name__ == "__main__":
-    choose(sys.argv[1], GRIDS[sys.argv[1]])
+    main()
