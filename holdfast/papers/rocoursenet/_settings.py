@@ -51,12 +51,13 @@ class Setting:
 SETTINGS = {
     "german": Setting(
         "German Credit", "rocoursenet_german", "version", (100, 10), (20,), (20,), 256, 0.003, 0.03,
-        (1.0, 1.0, 0.1), 600, ours={"cost_weight": 0.1, "margin": 4.0, "weight_decay": 0.3},
-        guides=GUIDES | {"blind": 1.0},
+        (1.0, 1.0, 0.1), 600, ours={"cost_weight": 0.1, "margin": 2.0, "weight_decay": 3.0, "hide": 0.6},
+        guides=GUIDES | {"n_guides": 12, "renumber": 1.0, "tail": 0.25},
     ),
     "student": Setting(
         "Student", "rocoursenet_student", "school", (50, 10), (10,), (50,), 128, 0.01, 0.01, (1.0, 0.2, 0.1), 600,
-        ours={"cost_weight": 0.1, "margin": 10.0, "weight_decay": 0.3}, guides=GUIDES | {"blind": 0.6},
+        ours={"cost_weight": 0.1, "margin": 15.0, "weight_decay": 0.3, "hide": 0.6},
+        guides=GUIDES | {"n_guides": 12, "blind": 0.6, "renumber": 0.3},
     ),
     "covariate": Setting(
         "Covariate shift", "covariate_shift", "version", (50, 10), (10,), (50,), 128, 0.003, 0.03,
