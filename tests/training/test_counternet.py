@@ -182,6 +182,7 @@ def test_a_classifier_takes_what_its_regime_is_for(tmp_path):
         ({"bound": 0.0}, "`bound` must be positive"),
         ({"goal": 1.0}, "`goal` is a share"),
         ({"guard": 1.0}, "`guard` is a share"),
+        ({"hide": 1.0}, "`hide` is a share"),
         ({"loss": "hinge"}, "`loss` is not known"),
         ({"min_updates": -1}, "`min_updates`"),
     ],

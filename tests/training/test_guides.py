@@ -13,7 +13,7 @@ from holdfast.encoding import Encoder, Permits
 from holdfast.errors import DataError
 from holdfast.models import MLP, CounterNet, Data, fit_many
 from holdfast.schema import Feature, Schema
-from holdfast.training import CounterNetTraining, RoCourseNet, Setting
+from holdfast.training import RoCourseNet, Setting
 from holdfast.training._codes import Renumbering, hidden
 
 SCHEMA = Schema([
@@ -43,9 +43,10 @@ def test_a_share_of_the_guides_never_sees_a_category(blind, told_c, told_d):
     assert (differing(other_c), differing(other_d), differing(other_u)) == (told_c, told_d, 4)
 
 
-def test_a_share_is_a_share():
-    with pytest.raises(DataError, match=r"`blind` is a share from 0 to 1; got 1\.5"):
-        RoCourseNet(attacker="guides", blind=1.5).step(setting())
+@pytest.mark.parametrize("name", ["blind", "renumber"])
+def test_a_share_is_a_share(name):
+    with pytest.raises(DataError, match=rf"`{name}` is a share from 0 to 1; got 1\.5"):
+        RoCourseNet(attacker="guides", **{name: 1.5}).step(setting())
 
 
 @pytest.mark.parametrize("scaling", ["minmax", "standard-all"])
@@ -75,87 +76,91 @@ def test_hidden_levels_are_shares():
     x = jnp.asarray([[0.1, 1, 0, 0, 1, 0], [0.2, 0, 1, 0, 1, 0], [0.3, 0, 0, 1, 0, 1]], jnp.float32)
     batch = Data(x, jnp.zeros(3, int), jnp.asarray([1.0, 3.0, 0.0]))
     all_hidden = np.asarray(hidden(batch, layout, jnp.asarray(1.0), jax.random.key(0)))
-    np.testing.assert_allclose(all_hidden, np.c_[[0.1, 0.2, 0.3], np.tile([0.25, 0.75, 0, 1, 0], (3, 1))], atol=1e-6)
+    np.testing.assert_allclose(
+        all_hidden, np.c_[[0.1, 0.2, 0.3], np.tile([0.25, 0.75, 0, 1, 0], (3, 1))], atol=1e-6
+    )
     np.testing.assert_array_equal(hidden(batch, layout, jnp.asarray(0.0), jax.random.key(0)), x)
 
 
-def people(n=400, seed=0):
-    """A number that decides more than a category with two levels; a change of category is much the cheaper."""
+def people(seed=0):
+    """A number that decides more than a category with two levels."""
     rng = np.random.default_rng(seed)
-    u, good = rng.uniform(size=n), rng.integers(0, 2, n)
-    y = (u - 0.5 + 0.2 * (2 * good - 1) + 0.03 * rng.normal(size=n) > 0).astype(np.int32)
+    u, good = rng.uniform(size=400), rng.integers(0, 2, 400)
+    y = (u - 0.5 + 0.2 * (2 * good - 1) + 0.03 * rng.normal(size=400) > 0).astype(np.int32)
     return {"u": u, "d": np.where(good, "q", "p")}, y
 
 
+def doubled():
+    """The label is the category, and a number tells it three times in four."""
+    rng = np.random.default_rng(2)
+    good = rng.integers(0, 2, 400)
+    told = np.where(rng.uniform(size=400) < 0.75, good, 1 - good)
+    return {"u": 0.5 * told + rng.uniform(0, 0.5, 400), "d": np.where(good, "q", "p")}, good.astype(np.int32)
+
+
 @pytest.fixture(scope="module")
-def codings():
-    """Models of the table, without and with guides that renumber, and of the same with the two codes exchanged."""
+def fitted():
+    """Five models by one program: of `people` without and with guides that renumber, of other people whose two
+    codes are exchanged, and of `doubled` by predictors that are always, and seldom, told the category."""
     schema = Schema([
         Feature(name="u", kind="numeric", bounds=(0.0, 1.0)),
         Feature(name="d", kind="categorical", levels=("p", "q"), cost_weight=0.02),
     ])  # fmt: skip
-    columns, y = people()
-    swapped, other_y = people(seed=1)
+    swapped, swapped_y = people(seed=1)
     swapped["d"] = np.where(swapped["d"] == "q", "p", "q")
-    encoder = Encoder.fit(schema, columns)
-    own, other = (
-        Data(jnp.asarray(encoder.encode(c), jnp.float32), jnp.asarray(t), jnp.ones(len(t)))
-        for c, t in ((columns, y), (swapped, other_y))
-    )
-    where = Setting(Permits.of(encoder), 1, n_rows=len(y))
-    options = {"attacker": "guides", "n_guides": 3, "n_held": 0, "min_updates": 400, "n_epochs": 1,
-               "batch_size": 100, "step_size": 0.01, "margin": 2.0, "cost_weight": 0.1}  # fmt: skip
-    steps = [RoCourseNet(**options, renumber=share).step(where) for share in (0.0, 1.0, 0.0)]  # type: ignore[arg-type]
-    net = CounterNet(encoder=(16, 8), predictor=(8,), generator=(16,), dropout=0.0)
-    starts = [net.build(3, 2, jax.random.key(0))] * 3
-    keys = [jax.random.key(1)] * 3
-    return fit_many(starts, steps, [own, own, other], keys, n_epochs=100, batch_size=100), where, own
+    encoder = Encoder.fit(schema, people()[0])
+    tables = [
+        Data(jnp.asarray(encoder.encode(columns), jnp.float32), jnp.asarray(y), jnp.ones(400))
+        for columns, y in (people(), people(), (swapped, swapped_y), doubled(), doubled())
+    ]
+    where = Setting(Permits.of(encoder), 1, n_rows=400)
+    options: Any = {"attacker": "guides", "n_guides": 2, "n_held": 0, "tilt": 1.0, "margin": 1.0,
+                    "cost_weight": 2.0, "step_size": 0.01}  # fmt: skip
+    shares = ((0.0, 1e-9), (1.0, 1e-9), (0.0, 1e-9), (0.0, 1e-9), (0.0, 0.8))
+    steps = [RoCourseNet(**options, renumber=renumber, hide=hide).step(where) for renumber, hide in shares]
+    network = CounterNet(encoder=(16,), predictor=(), generator=(16,), dropout=0.0)
+    starts = [network.build(3, 2, jax.random.key(0))] * 5
+    models = fit_many(starts, steps, tables, [jax.random.key(1)] * 5, n_epochs=75, batch_size=100)
+    return models, where, tables[0].x, tables[3].x
 
 
-def test_recourse_that_outweighs_a_renumbered_category_holds_under_the_other_coding(codings):
-    """Whoever can be helped by the category alone is, cheaply, and refused under the other coding; with guides that
-    read it both ways the number is what changes, and both models accept."""
-    (plain, renumbered, other), where, data = codings
+def test_recourse_that_outweighs_a_renumbered_category_holds_under_the_other_coding(fitted):
+    """A change of category is much the cheaper, and worth nothing under the other coding; with guides that read it
+    otherwise the number is what changes, and both models accept."""
+    (plain, renumbered, other, *_), where, x, _ = fitted
 
     def asked(model: Any) -> tuple[float, float, float]:
-        wanted = 1 - jnp.argmax(jax.vmap(model.logits)(data.x), axis=1)
+        wanted = 1 - jnp.argmax(jax.vmap(model.logits)(x), axis=1)
 
         def written(row: Any, aim: Any) -> Any:
             feasible = where.permits(row)
             return feasible.hard(model.generate(row, feasible, aim))[0]
 
-        rows = jax.vmap(written)(data.x, wanted)
+        rows = jax.jit(jax.vmap(written))(x, wanted)
         own, there = (jnp.argmax(jax.vmap(m.logits)(rows), axis=1) == wanted for m in (model, other))
-        return float(own.mean()), float(there.mean()), float(jnp.abs(rows - data.x)[:, 0].mean())
+        return float(own.mean()), float(there.mean()), float(jnp.abs(rows - x)[:, 0].mean())
 
     own, there, moved = asked(plain)
-    assert own > 0.98
-    assert there < 0.6
+    assert own > 0.95
+    assert there < 0.5
     own, there, moved_more = asked(renumbered)
-    assert own > 0.98
+    assert own > 0.95
     assert there > 0.95
     assert moved_more > moved + 0.15
 
 
-def test_a_predictor_that_is_told_a_category_less_often_leans_on_it_less():
-    """The label is the category, but for a number that tells it three times in four."""
-    rng = np.random.default_rng(0)
-    good = rng.integers(0, 2, 400)
-    u = np.where(rng.uniform(size=400) < 0.75, good, 1 - good) * 0.5 + rng.uniform(0, 0.5, 400)
-    schema = Schema([
-        Feature(name="u", kind="numeric", bounds=(0.0, 1.0)), Feature(name="d", kind="categorical", levels=("p", "q")),
-    ])  # fmt: skip
-    columns = {"u": u, "d": np.where(good, "q", "p")}
-    encoder = Encoder.fit(schema, columns)
-    x = jnp.asarray(encoder.encode(columns), jnp.float32)
-    data, where = Data(x, jnp.asarray(good), jnp.ones(400)), Setting(Permits.of(encoder), 1, n_rows=400)
-    leaning = {}
-    for hide in (0.0, 0.8):
-        start = CounterNet(encoder=(8,), predictor=(), generator=(8,), dropout=0.0).build(3, 2, jax.random.key(0))
-        regime = CounterNetTraining(hide=hide, n_epochs=40, min_updates=0, batch_size=100, step_size=0.02)
-        model, _ = regime.train(start, data, jax.random.key(1), setting=where)
-        gap = jax.vmap(lambda row, m=model: m.logits(row)[1] - m.logits(row)[0])
-        by_number = gap(x.at[:, 0].set(1.0)) - gap(x.at[:, 0].set(0.0))
-        by_level = gap(x.at[:, 1:].set(jnp.asarray([0.0, 1.0]))) - gap(x.at[:, 1:].set(jnp.asarray([1.0, 0.0])))
-        leaning[hide] = float(by_number.mean() / by_level.mean())
-    assert leaning[0.8] > 2 * leaning[0.0] > 0
+def test_a_predictor_that_is_seldom_told_a_category_knows_what_the_rest_tells(fitted):
+    """Without the category the number is right three times in four, and so sure the predictor is."""
+    (*_, always, seldom), _, _, x = fitted
+    untold = x.at[:, 1:].set(x[:, 1:].mean(axis=0))
+    chance = np.asarray(jax.vmap(lambda row: jax.nn.softmax(seldom.logits(row))[1])(untold))
+    high = np.asarray(x[:, 0]) > 0.5
+    assert 0.65 < chance[high].mean() < 0.85
+    assert 0.15 < chance[~high].mean() < 0.35
+
+    def by_level(model: Any) -> float:
+        ends = (x.at[:, 1:].set(jnp.asarray(level)) for level in ([0.0, 1.0], [1.0, 0.0]))
+        high, low = (jax.vmap(lambda row: jnp.diff(model.logits(row))[0])(end) for end in ends)
+        return float((high - low).mean())
+
+    assert 1.0 < by_level(seldom) < 0.8 * by_level(always)

@@ -42,6 +42,7 @@ LOAN: dict[str, Sequence[float]] = {
     "hide": (NONE, 0.4),
     "margin": (1.25, 2.0),
 }
+CODED: dict[str, Sequence[float]] = {"renumber": (0.0, 0.3, 1.0), "blind": (0.0, 0.5), "hide": (NONE, 0.3)}
 TILTED: dict[str, Sequence[float]] = {"weight_decay": (1.0, 1.5), "tilt": (3.0, 5.0), "concept_tilt": (0.5, 1.5)}
 TRIALS: dict[str, dict[str, Trial]] = {
     "german": {
@@ -59,6 +60,7 @@ TRIALS: dict[str, dict[str, Trial]] = {
     },
     "loan": {
         "plain": (LOAN, {}, {}),
+        "coded": (CODED, {"margin": 1.25}, {}),
         "mean": (TILTED, {"n_guides": 8, "margin": 1.25, "tail": 1.0}, {}),
         "worst": (TILTED, {"n_guides": 8, "margin": 1.25, "tail": 0.5}, {}),
     },
@@ -77,12 +79,13 @@ def choose(
     n_updates: int | None = None,
     seeds: Sequence[int] = (0,),
     n_people: int = 300,
+    subsets: tuple[str, ...] | None = None,
     fixed: Mapping[str, Any] | None = None,
     other_network: Mapping[str, Any] | None = None,
     say: Callable[[str], None] = print,
 ) -> list[dict[str, Any]]:
-    """Figures of every setting of a grid on rows to learn from alone, the most robust last."""
-    task = Task.load(name, n_people=n_people, choosing=True)
+    """Figures of a grid's settings on rows to learn from alone, of some subsets or all, the most robust last."""
+    task = Task.load(name, n_people=n_people, subsets=subsets, choosing=True)
     setting = SETTINGS[name]
     sizes = Sizes(n_updates or setting.n_updates, setting.batch_size, seeds, 0)
     own: dict[str, Any] = {**setting.ours, **guided(setting), **dict(fixed or {}), **counts(sizes)}
@@ -110,9 +113,16 @@ def choose(
     return rows
 
 
-def base_accuracy(name: str, *, n_updates: int | None = None, seeds: Sequence[int], n_people: int = 300) -> float:
+def base_accuracy(
+    name: str,
+    *,
+    n_updates: int | None = None,
+    seeds: Sequence[int],
+    n_people: int = 300,
+    subsets: tuple[str, ...] | None = None,
+) -> float:
     """Accuracy of base models on the same rows: what a chosen setting should not fall below."""
-    task, setting = Task.load(name, n_people=n_people, choosing=True), SETTINGS[name]
+    task, setting = Task.load(name, n_people=n_people, subsets=subsets, choosing=True), SETTINGS[name]
     base = MLP(widths=BASE_WIDTHS, activation="leaky_relu", dropout=0.3)
     models = fit_all(task, base, plain(task, n_updates or setting.n_updates, setting.batch_size), seeds)
     return float(np.mean([performance(task, own)["accuracy"] for own in models]))
@@ -138,10 +148,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--updates", type=int)
     parser.add_argument("--people", type=int, default=300)
+    parser.add_argument("--subset", action="append", help="some of the subsets, where all would take long")
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     seeds, rows = range(asked.seeds), []
-    sizes: dict[str, Any] = {"n_updates": asked.updates, "n_people": asked.people}
+    some = tuple(asked.subset) if asked.subset else None
+    sizes: dict[str, Any] = {"n_updates": asked.updates, "n_people": asked.people, "subsets": some}
     base = base_accuracy(asked.dataset, seeds=seeds, **sizes)
     print(f"base models: accuracy {base:.4f}", flush=True)
     for trial in asked.trial or TRIALS[asked.dataset]:
