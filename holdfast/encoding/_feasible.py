@@ -232,7 +232,7 @@ class Feasible(eqx.Module):
         own, movable = _columns(self.x, block), _columns(self.movable, block)
         low = jnp.where(movable, _columns(self.lower, block), own)
         high = jnp.where(movable, _columns(self.upper, block), own)
-        return self.a[np.ix_(rows, block.columns)], left, low, high
+        return self.a[rows][:, np.array(block.columns)], left, low, high
 
     def _into_polytope(self, x: Float[Array, " d"], *, differentiable: bool = True) -> Float[Array, " d"]:
         for block in self.layout.blocks:
