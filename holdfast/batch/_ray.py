@@ -268,7 +268,7 @@ def _join(address: str) -> tuple[Any, bool]:
     except (ConnectionError, ValueError, RuntimeError, OSError, TimeoutError) as error:
         raise DataError(
             f"ray: no cluster answers; got {address!r} ({_last_line(error)}). Start one with `ray start --head`, "
-            "or write local."
+            "or write local. Where the cluster asks for a token, set RAY_AUTH_MODE=token."
         ) from error
     return ray, True
 
