@@ -12,6 +12,7 @@ from holdfast.papers._report import beside, cell, table
 
 REAL = ("loan", "german", "student")
 SEARCHED = ("VanillaCF", "ROAR-LIME", "RBR")
+CHOICES = 16  # settings shown of those tried
 Seeds = Sequence[dict[str, Any]]
 
 
@@ -251,9 +252,9 @@ def _times(results: Sequence[dict[str, Any]]) -> str:
 
 
 def _choice(results: Sequence[dict[str, Any]]) -> str:
-    """Settings that were tried on rows to learn from alone."""
+    """The most robust of the settings that were tried on rows to learn from alone."""
     figures = ("robust", "validity", "proximity", "accuracy")
-    known = {*figures, "to 0", "to 1", "patterns"}
+    known = {*figures, "to 0", "to 1", "patterns", "least", "auc"}
     texts = []
     for r in results:
         found = r.get("choice")
@@ -261,10 +262,12 @@ def _choice(results: Sequence[dict[str, Any]]) -> str:
             continue
         rows = [
             [", ".join(f"{k} {v}" for k, v in row.items() if k not in known), *(f"{row[k]:.3f}" for k in figures)]
-            for row in sorted(found["rows"], key=lambda row: row["robust"])
+            for row in sorted(found["rows"], key=lambda row: row["robust"])[-CHOICES:]
         ]
-        base = f" (base model: accuracy {found['base_accuracy']:.3f})" if "base_accuracy" in found else ""
-        texts.append(f"### {r['title']}: guides under settings tried on rows to learn from{base}\n\n"
+        told = [f"of {len(found['rows'])} settings the most robust {len(rows)}"]
+        told += [f"{found['seeds']} seed{'s'[: found['seeds'] != 1]}"] if "seeds" in found else []
+        told += [f"base model: accuracy {found['base_accuracy']:.3f}"] if "base_accuracy" in found else []
+        texts.append(f"### {r['title']}: guides on rows to learn from ({'; '.join(told)})\n\n"
                      + table(["", "robust validity", "validity", "proximity", "accuracy"], rows))  # fmt: skip
     return "\n\n".join(texts)
 
