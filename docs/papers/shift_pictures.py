@@ -5,78 +5,61 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+import shift_sweeps
+from shift_look import BLUE, SOFT, STYLES, dress, mean
 
 from holdfast.papers.rocoursenet import _tables as tables
 
-SOFT, BLUE, ORANGE, GREY, GREEN, PURPLE = "#52606d", "#1f6fb2", "#d9822b", "#9aa5b1", "#3a7d44", "#8e5ba6"
-STYLES = {
-    "VanillaCF": (GREY, "s"),
-    "ROAR-LIME": (ORANGE, "^"),
-    "RBR": (PURPLE, "v"),
-    "CounterNet": ("#7b8794", "D"),
-    "RoCourseNet": (GREEN, "P"),
-    "CounterNet, ours": ("#7b8794", "d"),
-    "RoCourseNet, ours": (GREEN, "X"),
-    "RoCourseNet, guides": (BLUE, "o"),
-}
-
-
 def draw(found: list[dict[str, Any]], images: Path) -> None:
     """Draw every picture for which there are results."""
-    for make, name in ((front, "front"), (matrices, "matrices"), (attacks, "attacks"), (losses, "losses")):
+    for name, make in PICTURES.items():
         figure = make(found)
         if figure is not None:
             figure.savefig(images / f"shift-{name}.png", dpi=130, metadata={"Software": None})
             plt.close(figure)
 
 
-def mean(result: dict[str, Any], name: str, key: str) -> float | None:
-    """Mean of a method's figure over its seeds."""
-    return tables.over(result["methods"].get(name, []), key)[0]
-
-
-def dress(axes: Any, title: str) -> None:
-    """The look that all panels share."""
-    axes.set_title(title, fontsize=9.5)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(color="#e4e7eb", lw=0.5)
-    axes.set_axisbelow(True)
-
-
 def front(found: list[dict[str, Any]]) -> Any:
-    """Robust validity against l1 cost: methods, printed figures, fronts of settings, and the oracle's."""
+    """Robust validity against l1 cost: methods, printed figures, fronts of settings, and the oracle's (Figure 3)."""
     real = [r for r in found if r["dataset"] in tables.REAL]
     if not real:
         return None
-    figure, panels = plt.subplots(1, len(real), figsize=(3.5 * len(real), 4.0), squeeze=False)
+    figure, panels = plt.subplots(1, len(real), figsize=(3.6 * len(real), 4.2), squeeze=False)
     for result, axes in zip(real, panels[0], strict=True):
         for own in ("RoCourseNet, guides", "base model"):
             if own in result.get("oracle", {}):
                 points = np.array(result["oracle"][own][0]["front"])
                 axes.plot(points[:, 0], points[:, 1], color="#1f2933", lw=1.2, ls="--", label="oracle")
                 break
-        for sweep, colour in (("cost weight", BLUE), ("searches", GREY)):
-            points = [(mean(result, n, "proximity"), mean(result, n, "robust")) for n in
-                      result["sweeps_of"].get(sweep, {}) if n in result["methods"]]  # fmt: skip
-            if points:
-                axes.scatter(*zip(*points, strict=True), color=colour, s=9, alpha=0.7, lw=0)
+        for sweep, labels in result["sweeps_of"].items():
+            method = sweep.removeprefix("cost weight, ").removeprefix("slack and radii, ")
+            if method in STYLES and method != sweep:
+                colour, marker = STYLES[method]
+                points = [p for n in labels if None not in (p := place(result, n))]
+                axes.plot(*zip(*points, strict=True), color=colour, marker=marker, ms=3, lw=0.9, alpha=0.6)
         for name, (colour, marker) in STYLES.items():
-            at = mean(result, name, "proximity"), mean(result, name, "robust")
+            at = place(result, name)
             if None not in at:
-                axes.scatter(*at, color=colour, marker=marker, s=38, lw=0, label=name, zorder=3)
+                hollow = {"facecolors": "white"} if name.endswith("ours") else {"facecolors": colour}
+                axes.scatter(*at, edgecolors=colour, marker=marker, s=40, lw=1, label=name, zorder=3, **hollow)
             paper = tables.printed()["table 2"].get(name, {}).get(result["dataset"])
             if paper is not None:
                 where = paper["proximity"][0], paper["robust"][0]
-                axes.scatter(*where, facecolors="none", edgecolors=colour, marker=marker, s=38, lw=1)
+                axes.annotate("p", where, color=colour, fontsize=9, weight="bold", ha="center", va="center")
         axes.set_ylim(0.0, 1.04)
         axes.set_xlim(left=0.0)
         axes.set_xlabel("l1 cost", color=SOFT)
         dress(axes, result["title"])
-    panels[0, 0].set_ylabel("robust validity (hollow: printed)", color=SOFT)
-    handles, labels = panels[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="upper center", ncols=5, frameon=False, fontsize=8)
+    panels[0, 0].set_ylabel("robust validity", color=SOFT)
+    known = dict(pair[::-1] for axes in panels[0] for pair in zip(*axes.get_legend_handles_labels(), strict=True))
+    figure.legend(known.values(), known.keys(), loc="upper center", ncols=5, frameon=False, fontsize=8)
     figure.tight_layout(rect=(0, 0, 1, 0.88))
     return figure
+
+
+def place(result: dict[str, Any], name: str) -> tuple[float | None, float | None]:
+    """Cost and robust validity of a method."""
+    return mean(result, name, "proximity"), mean(result, name, "robust")
 
 
 def matrices(found: list[dict[str, Any]]) -> Any:
@@ -111,53 +94,24 @@ def matrices(found: list[dict[str, Any]]) -> Any:
     return figure
 
 
-def attacks(found: list[dict[str, Any]]) -> Any:
-    """Recourse that survives an attack of more steps or a larger radius, and training against such attackers."""
-    have = [r for r in found if r.get("attacks")]
+def losses(found: list[dict[str, Any]]) -> Any:
+    """What trainings told, epoch by epoch, a line per seed (Figure 11)."""
+    have = [r for r in found if r.get("losses")]
     if not have:
         return None
-    trained = any(r["sweeps_of"].get("radius E") for r in have)
-    wide = 4 if trained else 2
-    figure, panels = plt.subplots(
-        len(have), wide, figsize=(2.6 * wide, 2.7 * len(have)), squeeze=False, sharey=True
-    )
+    n = max(len(r["losses"]) for r in have)
+    figure, panels = plt.subplots(len(have), n, figsize=(2.2 * n, 2.2 * len(have)), squeeze=False)
     for result, row in zip(have, panels, strict=True):
-        for sweep, axes in zip(("steps T", "radius E"), row[:2], strict=True):
-            for kind, line in (("linf, adam", "-"), ("l2, adam", "--"), ("linf, sgd", ":")):
-                for name, values in result["attacks"].get(f"{sweep}, {kind}", {}).items():
-                    colour, marker = STYLES.get(name, (GREY, "x"))
-                    style = {"color": colour, "marker": marker, "ms": 3.5, "lw": 1, "ls": line}
-                    style |= {"label": name} if line == "-" else {}
-                    axes.plot([float(v) for v in values], list(values.values()), **style)
-            axes.set_xlabel(f"{sweep} of the attack", color=SOFT)
-            dress(axes, result["title"])
-        for sweep, axes in zip(("attacker steps T", "radius E"), row[2:], strict=False):
-            for of, line in ((sweep, "-"), (f"{sweep}, l2", "--")):
-                names = result["sweeps_of"].get(of, {})
-                points = [
-                    (float(v), mean(result, n, "robust")) for n, v in names.items() if n in result["methods"]
-                ]
-                if points:
-                    axes.plot(*zip(*sorted(points), strict=True), color=GREEN, marker="X", ms=4, lw=1, ls=line)
-            axes.set_xlabel(f"{sweep} in training", color=SOFT)
-            dress(axes, result["title"])
-        row[0].set_ylim(-0.03, 1.04)
-        row[0].set_ylabel("survives; robust validity" if trained else "survives", color=SOFT)
-    panels[0, 0].legend(frameon=False, fontsize=7)
-    figure.tight_layout()
-    return figure
-
-
-def losses(found: list[dict[str, Any]]) -> Any:
-    """What one training told, epoch by epoch (Figure 11)."""
-    result = next((r for r in reversed(found) if r.get("losses")), None)
-    if result is None:
-        return None
-    n = len(result["losses"])
-    figure, panels = plt.subplots(1, n, figsize=(2.3 * n, 2.5), squeeze=False)
-    for (name, curve), axes in zip(result["losses"].items(), panels[0], strict=True):
-        axes.plot(np.arange(1, len(curve) + 1), [np.nan if v is None else v for v in curve], color=BLUE, lw=1.2)
+        for (name, seeds), axes in zip(result["losses"].items(), row, strict=True):
+            for curve in seeds:
+                values = [np.nan if v is None else v for v in curve]
+                axes.plot(np.arange(1, len(curve) + 1), values, color=BLUE, lw=0.9, alpha=0.7)
+            axes.set_ylim(bottom=0)
+            dress(axes, f"{result['title']}: {name}")
+    for axes in panels[-1]:
         axes.set_xlabel("epoch", color=SOFT)
-        dress(axes, f"{result['title']}: {name}")
     figure.tight_layout()
     return figure
+
+
+PICTURES = {"front": front, "matrices": matrices, "losses": losses, **shift_sweeps.PICTURES}

@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from holdfast.audit._against import accepts, check_plan
 from holdfast.batch import Predictor
@@ -16,6 +16,8 @@ from holdfast.methods import RecourseFrame
 from holdfast.metrics import ATTACK_NORMS, AttackNorm
 from holdfast.models import AbstractModel, Data, Decision, weighted_mean
 from holdfast.training import Inner, TrainingData, cross_entropies, virtual_data_shift
+
+BLOCK = 128  # a plan is filled up to a multiple of so many people
 
 
 @dataclass(frozen=True)
@@ -125,10 +127,14 @@ def attack(
     index = {label: i for i, label in enumerate(predictor.classes.tolist())}
     target = np.array([index[label] for label in plan.target[found].tolist()], np.int32)
     recourse = predictor.encoder.encode(plan.take(found).recourse).astype(np.float32)
+    # Plans of about one length share a compiled program: rows of weight 0 fill them up.
+    filled = [(0, -len(target) % BLOCK)]
+    weight = np.pad(np.ones(len(target), np.float32), filled)
+    people = Data(*map(jnp.asarray, (np.pad(recourse, [*filled, (0, 0)]), np.pad(target, filled), weight)))
     model, shift = _shifted(
-        predictor.decision, data, jnp.asarray(recourse), jnp.asarray(target), jax.random.key(random_state),
-        jnp.asarray(eps, jnp.float32), jnp.asarray(step_size, jnp.float32),
-        None if bound is None else jnp.asarray(bound, jnp.float32), int(T), int(K), inner, norm,
+        predictor.decision, data, people, jax.random.key(random_state), jnp.asarray(eps, jnp.float32),
+        jnp.asarray(step_size, jnp.float32), None if bound is None else jnp.asarray(bound, jnp.float32),
+        int(T), int(K), inner, norm,
     )  # fmt: skip
     shifted = Predictor(
         predictor.encoder, eqx.tree_at(lambda d: d.model, predictor.decision, model), predictor.classes
@@ -169,15 +175,15 @@ def _right(predictor: Predictor, data: Data) -> float:
 
 @eqx.filter_jit
 def _shifted(
-    decision: Decision, data: Data, recourse: Float[Array, "m d"], target: Int[Array, " m"], key: PRNGKeyArray,
-    eps: Array, step_size: Array, bound: Array | None, n_steps: int, n_inner: int, inner: Inner, norm: AttackNorm,
+    decision: Decision, data: Data, people: Data, key: PRNGKeyArray, eps: Array, step_size: Array,
+    bound: Array | None, n_steps: int, n_inner: int, inner: Inner, norm: AttackNorm,
 ) -> tuple[AbstractModel, Float[Array, "n d"]]:  # fmt: skip
     def learn(model: AbstractModel, x: Float[Array, "n d"]) -> Float[Array, ""]:
         return weighted_mean(cross_entropies(model, x, data.y, None), data.weight)
 
     def harm(model: AbstractModel) -> Float[Array, ""]:
         shifted = eqx.tree_at(lambda d: d.model, decision, model)
-        return jnp.sum(jax.nn.softplus(-jax.vmap(shifted.margin)(recourse, target))) / max(len(target), 1)
+        return weighted_mean(jax.nn.softplus(-jax.vmap(shifted.margin)(people.x, people.y)), people.weight)
 
     return virtual_data_shift(
         decision.model, data.x, learn, harm, key, eps=eps, n_steps=n_steps, n_inner=n_inner, step_size=step_size,

@@ -79,7 +79,7 @@ class AbstractGeneratorRegime(AbstractRegime):
             hide=jnp.asarray(self.hide, f32) if self.hide else None,
             goal=None if goal is None else jnp.asarray(goal, f32),
             n_epochs=jnp.asarray(n_epochs, f32),
-            n_first=jnp.asarray(n_epochs // 2) if self.post_hoc else None,
+            n_first=n_epochs // 2 if self.post_hoc else None,
             attacker=self.judge(setting),
             setting=setting,
             loss=self.loss,

@@ -86,7 +86,8 @@ class GeneratorStep(AbstractStep):
     cost
         weighs more, and while it is not, less. None leaves the weight alone.
     n_epochs : over which the attacker's strength grows.
-    n_first : epochs of the predictor alone, after which it stays as it is; None trains both throughout.
+    n_first : epochs of the predictor alone, after which it stays as it is; None trains both throughout. No array:
+        models that are trained side by side would otherwise run both stages in every epoch, and throw one away.
     """
 
     step_size: Float[Array, ""]
@@ -100,7 +101,6 @@ class GeneratorStep(AbstractStep):
     hide: Float[Array, ""] | None
     goal: Float[Array, ""] | None
     n_epochs: Float[Array, ""]
-    n_first: Int[Array, ""] | None
     attacker: AbstractAttacker
     setting: Setting
     loss: Loss = eqx.field(static=True)
@@ -109,6 +109,7 @@ class GeneratorStep(AbstractStep):
     balance: bool = eqx.field(static=True)
     harden: bool = eqx.field(static=True)
     recompute: bool = eqx.field(static=True)
+    n_first: int | None = eqx.field(static=True, default=None)
 
     # ---- the loop's view ----------------------------------------------------------------------------
 

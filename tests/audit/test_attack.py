@@ -42,6 +42,16 @@ def test_recourse_at_the_boundary_breaks_before_recourse_beyond_it(world):
     np.testing.assert_array_equal(asked != near.target, broken[0].broken | ~near.found)
 
 
+def test_rows_that_fill_a_plan_up_do_not_count(world, monkeypatch):
+    clf, X, _ = world
+    plan = clf.recourse(X)
+    filled = hf.attack(plan, clf, eps=0.2)
+    monkeypatch.setattr("holdfast.audit._attack.BLOCK", 1)
+    alone = hf.attack(plan, clf, eps=0.2)
+    np.testing.assert_allclose(filled.shift, alone.shift, atol=1e-5)
+    np.testing.assert_array_equal(filled.broken, alone.broken)
+
+
 def test_what_cannot_be_attacked_is_refused(world, tmp_path):
     clf, X, _ = world
     plan = clf.recourse(X)

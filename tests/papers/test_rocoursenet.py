@@ -4,6 +4,8 @@ import itertools
 import json
 from dataclasses import replace
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
@@ -11,15 +13,20 @@ import pytest
 from click.testing import CliRunner
 
 from holdfast.cli import cli
-from holdfast.encoding import Encoder
-from holdfast.models import LinearModel
+from holdfast.encoding import Encoder, Permits
+from holdfast.models import CounterNet, LinearModel
 from holdfast.papers import experiment
+from holdfast.papers.rocoursenet._attack import attacks
 from holdfast.papers.rocoursenet._data import Subset, Task
 from holdfast.papers.rocoursenet._judge import Answer, judge, patterns, performance, wishes
 from holdfast.papers.rocoursenet._oracle import ceiling, cheapest
+from holdfast.papers.rocoursenet._recipes import Sizes
+from holdfast.papers.rocoursenet._run import PARTS
 from holdfast.papers.rocoursenet._settings import SETTINGS
+from holdfast.papers.rocoursenet._sweeps import sweeps
 from holdfast.papers.rocoursenet._tables import markdown, printed
 from holdfast.schema import Feature, Schema
+from holdfast.training import Setting
 
 
 def linear(weight, bias):
@@ -182,6 +189,66 @@ def test_a_quick_run_has_recourse_that_the_other_half_accepts(quick):
         assert seeds[0]["accuracy"] > 0.8
     assert "| RoCourseNet, guides | " in text
     assert "/ 1.000" in text  # the printed figure stands beside ours
+
+
+def test_recipes_of_a_sweep_share_one_program_and_no_name():
+    task, seen = Task.load("covariate"), set()
+    setting = Setting(Permits.of(task.encoder), 1, n_rows=750)
+    parts = {"fronts", "sweeps", "sweeps, l2", "schedule", "sizes"}
+    found = list(sweeps(task, task, Sizes(100, 64, range(1), 10), parts))
+    assert parts <= set(PARTS)
+    for sweep in found:
+        recipes = [recipe for _, recipe in sweep.group.values()]
+        assert all(r.network.get_params() == recipes[0].network.get_params() for r in recipes)
+        shapes = [jax.tree.structure(eqx.filter(r.regime.step(setting), eqx.is_array)) for r in recipes]
+        assert shapes == shapes[:1] * len(shapes), sweep.title
+        assert not seen & set(sweep.group)
+        seen |= set(sweep.group)
+    assert {s.task.rows()[0].x.shape[0] for s in found if "of the rows" in s.title} == {75, 225, 750}
+    # The printed figure of the printed attacker is in both of its sweeps.
+    assert {"T = 7", "E = 0.1", "T = 7, l2", "static schedule, E = 0.3", "CounterNet, cost 0.1"} <= seen
+
+
+def test_attacks_are_told_for_every_seed():
+    task = small_task([(0.2, "a"), (0.4, "b"), (0.9, "a"), (0.1, "c")])
+    networks = [CounterNet(encoder=(4,), predictor=(4,), generator=(4,)).build(4, 2, jax.random.key(s)) for s in (0, 1)]
+    told = attacks(task, {"one": [networks, networks[::-1], networks]}, "l2")
+    assert set(told) == {"steps T, l2, adam", "radius E, l2, adam"}
+    figures = told["steps T, l2, adam"]["one"]["7"]
+    assert figures == told["radius E, l2, adam"]["one"]["0.1"]  # T = 7 and E = 0.1 are in both
+    assert len(figures["survival"]) == 3
+    assert figures["survival"][0] == figures["survival"][2]
+    assert all(0 <= v <= 1 for v in figures["accuracy"])
+
+
+def test_figures_are_told_with_their_deviation_over_seeds():
+    seeds = [{"robust": r, "validity": 1.0, "proximity": 2.0} for r in (0.5, 0.7)]
+    survived = {"survival": [0.25, 0.75], "accuracy": [0.6, 0.6]}
+    result = {
+        "title": "Made up",
+        "methods": {"T = 7": seeds, "T = 7, l2": seeds[:1]},
+        "sweeps_of": {"attacker steps T": {"T = 7": "7"}, "attacker steps T, l2": {"T = 7, l2": "7"}},
+        "attacks": {"steps T, linf, adam": {"RoCourseNet": {"7": survived}}},
+        "losses": {"cost": [[None, 1.0], [3.0, 1.0]]},
+    }
+    four = markdown([result], ["figure 4"])
+    assert "| attacker steps T: 7 | 0.600 ± 0.14 | 1.000 ± 0.00 | 2.00 ± 0.00 | 2 |" in four
+    assert "| RoCourseNet | 0.500 ± 0.35 |" in four
+    assert "T, l2" not in four
+    assert "| attacker steps T, l2: 7 | 0.500 | 1.000 | 2.00 | 1 |" in markdown([result], ["figure 12"])
+    assert "| Made up, cost | 3.000 |" in markdown([result], ["figure 11"])
+
+
+def test_results_of_processes_are_put_together_and_more_seeds_win():
+    old = {"dataset": "german", "methods": {"A": [1, 2, 3], "B": [1]}, "times": {"A": 5, "B": 6}, "seconds": {"x": 1}}
+    new = {"dataset": "german", "methods": {"A": [4], "B": [7], "C": [8]}, "times": {"A": 0, "B": 9, "C": 9},
+           "sweeps_of": {"T": {"A": "7"}}, "device": "d", "seconds": {"y": 2}}  # fmt: skip
+    both = pytest.importorskip("benchmarks.rocoursenet").merge(old, new)
+    assert both["methods"] == {"A": [1, 2, 3], "B": [7], "C": [8]}
+    assert both["times"] == {"A": 5, "B": 9, "C": 9}
+    assert both["device_of"] == {"B": "d", "C": "d"}
+    assert both["sweeps_of"] == {"T": {"A": "7"}}
+    assert both["seconds"] == {"x": 1, "y": 2}
 
 
 def test_a_single_table_can_be_asked_for(quick):

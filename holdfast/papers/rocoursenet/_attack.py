@@ -16,8 +16,8 @@ from holdfast.papers.rocoursenet._judge import wishes
 from holdfast.papers.rocoursenet._settings import ATTACKER_STEPS, INNER_STEPS, RADIUS
 from holdfast.training import Inner, TrainingData
 
-STEPS = (1, 7, 20)
-RADII = (0.05, 0.1, 0.2, 0.5)
+STEPS = (1, 3, 7, 14, 20)
+RADII = (0.02, 0.05, 0.1, 0.2, 0.5)
 N_ROWS = 512  # of those learned from, that the attacker shifts
 KINDS: tuple[tuple[AttackNorm, Inner, float], ...] = (
     ("linf", "sgd", 0.03),
@@ -25,34 +25,58 @@ KINDS: tuple[tuple[AttackNorm, Inner, float], ...] = (
     ("l2", "adam", 0.01),
 )
 """Norm, and how the shifted model follows: the paper's plain steps, and Adam, which gets somewhere in so few."""
+Pairs = list[tuple[SimpleNamespace, RecourseFrame]]
+Figures = dict[str, dict[str, dict[str, dict[str, list[float]]]]]
+"""By sweep, method and value of the attacker's number, for every seed: the share that survives, and the share of the
+rows that the shifted model still decides rightly."""
 
 
-def attacks(task: Task, models: Mapping[str, Sequence[AbstractModel]]) -> dict[str, dict[str, dict[str, float]]]:
-    """Share of each method's valid recourses that the shifted model still accepts, mean over subsets."""
-    out: dict[str, dict[str, dict[str, float]]] = {}
-    plans = {
-        name: [
-            (_holder(s, task.predictor(model)), _plan(s, task.predictor(model), wish))
-            for s, model, wish in zip(task.subsets, own, wishes(task, own), strict=True)
-        ]
-        for name, own in models.items()
-    }
+def attacks(task: Task, models: Mapping[str, Sequence[Sequence[AbstractModel]]], only: AttackNorm) -> Figures:
+    """Share of each method's valid recourses that the shifted model still accepts, mean over subsets.
+
+    `models` has a list per seed; of the kinds of attack, those in the norm `only` are run.
+    """
+    plans = {name: [_pairs(task, own) for own in by_seed] for name, by_seed in models.items()}
+    out: Figures = {}
     for norm, inner, step in KINDS:
+        if norm != only:
+            continue
         for sweep, settings in (
-            ("steps T", [(t, RADIUS) for t in STEPS]),
-            ("radius E", [(ATTACKER_STEPS, e) for e in RADII]),
+            ("steps T", {f"{t}": (t, RADIUS) for t in STEPS}),
+            ("radius E", {f"{e:g}": (ATTACKER_STEPS, e) for e in RADII}),
         ):
-            found = out.setdefault(f"{sweep}, {norm}, {inner}", {})
-            for name, pairs in plans.items():
-                found[name] = {}
-                for steps, eps in settings:
-                    shares = [
-                        attack(plan, clf, T=steps, eps=eps, K=INNER_STEPS, step_size=step, inner=inner, norm=norm,
-                               n_rows=N_ROWS).survival
-                        for clf, plan in pairs
-                    ]  # fmt: skip
-                    found[name][f"{steps if sweep == 'steps T' else eps:g}"] = float(np.nanmean(shares))
+            out[f"{sweep}, {norm}, {inner}"] = {
+                name: {
+                    label: _told([_under(p, steps, eps, norm, inner, step) for p in by_seed])
+                    for label, (steps, eps) in settings.items()
+                }
+                for name, by_seed in plans.items()
+            }
     return out
+
+
+def _under(
+    pairs: Pairs, steps: int, eps: float, norm: AttackNorm, inner: Inner, step: float
+) -> tuple[float, float]:
+    """What survives one attack, and how good the shifted models are: means over subsets."""
+    found = [
+        attack(plan, clf, T=steps, eps=eps, K=INNER_STEPS, step_size=step, inner=inner, norm=norm, n_rows=N_ROWS)
+        for clf, plan in pairs
+    ]
+    return float(np.nanmean([a.survival for a in found])), float(np.mean([a.accuracy_after for a in found]))
+
+
+def _told(by_seed: Sequence[tuple[float, float]]) -> dict[str, list[float]]:
+    survival, accuracy = zip(*by_seed, strict=True)
+    return {"survival": list(survival), "accuracy": list(accuracy)}
+
+
+def _pairs(task: Task, models: Sequence[AbstractModel]) -> Pairs:
+    """Every subset's model and its plan for the people of the subset."""
+    return [
+        (_holder(s, task.predictor(model)), _plan(s, task.predictor(model), wish))
+        for s, model, wish in zip(task.subsets, models, wishes(task, models), strict=True)
+    ]
 
 
 def _plan(subset: Subset, predictor: Predictor, wish: np.ndarray) -> RecourseFrame:

@@ -1,7 +1,7 @@
 """Baselines: methods that search for one person at a time, against a plain base model."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,17 +30,28 @@ def methods(*, quick: bool = False) -> dict[str, AbstractMethod]:
     }
 
 
-def fronts() -> dict[str, AbstractMethod]:
-    """The robust two under other settings, for Figure 3."""
+def fronts(*, quick: bool = False) -> dict[str, AbstractMethod]:
+    """The robust two under other settings, for Figure 3: ROAR's weight of the cost, RBR's radii and its slack."""
+    weights, radii = (0.002, 0.02, 0.1, 0.3, 1.0), ((0.2, 0.0), (1.0, 0.0), (2.0, 0.5), (3.0, 1.0))
     roar: dict[str, AbstractMethod] = {
-        f"ROAR-LIME, radius {r:g}": ROAR(surrogate="lime", radius=r, cost_weight=0.02, random_state=0)
-        for r in (0.02, 0.3, 1.0)
+        f"ROAR-LIME, cost {w:g}": ROAR(surrogate="lime", radius=0.1, cost_weight=w, random_state=0)
+        for w in weights[: 2 if quick else None]
     }
     rbr: dict[str, AbstractMethod] = {
         f"RBR, slack {s:g}, radii {r:g}": RBR(slack=s, refused_radius=r, accepted_radius=r, random_state=0)
-        for s, r in ((1.0, 0.0), (2.0, 0.5), (3.0, 1.0))
+        for s, r in radii[: 1 if quick else None]
     }
     return roar | rbr
+
+
+def front_labels(chosen: Collection[str]) -> dict[str, dict[str, str]]:
+    """Settings of `fronts` by what is varied."""
+    titles = {"ROAR-LIME": "cost weight, ROAR-LIME", "RBR": "slack and radii, RBR"}
+    out: dict[str, dict[str, str]] = {title: {} for title in titles.values()}
+    for name in chosen:
+        method, label = name.split(", ", 1)
+        out[titles[method]][name] = label.removeprefix("cost ")
+    return out
 
 
 def searched(

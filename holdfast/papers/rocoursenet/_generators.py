@@ -83,15 +83,17 @@ def judged(task: Task, models: Sequence[Sequence[AbstractModel]]) -> tuple[list[
     )
 
 
-def curves(task: Task, recipe: Recipe) -> dict[str, list[float | None]]:
-    """What one training of the first subset told, epoch by epoch (Figure 11); None where there was nothing."""
+def curves(task: Task, recipe: Recipe, seeds: Sequence[int]) -> dict[str, list[list[float | None]]]:
+    """What trainings of the first subset told, epoch by epoch, for every seed (Figure 11); None where there was
+    nothing."""
     data = task.rows()[0]
     setting = Setting(Permits.of(task.encoder), 1, n_rows=len(data.y))
-    build_key, fit_key = start_keys(0)
-    model = recipe.network.build(task.encoder.n_columns, 2, build_key)
-    _, history = recipe.regime.train(model, data, fit_key, setting=setting)
-    told = {"loss": history.loss} | dict(history.notes)
-    return {
-        name: [round(float(v), 5) if np.isfinite(v) else None for v in np.asarray(values)]
-        for name, values in told.items()
-    }
+    told: dict[str, list[list[float | None]]] = {}
+    for seed in seeds:
+        build_key, fit_key = start_keys(seed)
+        model = recipe.network.build(task.encoder.n_columns, 2, build_key)
+        _, history = recipe.regime.train(model, data, fit_key, setting=setting)
+        for name, values in ({"loss": history.loss} | dict(history.notes)).items():
+            own = [round(float(v), 5) if np.isfinite(v) else None for v in np.asarray(values)]
+            told.setdefault(name, []).append(own)
+    return told

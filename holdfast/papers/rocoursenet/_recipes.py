@@ -1,4 +1,4 @@
-"""Networks and regimes of the experiment: as printed, as the library has them, and the variants of the sweeps."""
+"""Networks and regimes of the experiment: as printed and as the library has them."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ def guided(setting: Setting) -> dict[str, Any]:
 
 
 def recipes(task: Task, sizes: Sizes, wanted: Collection[str]) -> list[Group]:
-    """Everything but the sweeps, for the parts that are wanted."""
+    """Everything but the sweeps (`_sweeps`), for the parts that are wanted."""
     setting, n = task.setting, counts(sizes)
     plain = printed_network(setting)
     ours: CounterNet = network(setting)
@@ -106,43 +106,15 @@ def recipes(task: Task, sizes: Sizes, wanted: Collection[str]) -> list[Group]:
         noisy: dict[str, Any] = {**shift(setting), "attacker": "random"}
         groups.append({"RoCourseNet-Random": Recipe(plain, RoCourseNet(**printed_losses(setting), **noisy, **n))})
     if "framework" in wanted:
-        row, vae = network(setting, head="row"), network(setting, head="vae", generator=(50, 20), dropout=0.0)
-        guides = guided(setting)
+        row: CounterNet = network(setting, head="row")
         groups += [
             {"CF Model": Recipe(row, CFModel(**own))},
-            {"Robust CF Model": Recipe(row, Robust(regime=CFModel(**own), **guides))},
+            {"Robust CF Model": Recipe(row, Robust(regime=CFModel(**own), **guided(setting)))},
+        ]
+    if "variational" in wanted:
+        vae: CounterNet = network(setting, head="vae", generator=(50, 20), dropout=0.0)
+        groups += [
             {"VAE-CF": Recipe(vae, VAECF(**own))},
-            {"Robust VAE-CF": Recipe(vae, Robust(regime=VAECF(**own), **guides))},
+            {"Robust VAE-CF": Recipe(vae, Robust(regime=VAECF(**own), **guided(setting)))},
         ]
     return groups
-
-
-def sweeps(task: Task, sizes: Sizes, wanted: Collection[str]) -> dict[str, list[dict[str, tuple[str, Recipe]]]]:
-    """By the name of a sweep, groups of recipes with the label that the varied number has."""
-    setting, n = task.setting, counts(sizes)
-    ours: CounterNet = network(setting)
-    own: dict[str, Any] = {**setting.ours, **n}
-    out: dict[str, list[dict[str, tuple[str, Recipe]]]] = {}
-    if "fronts" in wanted:
-        weights = [setting.ours["cost_weight"] * f for f in (0.25, 0.5, 2.0, 4.0, 8.0)]
-        front: dict[str, tuple[str, Recipe]] = {}
-        for weight in weights:
-            varied: dict[str, Any] = {**own, **guided(setting), "cost_weight": weight}
-            front[f"{GUIDED}, cost {weight:g}"] = f"{weight:g}", Recipe(ours, RoCourseNet(**varied))
-        out["cost weight"] = [front]
-    if "sweeps" not in wanted:
-        return out
-
-    def attacked(**other: Any) -> Recipe:
-        attacker: dict[str, Any] = {**shift(setting), **other}
-        return Recipe(ours, RoCourseNet(**own, **attacker))
-
-    for norm, suffix in (("linf", ""), ("l2", ", l2")):
-        out[f"attacker steps T{suffix}"] = [
-            {f"T = {t}{suffix}": (str(t), attacked(steps=t, norm=norm))} for t in (1, 3, ATTACKER_STEPS, 14)
-        ]
-        out[f"radius E{suffix}"] = [
-            {f"E = {e:g}{suffix}": (f"{e:g}", attacked(eps=e, norm=norm)) for e in (0.02, 0.1, 0.3, 0.5)}
-        ]
-    out["schedule"] = [{f"{s} schedule": (s, attacked(schedule=s, eps=0.3))} for s in ("linear", "static")]
-    return out

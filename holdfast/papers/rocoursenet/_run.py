@@ -9,58 +9,44 @@ from holdfast.methods import AbstractMethod
 from holdfast.models import MLP, AbstractModel
 from holdfast.papers._report import Clock
 from holdfast.papers.rocoursenet._attack import attacks
-from holdfast.papers.rocoursenet._baselines import fronts, methods, searched
+from holdfast.papers.rocoursenet._baselines import front_labels, fronts, methods, searched
 from holdfast.papers.rocoursenet._data import Task
 from holdfast.papers.rocoursenet._generators import curves, judged, ms_per_person, trained
 from holdfast.papers.rocoursenet._judge import performance
 from holdfast.papers.rocoursenet._oracle import ceiling, cheapest
-from holdfast.papers.rocoursenet._recipes import GUIDED, MAIN, Sizes, recipes, sweeps
+from holdfast.papers.rocoursenet._recipes import GUIDED, MAIN, Sizes, recipes
 from holdfast.papers.rocoursenet._settings import BASE_WIDTHS, SETTINGS
+from holdfast.papers.rocoursenet._sweeps import attacked, sweeps
 from holdfast.papers.rocoursenet._train import fit_all, plain
 
+GENERATED = ("table 2", "table 6", "table 7", "table 9", "table 10", "table 11", "figure 3", "figure 4",
+             "figure 10", "figure 12")  # fmt: skip
 PARTS = {
-    "guides": (
-        "table 2",
-        "table 6",
-        "table 7",
-        "table 9",
-        "table 10",
-        "table 11",
-        "figure 3",
-        "figure 4",
-        "figure 10",
-    ),
-    "printed": (
-        "table 2",
-        "table 6",
-        "table 7",
-        "table 8",
-        "table 9",
-        "table 10",
-        "table 11",
-        "figure 4",
-        "figure 10",
-    ),
-    "plain": ("table 2", "table 10", "table 11", "figure 4", "figure 10"),
-    "ours": ("table 2", "figure 4"),
+    "guides": GENERATED,
+    "printed": (*GENERATED, "table 8"),
+    "plain": GENERATED,
+    "ours": ("table 2",),
     "framework": ("table 3", "figure 7"),
+    "variational": ("table 3", "figure 7"),
     "random": ("table 8",),
     "base": ("table 6", "table 7"),
-    "searches": ("table 2", "table 8", "table 11"),
+    "searches": ("table 2", "table 8", "table 11", "figure 3"),
     "oracle": ("table 2", "figure 3"),
     "fronts": ("figure 3",),
-    "attacks": ("figure 4", "figure 12"),
-    "sweeps": ("figure 4", "figure 6", "figure 12"),
+    "attacks": ("figure 4",),
+    "attacks, l2": ("figure 12",),
+    "sweeps": ("figure 4",),
+    "sweeps, l2": ("figure 12",),
+    "schedule": ("figure 6",),
     "sizes": ("figure 5",),
     "losses": ("figure 11",),
 }
 """Tables and figures of the paper by what has to be run for them; each may also be asked for by its name here."""
-LOAN_ONLY = {"framework", "random"}
+LOAN_ONLY = {"framework", "variational", "random"}
 """What the paper has of Loan alone, and other datasets have where it is asked for."""
 SIMULATED = {"guides", "printed", "plain", "base", "oracle"}
 """What Table 9 needs."""
-SHARES = (0.1, 0.3, 1.0)
-"""Of the rows to learn from, for Figure 5."""
+N_FEW = 3  # seeds of attacks, sweeps and fronts, and of the oracle two
 N_ORACLE = 50  # people of each subset whom the oracle searches for
 
 
@@ -82,11 +68,11 @@ def run(
         One of `SETTINGS`.
     n_splits : int, default=5
         Seeds. Every one has its own base models and generators; the rows that are learned from stay the same.
-        Sweeps and the oracle have the first two.
+        Attacks, sweeps and fronts have the first three, the oracle the first two.
     n_people : int, default=1000
         At most so many test rows of each subset; searches are asked about a hundred of them.
     quick : bool, default=False
-        One seed, few updates and people, RoCourseNet and VanillaCF alone.
+        One seed, few updates and people; RoCourseNet and VanillaCF alone, unless `parts` are asked for.
     parts : collection of str, optional
         Tables and figures of the paper; all when left out.
     say : callable, optional
@@ -101,10 +87,12 @@ def run(
     if not parts:
         wanted -= LOAN_ONLY if name != "loan" else set()
         wanted &= SIMULATED if not setting.options else wanted
+    if wanted & {"attacks", "attacks, l2"}:
+        wanted |= {"guides", "printed", "plain"}  # whose recourse is attacked
     sizes = Sizes(setting.n_updates, setting.batch_size, range(n_splits), 100)
     if quick:
         n_people, sizes = 60, Sizes(200, 64, range(1), 20)
-        wanted = {"guides", "printed", "base", "searches", "oracle"}
+        wanted = wanted if parts else {"guides", "printed", "base", "searches", "oracle"}
     clock = Clock(say)
     clock("data")
     task = Task.load(name, n_people=n_people)
@@ -137,10 +125,11 @@ def run(
             _search(result, task, base, methods(quick=quick), sizes, clock)
             keep(result)
         if "fronts" in wanted:
-            result["sweeps_of"]["searches"] = {n: n for n in fronts()}
-            _search(result, task, base[:1], fronts(), sizes, clock)
+            for own, labels in front_labels(fronts(quick=quick)).items():
+                result["sweeps_of"][own] = labels
+            _search(result, task, base[:N_FEW], fronts(quick=quick), sizes, clock)
             keep(result)
-    _few(result, task, made, replace(sizes, seeds=list(sizes.seeds)[:2]), wanted, clock, keep)
+    _few(result, task, made, replace(sizes, seeds=list(sizes.seeds)[:N_FEW]), wanted, clock, keep)
     clock.stop()
     return result | {"seconds": clock.seconds}
 
@@ -195,34 +184,25 @@ def _few(
     clock: Clock,
     keep: Callable[[dict[str, Any]], None],
 ) -> None:
-    """Attacks, sweeps and curves, on some of the subsets where there are many."""
+    """Attacks, sweeps and curves, most of them on some of the subsets where there are many."""
     some = task.setting.some
     places = [i for i, s in enumerate(task.subsets) if some is None or s.name in some]
     few = Task(task.setting, task.encoder, tuple(task.subsets[i] for i in places))
-    if "attacks" in wanted:
-        clock("attacks")
-        result["attacks"] = attacks(few, {n: [m[0][i] for i in places] for n, m in made.items() if n in MAIN})
-        keep(result)
-    for title, groups in sweeps(few, sizes, wanted).items():
-        clock(f"sweep: {title}")
-        labels = result["sweeps_of"].setdefault(title, {})
-        for group in groups:
-            models, _ = trained(few, {own: recipe for own, (_, recipe) in group.items()}, sizes.seeds)
-            for own, fitted in models.items():
-                result["methods"][own], _ = judged(few, fitted)
-                labels[own] = group[own][0]
-        keep(result)
-    if "sizes" in wanted:
-        labels = result["sweeps_of"].setdefault("share of the rows", {})
-        for share in SHARES:
-            clock(f"share of the rows: {share:g}")
-            part = Task(few.setting, few.encoder, tuple(s.share(share) for s in few.subsets))
-            group = {f"{GUIDED}, {share:g} of the rows": recipes(part, sizes, {"guides"})[0][GUIDED]}
-            models, _ = trained(part, group, sizes.seeds)
-            for own, fitted in models.items():
-                result["methods"][own], _ = judged(part, fitted)
-                labels[own] = f"{share:g}"
+    for part, norm in (("attacks", "linf"), ("attacks, l2", "l2")):
+        if part in wanted:
+            clock(part)
+            own = {n: [[m[i] for i in places] for m in by_seed[:N_FEW]] for n, by_seed in made.items() if n in MAIN}
+            result.setdefault("attacks", {}).update(attacks(few, own, norm))
+            keep(result)
+    for sweep in sweeps(task, few, sizes, wanted):
+        clock(f"sweep: {sweep.title}")
+        labels = result["sweeps_of"].setdefault(sweep.title, {})
+        models, _ = trained(sweep.task, {own: recipe for own, (_, recipe) in sweep.group.items()}, sizes.seeds)
+        for own, fitted in models.items():
+            result["methods"][own], _ = judged(sweep.task, fitted)
+            labels[own] = sweep.group[own][0]
         keep(result)
     if "losses" in wanted:
         clock("loss curves")
-        result["losses"] = curves(few, recipes(few, sizes, {"printed"})[0]["RoCourseNet"])
+        result["losses"] = curves(few, attacked(few, sizes), sizes.seeds)
+        keep(result)

@@ -1,19 +1,20 @@
-"""The paper's tables and figures as Markdown, ours beside the printed figures."""
+"""The paper's tables as Markdown, ours beside the printed figures; `_figures` has those of its figures."""
 
 import json
 from collections.abc import Callable, Collection, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from holdfast.papers._report import beside, cell, table
+from holdfast.papers.rocoursenet import _figures as figures
+from holdfast.papers.rocoursenet._figures import Seeds, over
 
 REAL = ("loan", "german", "student")
 SEARCHED = ("VanillaCF", "ROAR-LIME", "RBR")
 CHOICES = 16  # settings shown of those tried
-Seeds = Sequence[dict[str, Any]]
 
 
 @cache
@@ -30,25 +31,21 @@ def markdown(results: Sequence[dict[str, Any]], parts: Collection[str] = ()) -> 
         ({"table 3"}, _framework),
         ({"table 8"}, _heuristics),
         ({"table 6", "table 7"}, _performance),
-        ({"figure 3"}, _fronts),
-        ({"figure 4", "figure 12"}, _attacks),
-        ({"figure 4", "figure 12", "figure 5", "figure 6"}, _sweeps),
+        ({"figure 3"}, figures.fronts),
+        ({"figure 4"}, partial(figures.attacks, norm="linf", figure=4)),
+        ({"figure 12"}, partial(figures.attacks, norm="l2", figure=12)),
+        ({"figure 4"}, partial(figures.attackers, norm="linf", figure=4)),
+        ({"figure 12"}, partial(figures.attackers, norm="l2", figure=12)),
+        ({"figure 5"}, figures.sizes),
+        ({"figure 6"}, figures.schedules),
         ({"figure 7", "figure 10"}, _matrices),
-        ({"figure 11"}, _losses),
+        ({"figure 11"}, figures.losses),
         ({"table 10", "table 11"}, _times),
     ]
     texts = [make(results) for names, make in shown if not parts or names & set(parts)]
     if not parts:
         texts += [_choice(results), _run(results)]
     return "\n\n".join(text for text in texts if text) + "\n"
-
-
-def over(seeds: Seeds, key: str) -> tuple[float | None, float | None]:
-    """Mean of a figure over seeds and its deviation."""
-    values = [s[key] for s in seeds if s.get(key) is not None]
-    if not values:
-        return None, None
-    return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
 def _cells(seeds: Seeds, theirs: dict[str, Any]) -> list[str]:
@@ -172,45 +169,6 @@ def _swap(ours: tuple[float | None, float | None], theirs: Any) -> tuple[Any, An
     return ours[0], theirs, 3, ours[1]
 
 
-def _group(result: dict[str, Any], sweep: str) -> str:
-    rows = [
-        [label, *(cell(over(result["methods"][name], key)[0], d) for key, d in
-                  (("robust", 3), ("validity", 3), ("proximity", 2)))]
-        for name, label in result["sweeps_of"].get(sweep, {}).items()
-        if name in result["methods"]
-    ]  # fmt: skip
-    return table([sweep, "robust validity", "validity", "proximity (l1)"], rows) if rows else ""
-
-
-def _fronts(results: Sequence[dict[str, Any]]) -> str:
-    return _grouped(results, ("cost weight", "searches"), "fronts (Figure 3)")
-
-
-def _sweeps(results: Sequence[dict[str, Any]]) -> str:
-    wanted = ("attacker steps T", "radius E", "attacker steps T, l2", "share of the rows", "schedule")
-    return _grouped(results, wanted, "training against other attackers, on fewer rows (Figures 4, 5, 6 and 12)")
-
-
-def _grouped(results: Sequence[dict[str, Any]], sweeps: Sequence[str], title: str) -> str:
-    texts = []
-    for r in results:
-        parts = [text for sweep in sweeps if (text := _group(r, sweep))]
-        if parts:
-            texts.append(f"### {r['title']}: {title}\n\n" + "\n\n".join(parts))
-    return "\n\n".join(texts)
-
-
-def _attacks(results: Sequence[dict[str, Any]]) -> str:
-    texts = []
-    for r in results:
-        for sweep, found in r.get("attacks", {}).items():
-            values = list(next(iter(found.values())))
-            rows = [[name, *(f"{found[name][v]:.3f}" for v in values)] for name in found]
-            texts.append(f"### {r['title']}: validity under attack, {sweep} (Figures 4 and 12)\n\n"
-                         + table(["", *values], rows))  # fmt: skip
-    return "\n\n".join(texts)
-
-
 def _matrices(results: Sequence[dict[str, Any]]) -> str:
     """Only of two subsets; sixteen have their picture."""
     rows = []
@@ -221,16 +179,6 @@ def _matrices(results: Sequence[dict[str, Any]]) -> str:
                 rows.append([f"{r['title']}, {name}", *(f"{v:.3f}" for v in matrix.ravel())])
     head = ["", "first, own", "first under second", "second under first", "second, own"]
     return "### Validity matrices (Figures 7 and 10)\n\n" + table(head, rows) if rows else ""
-
-
-def _losses(results: Sequence[dict[str, Any]]) -> str:
-    rows = []
-    for r in results:
-        for name, curve in r.get("losses", {}).items():
-            at = [round(v) for v in np.linspace(0, len(curve) - 1, 5)]
-            rows.append([f"{r['title']}, {name}", *(cell(curve[i], 3) for i in at)])
-    head = ["", "first epoch", "a quarter", "half", "three quarters", "last"]
-    return "### Training losses (Figure 11)\n\n" + table(head, rows) if rows else ""
 
 
 def _times(results: Sequence[dict[str, Any]]) -> str:

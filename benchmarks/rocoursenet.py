@@ -1,0 +1,93 @@
+"""RoCourseNet's experiment, part by part in processes of their own, and what they found put together.
+
+    python -m benchmarks.rocoursenet run DATASET FOLDER PART [PART ...] [--seeds N] [--quick]
+    python -m benchmarks.rocoursenet merge FOLDER [FOLDER ...]
+
+``holdfast papers rocoursenet`` runs everything one after the other. This runs some parts (those of
+``holdfast.papers.rocoursenet._run.PARTS``) and writes what is there to ``FOLDER/DATASET-PART.json`` after each of
+their steps; on a machine with many cores several such processes run side by side. ``merge`` puts the files of
+some folders into ``benchmarks/results/rocoursenet/DATASET.json``: a row with more seeds replaces one with fewer,
+and of two with as many the later one stays.
+"""
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from holdfast.papers.rocoursenet._run import PARTS
+
+RESULTS = Path(__file__).parent / "results" / "rocoursenet"
+BY_SEED = ("methods", "performance", "oracle")
+"""Of a result: by name, a list with an entry per seed."""
+
+
+def run(dataset: str, folder: Path, parts: list[str], n_seeds: int, *, quick: bool) -> None:
+    """Run some parts of one dataset; what is there so far is always on disk."""
+    import jax
+
+    from holdfast.papers.rocoursenet import run as experiment
+
+    place, began = folder / f"{dataset}-{'-'.join(p.replace(', ', '') for p in parts)}.json", time.monotonic()
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def say(what: str) -> None:
+        print(f"{time.monotonic() - began:7.1f} {dataset}: {what}", flush=True)
+
+    def keep(found: dict[str, Any]) -> None:
+        beside = place.with_suffix(".part")
+        beside.write_text(json.dumps(found | {"device": jax.devices()[0].device_kind}))
+        os.replace(beside, place)
+
+    keep(experiment(dataset, n_splits=n_seeds, quick=quick, parts=parts, say=say, keep=keep))
+    say("done")
+
+
+def merge(into: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """Return a dataset's results with those of another process."""
+    into = {**found, **into} | {"seconds": {**into.get("seconds", {}), **found.get("seconds", {})}}
+    devices = dict(into.get("device_of", {}))
+    taken: set[str] = set()
+    for key in BY_SEED:
+        rows = dict(into.get(key, {}))
+        for name, seeds in found.get(key, {}).items():
+            if len(seeds) >= len(rows.get(name, [])):
+                rows[name] = seeds
+                if key == "methods":
+                    taken.add(name)
+        into[key] = rows
+    devices |= dict.fromkeys(sorted(taken), found.get("device", "-"))
+    times = {name: t for name, t in found.get("times", {}).items() if name in taken}
+    into |= {"device_of": devices, "times": {**into.get("times", {}), **times}}
+    for key in ("sweeps_of", "attacks", "losses"):
+        into[key] = {**into.get(key, {}), **found.get(key, {})}
+    return into
+
+
+def merge_folders(folders: list[Path]) -> None:
+    """Put every file of some folders into the committed results."""
+    for place in sorted(p for folder in folders for p in folder.glob("*.json")):
+        found = json.loads(place.read_text("utf-8"))
+        target = RESULTS / f"{found['dataset']}.json"
+        before = json.loads(target.read_text("utf-8")) if target.exists() else {}
+        target.write_text(json.dumps(merge(before, found), indent=1) + "\n", "utf-8")
+        print(f"{place} -> {target}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    commands = parser.add_subparsers(required=True, dest="command")
+    running = commands.add_parser("run")
+    running.add_argument("dataset")
+    running.add_argument("folder", type=Path)
+    running.add_argument("parts", nargs="+", choices=list(PARTS))
+    running.add_argument("--seeds", type=int, default=5)
+    running.add_argument("--quick", action="store_true", help="one seed and few updates, to see that it runs")
+    commands.add_parser("merge").add_argument("folders", nargs="+", type=Path)
+    given = parser.parse_args()
+    if given.command == "run":
+        run(given.dataset, given.folder, given.parts, given.seeds, quick=given.quick)
+    else:
+        merge_folders(given.folders)
