@@ -20,7 +20,7 @@ def draw(found: list[dict[str, Any]], images: Path) -> None:
 
 
 def front(found: list[dict[str, Any]]) -> Any:
-    """Robust validity against l1 cost: methods, printed figures, fronts of settings, and the oracle's (Figure 3)."""
+    """Robust validity against l1 cost: methods, printed figures, fronts, and the oracle's (Figure 3)."""
     real = [r for r in found if r["dataset"] in tables.REAL]
     if not real:
         return None

@@ -10,16 +10,18 @@ from shift_look import BLUE, GREEN, GREY, ORANGE, SOFT, STYLES, dress
 from holdfast.papers.rocoursenet._figures import over, spread
 
 KINDS = {"linf, sgd": "plain steps, l-inf", "linf, adam": "Adam, l-inf", "l2, adam": "Adam, l2"}
+Pair = tuple[float | None, float | None]
+"""Mean and deviation over seeds."""
 SHADES = {"0.1": 0.35, "0.3": 0.65, "1": 1.0}
 
 
-def bars(axes: Any, x: Sequence[float], pairs: Sequence[tuple[float | None, float | None]], **style: Any) -> None:
+def bars(axes: Any, x: Sequence[float], pairs: Sequence[Pair], **style: Any) -> None:
     """A line through means, with deviations over seeds."""
     half = [0.0 if s is None else s for _, s in pairs]
     axes.errorbar(x, [m for m, _ in pairs], yerr=half, capsize=2, ms=3.5, lw=1, elinewidth=0.7, **style)
 
 
-def swept(result: dict[str, Any], title: str, key: str) -> tuple[list[float], list[tuple[float | None, float | None]]]:
+def swept(result: dict[str, Any], title: str, key: str) -> tuple[list[float], list[Pair]]:
     """Numbers of a sweep, in order, and the figures that belong to them."""
     named = sorted(result["sweeps_of"].get(title, {}).items(), key=lambda pair: float(pair[1]))
     return [float(label) for _, label in named], [over(result["methods"][n], key) for n, _ in named]
@@ -99,7 +101,10 @@ def sizes(found: list[dict[str, Any]]) -> Any:
     for (result, method), axes in zip(shown, grid[0], strict=True):
         for share, shade in SHADES.items():
             labels = result["sweeps_of"].get(f"{share} of the rows, {method}", {})
-            rows = [(over(result["methods"][n], "proximity")[0], *over(result["methods"][n], "robust")) for n in labels]
+            if share == "1" and not labels:
+                labels = result["sweeps_of"].get(f"cost weight, {method}", {})
+            own = [result["methods"][name] for name in labels]
+            rows = [(over(seeds, "proximity")[0], *over(seeds, "robust")) for seeds in own]
             if rows:
                 x, y, half = zip(*rows, strict=True)
                 colour = GREEN if method == "RoCourseNet" else BLUE

@@ -202,16 +202,17 @@ def test_recipes_of_a_sweep_share_one_program_and_no_name():
         assert all(r.network.get_params() == recipes[0].network.get_params() for r in recipes)
         shapes = [jax.tree.structure(eqx.filter(r.regime.step(setting), eqx.is_array)) for r in recipes]
         assert shapes == shapes[:1] * len(shapes), sweep.title
-        assert not seen & set(sweep.group)
+        assert sweep.title == "schedule" or not seen & set(sweep.group)
         seen |= set(sweep.group)
-    assert {s.task.rows()[0].x.shape[0] for s in found if "of the rows" in s.title} == {75, 225, 750}
+    assert {s.task.rows()[0].x.shape[0] for s in found if "of the rows" in s.title} == {75, 225}
     # The printed figure of the printed attacker is in both of its sweeps.
-    assert {"T = 7", "E = 0.1", "T = 7, l2", "static schedule, E = 0.3", "CounterNet, cost 0.1"} <= seen
+    assert {"T = 7", "E = 0.1", "T = 7, l2", "E = 0.3, static", "CounterNet, cost 0.1"} <= seen
 
 
 def test_attacks_are_told_for_every_seed():
     task = small_task([(0.2, "a"), (0.4, "b"), (0.9, "a"), (0.1, "c")])
-    networks = [CounterNet(encoder=(4,), predictor=(4,), generator=(4,)).build(4, 2, jax.random.key(s)) for s in (0, 1)]
+    architecture = CounterNet(encoder=(4,), predictor=(4,), generator=(4,))
+    networks = [architecture.build(4, 2, jax.random.key(s)) for s in (0, 1)]
     told = attacks(task, {"one": [networks, networks[::-1], networks]}, "l2")
     assert set(told) == {"steps T, l2, adam", "radius E, l2, adam"}
     figures = told["steps T, l2, adam"]["one"]["7"]
@@ -240,7 +241,8 @@ def test_figures_are_told_with_their_deviation_over_seeds():
 
 
 def test_results_of_processes_are_put_together_and_more_seeds_win():
-    old = {"dataset": "german", "methods": {"A": [1, 2, 3], "B": [1]}, "times": {"A": 5, "B": 6}, "seconds": {"x": 1}}
+    old = {"dataset": "german", "methods": {"A": [1, 2, 3], "B": [1]}, "times": {"A": 5, "B": 6},
+           "seconds": {"x": 1}}  # fmt: skip
     new = {"dataset": "german", "methods": {"A": [4], "B": [7], "C": [8]}, "times": {"A": 0, "B": 9, "C": 9},
            "sweeps_of": {"T": {"A": "7"}}, "device": "d", "seconds": {"y": 2}}  # fmt: skip
     both = pytest.importorskip("benchmarks.rocoursenet").merge(old, new)

@@ -27,8 +27,8 @@ KINDS: tuple[tuple[AttackNorm, Inner, float], ...] = (
 """Norm, and how the shifted model follows: the paper's plain steps, and Adam, which gets somewhere in so few."""
 Pairs = list[tuple[SimpleNamespace, RecourseFrame]]
 Figures = dict[str, dict[str, dict[str, dict[str, list[float]]]]]
-"""By sweep, method and value of the attacker's number, for every seed: the share that survives, and the share of the
-rows that the shifted model still decides rightly."""
+"""By sweep, method and value of the attacker's number, for every seed: the share that survives, and the share of
+the rows that the shifted model still decides rightly."""
 
 
 def attacks(task: Task, models: Mapping[str, Sequence[Sequence[AbstractModel]]], only: AttackNorm) -> Figures:

@@ -54,16 +54,19 @@ def _swept(results: Results, wanted: Callable[[str], bool], title: str) -> str:
         for sweep, labels in r["sweeps_of"].items():
             for name, label in labels.items() if wanted(sweep) else ():
                 own = r["methods"].get(name, [])
-                pairs = zip(("robust", "validity", "proximity"), (3, 3, 2), strict=True)
-                rows.append([f"{sweep}: {label}", *(cell(*_swap(over(own, key), d)) for key, d in pairs), str(len(own))])
+                cells = [
+                    _cell(over(own, key), digits)
+                    for key, digits in (("robust", 3), ("validity", 3), ("proximity", 2))
+                ]
+                rows.append([f"{sweep}: {label}", *cells, str(len(own))])
         if rows:
             head = ["", "robust validity", "validity", "proximity (l1)", "seeds"]
             texts.append(f"### {r['title']}: {title}\n\n" + table(head, rows))
     return "\n\n".join(texts)
 
 
-def _swap(pair: tuple[float | None, float | None], digits: int) -> tuple[float | None, int, float | None]:
-    return pair[0], digits, pair[1]
+def _cell(pair: tuple[float | None, float | None], digits: int = 3) -> str:
+    return cell(pair[0], digits, pair[1])
 
 
 def attacks(results: Results, *, norm: str, figure: int) -> str:
@@ -75,7 +78,7 @@ def attacks(results: Results, *, norm: str, figure: int) -> str:
                 continue
             values = list(next(iter(found.values())))
             rows = [
-                [f"{name}{what}", *(cell(*_swap(spread(found[name][v][key]), 3)) for v in values)]
+                [f"{name}{what}", *(_cell(spread(found[name][v][key])) for v in values)]
                 for name in found
                 for key, what in (("survival", ""), ("accuracy", ": accuracy of the shifted model"))
             ]
@@ -92,6 +95,6 @@ def losses(results: Results) -> str:
         for name, seeds in r.get("losses", {}).items():
             at = [round(v) for v in np.linspace(0, len(seeds[0]) - 1, 5)]
             known = [[curve[i] for curve in seeds if curve[i] is not None] for i in at]
-            rows.append([f"{r['title']}, {name}", *(cell(*_swap(spread(v), 3)) for v in known)])
+            rows.append([f"{r['title']}, {name}", *(_cell(spread(v)) for v in known)])
     head = ["", "first epoch", "a quarter", "half", "three quarters", "last"]
     return "### Training losses (Figure 11)\n\n" + table(head, rows) if rows else ""

@@ -125,8 +125,7 @@ def run(
             _search(result, task, base, methods(quick=quick), sizes, clock)
             keep(result)
         if "fronts" in wanted:
-            for own, labels in front_labels(fronts(quick=quick)).items():
-                result["sweeps_of"][own] = labels
+            result["sweeps_of"] |= front_labels(fronts(quick=quick))
             _search(result, task, base[:N_FEW], fronts(quick=quick), sizes, clock)
             keep(result)
     _few(result, task, made, replace(sizes, seeds=list(sizes.seeds)[:N_FEW]), wanted, clock, keep)
@@ -187,20 +186,24 @@ def _few(
     """Attacks, sweeps and curves, most of them on some of the subsets where there are many."""
     some = task.setting.some
     places = [i for i, s in enumerate(task.subsets) if some is None or s.name in some]
-    few = Task(task.setting, task.encoder, tuple(task.subsets[i] for i in places))
+    few = task if some is None else replace(task, subsets=tuple(task.subsets[i] for i in places))
     for part, norm in (("attacks", "linf"), ("attacks, l2", "l2")):
         if part in wanted:
             clock(part)
-            own = {n: [[m[i] for i in places] for m in by_seed[:N_FEW]] for n, by_seed in made.items() if n in MAIN}
+            own = {
+                name: [[models[i] for i in places] for models in by_seed[:N_FEW]]
+                for name, by_seed in made.items()
+                if name in MAIN
+            }
             result.setdefault("attacks", {}).update(attacks(few, own, norm))
             keep(result)
     for sweep in sweeps(task, few, sizes, wanted):
         clock(f"sweep: {sweep.title}")
         labels = result["sweeps_of"].setdefault(sweep.title, {})
-        models, _ = trained(sweep.task, {own: recipe for own, (_, recipe) in sweep.group.items()}, sizes.seeds)
-        for own, fitted in models.items():
+        labels |= {own: label for own, (label, _) in sweep.group.items()}
+        left = {own: recipe for own, (_, recipe) in sweep.group.items() if own not in result["methods"]}
+        for own, fitted in (trained(sweep.task, left, sizes.seeds)[0] if left else {}).items():
             result["methods"][own], _ = judged(sweep.task, fitted)
-            labels[own] = sweep.group[own][0]
         keep(result)
     if "losses" in wanted:
         clock("loss curves")

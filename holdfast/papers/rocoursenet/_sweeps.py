@@ -23,10 +23,13 @@ FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Of the cost's weight along a front."""
 FEW_FACTORS = (0.5, 1.0, 4.0)
 """The same where there is a front for every share of the rows."""
-SHARES = (0.1, 0.3, 1.0)
-"""Of the rows to learn from, for Figure 5."""
+SHARES = (0.1, 0.3)
+"""Of the rows to learn from, for Figure 5, beside all."""
 STEPS, RADII, SCHEDULED = (1, 3, ATTACKER_STEPS, 14), (0.02, 0.1, 0.3, 0.5), (0.1, 0.3)
 """The attacker's T and E in training, and the radii for which schedules are compared."""
+
+Weighted = Callable[[float], tuple[float, Recipe]]
+"""Of a factor: the weight of the cost, and the recipe with it."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +54,15 @@ def sweeps(task: Task, few: Task, sizes: Sizes, wanted: Collection[str]) -> Iter
     if "sweeps, l2" in wanted:
         yield from _attackers(few, sizes, "l2", ", l2")
     if "schedule" in wanted:
-        for schedule in ("linear", "static"):
+        # The linear one is that of the sweep over the radius, by the same name.
+        for schedule, suffix in (("linear", ""), ("static", ", static")):
             yield Sweep("schedule", few, {
-                f"{schedule} schedule, E = {e:g}": (f"{schedule}, E = {e:g}",
-                                                    attacked(few, sizes, schedule=schedule, eps=e))
+                f"E = {e:g}{suffix}": (f"{schedule}, E = {e:g}", attacked(few, sizes, schedule=schedule, eps=e))
                 for e in SCHEDULED
             })  # fmt: skip
     if "sizes" in wanted:
-        for share in SHARES:
+        # All rows of all subsets are in the fronts.
+        for share in SHARES if few is task else (*SHARES, 1.0):
             part = Task(few.setting, few.encoder, tuple(s.share(share) for s in few.subsets))
             for method in ("RoCourseNet", GUIDED):
                 title = f"{share:g} of the rows, {method}"
@@ -79,15 +83,13 @@ def _attackers(task: Task, sizes: Sizes, norm: str, suffix: str) -> Iterator[Swe
     yield Sweep(f"radius E{suffix}", task, group)
 
 
-def _front(
-    task: Task, title: str, prefix: str, recipe: Callable[[float], tuple[float, Recipe]], factors: Collection[float]
-) -> Sweep:
+def _front(task: Task, title: str, prefix: str, recipe: Weighted, factors: Collection[float]) -> Sweep:
     made = [recipe(factor) for factor in factors]
     return Sweep(title, task, {f"{prefix}, cost {w:g}": (f"{w:g}", own) for w, own in made})
 
 
-def _methods(task: Task, sizes: Sizes) -> dict[str, Callable[[float], tuple[float, Recipe]]]:
-    """By the name of a method: of a factor, the weight of the cost and the recipe with it."""
+def _methods(task: Task, sizes: Sizes) -> dict[str, Weighted]:
+    """Methods that have a front, by name."""
     setting, n = task.setting, counts(sizes)
 
     def plain(factor: float) -> tuple[float, Recipe]:

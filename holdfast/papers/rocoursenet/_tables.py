@@ -184,7 +184,10 @@ def _matrices(results: Sequence[dict[str, Any]]) -> str:
 def _times(results: Sequence[dict[str, Any]]) -> str:
     rows = []
     for r in results:
+        swept = {name for names in r["sweeps_of"].values() for name in names}
         for name, t in r.get("times", {}).items():
+            if name in swept:
+                continue
             them = [
                 printed()[part].get(name.split(",")[0], {}).get(r["dataset"]) for part in ("table 10", "table 11")
             ]
