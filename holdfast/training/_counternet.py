@@ -155,9 +155,9 @@ class CounterNetTraining(AbstractGeneratorRegime):
     Notes
     -----
     Needs a model with a generator; a classifier takes `CounterNet` when none is given, and `Generated` as its
-    method. ``clf.history_.notes`` has for every epoch the share decided `favourable` and, of at most 512 of the
-    refused, the `validity` and mean `cost` of hardened recourse and how many different `patterns` of it there are:
-    a single one would be recourse that knows nobody.
+    method. ``clf.history_.notes`` has for every epoch the share decided `favourable`, the `prediction_loss` and,
+    of at most 512 of the refused, the `validity_loss`, `validity` and mean `cost` of hardened recourse and how
+    many different `patterns` of it there are: a single one would be recourse that knows nobody.
 
     References
     ----------

@@ -163,9 +163,10 @@ class GeneratorStep(AbstractStep):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Share decided favourable, and of some of the refused: share whose recourse is valid once hardened, its
-        mean cost, and how many different recourses there are."""
-        return ("favourable", "validity", "cost", "patterns")
+        """Share decided favourable, loss of prediction, and of some of the refused: loss of validity under the
+        model as it is, share whose recourse is valid once hardened, its mean cost, and how many different
+        recourses there are."""
+        return ("favourable", "prediction_loss", "validity_loss", "validity", "cost", "patterns")
 
     def begin_epoch(
         self, model: AbstractModel, data: Data, n_batches: int, key: PRNGKeyArray, epoch: Int[Array, ""]
@@ -352,6 +353,7 @@ class GeneratorStep(AbstractStep):
         x, weight = data.x[rows], jnp.where(refused[rows], data.weight[rows], 0.0)
         _, _, hard, ok = jax.vmap(lambda row: self._written(model, row, wanted, None))(x)
         valid = jax.vmap(self._decision(model).is_target, in_axes=(0, None))(hard, wanted) & ok
+        lost = self.validity_losses(jax.vmap(model.logits)(hard), jnp.full(n, wanted), self.margin)
         # Told apart to a tenth of a column's unit.
         pattern = jnp.round(10.0 * hard) @ jax.random.normal(jax.random.key(0), (hard.shape[1],))
         ordered = jnp.sort(jnp.where(weight > 0, pattern, jnp.inf))
@@ -359,6 +361,8 @@ class GeneratorStep(AbstractStep):
         some = jnp.where(jnp.any(weight > 0), 1.0, jnp.nan)
         return {
             "favourable": weighted_mean((decided == wanted).astype(jnp.float32), data.weight),
+            "prediction_loss": weighted_mean(self.prediction_losses(model, data.x, data.y, None), data.weight),
+            "validity_loss": some * weighted_mean(lost, weight),
             "validity": some * weighted_mean(valid.astype(jnp.float32), weight),
             "cost": some * weighted_mean(jnp.abs(hard - x) @ self.setting.permits.price, weight),
             "patterns": jnp.sum(different).astype(jnp.float32),

@@ -76,6 +76,7 @@ def test_a_finished_predictor_is_left_as_it_is(joint):
     assert eqx.tree_equal(joint.predictor, after.predictor)
     assert history.loss.shape == (6,)
     assert history.notes["patterns"].shape == (6,)
+    assert (np.asarray(history.notes["prediction_loss"]) > 0).all()
 
 
 def test_updates_are_counted_and_not_epochs():
