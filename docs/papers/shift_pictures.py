@@ -10,6 +10,7 @@ from shift_look import BLUE, SOFT, STYLES, dress, mean
 
 from holdfast.papers.rocoursenet import _tables as tables
 
+
 def draw(found: list[dict[str, Any]], images: Path) -> None:
     """Draw every picture for which there are results."""
     for name, make in PICTURES.items():

@@ -65,9 +65,7 @@ def attackers(found: list[dict[str, Any]]) -> Any:
     if not have:
         return None
     panels = [(s, k) for k in ("robust", "proximity") for s in ("attacker steps T", "radius E")]
-    figure, grid = plt.subplots(
-        len(have), 4, figsize=(9.6, 2.4 * len(have) + 0.4), squeeze=False
-    )
+    figure, grid = plt.subplots(len(have), 4, figsize=(9.6, 2.4 * len(have) + 0.4), squeeze=False)
     for result, row in zip(have, grid, strict=True):
         for (sweep, key), axes in zip(panels, row, strict=True):
             for title, label, colour, marker in (

@@ -209,7 +209,9 @@ def test_recipes_of_a_sweep_share_one_program_and_no_name():
     assert {"T = 7", "E = 0.1", "T = 7, l2", "E = 0.3, static", "CounterNet, cost 0.1"} <= seen
 
 
-def test_attacks_are_told_for_every_seed():
+def test_attacks_are_told_for_every_seed(monkeypatch):
+    monkeypatch.setattr("holdfast.papers.rocoursenet._attack.STEPS", (7,))
+    monkeypatch.setattr("holdfast.papers.rocoursenet._attack.RADII", (0.1,))
     task = small_task([(0.2, "a"), (0.4, "b"), (0.9, "a"), (0.1, "c")])
     architecture = CounterNet(encoder=(4,), predictor=(4,), generator=(4,))
     networks = [architecture.build(4, 2, jax.random.key(s)) for s in (0, 1)]
