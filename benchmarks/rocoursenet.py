@@ -30,7 +30,8 @@ def run(dataset: str, folder: Path, parts: list[str], n_seeds: int, *, quick: bo
 
     from holdfast.papers.rocoursenet import run as experiment
 
-    place, began = folder / f"{dataset}-{'-'.join(p.replace(', ', '') for p in parts)}.json", time.monotonic()
+    place = folder / f"{dataset}-{'-'.join(parts)}.json".replace(", ", "-").replace(" ", "-")
+    began = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)
 
     def say(what: str) -> None:

@@ -194,7 +194,7 @@ def test_a_quick_run_has_recourse_that_the_other_half_accepts(quick):
 def test_recipes_of_a_sweep_share_one_program_and_no_name():
     task, seen = Task.load("covariate"), set()
     setting = Setting(Permits.of(task.encoder), 1, n_rows=750)
-    parts = {"fronts", "sweeps", "sweeps, l2", "schedule", "sizes"}
+    parts = {"fronts", "fronts, guides", "sweeps", "sweeps, l2", "schedule", "sizes"}
     found = list(sweeps(task, task, Sizes(100, 64, range(1), 10), parts))
     assert parts <= set(PARTS)
     for sweep in found:
@@ -202,11 +202,12 @@ def test_recipes_of_a_sweep_share_one_program_and_no_name():
         assert all(r.network.get_params() == recipes[0].network.get_params() for r in recipes)
         shapes = [jax.tree.structure(eqx.filter(r.regime.step(setting), eqx.is_array)) for r in recipes]
         assert shapes == shapes[:1] * len(shapes), sweep.title
-        assert sweep.title == "schedule" or not seen & set(sweep.group)
+        assert sweep.title == "schedule" or seen & set(sweep.group) <= {"E = 0.1", "E = 0.1, l2"}
         seen |= set(sweep.group)
     assert {s.task.rows()[0].x.shape[0] for s in found if "of the rows" in s.title} == {75, 225}
-    # The printed figure of the printed attacker is in both of its sweeps.
-    assert {"T = 7", "E = 0.1", "T = 7, l2", "E = 0.3, static", "CounterNet, cost 0.1"} <= seen
+    # The printed attacker is in the sweeps of its steps and of its radius.
+    assert sum("E = 0.1" in s.group for s in found) == 3
+    assert {"T = 14", "E = 0.1", "E = 0.5, l2", "E = 0.3, static", "CounterNet, cost 0.1"} <= seen
 
 
 def test_attacks_are_told_for_every_seed(monkeypatch):

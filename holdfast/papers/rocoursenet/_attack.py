@@ -38,20 +38,19 @@ def attacks(task: Task, models: Mapping[str, Sequence[Sequence[AbstractModel]]],
     """
     plans = {name: [_pairs(task, own) for own in by_seed] for name, by_seed in models.items()}
     out: Figures = {}
+    sweeps = {
+        "steps T": {f"{t}": (t, RADIUS) for t in STEPS},
+        "radius E": {f"{e:g}": (ATTACKER_STEPS, e) for e in RADII},
+    }
     for norm, inner, step in KINDS:
         if norm != only:
             continue
-        for sweep, settings in (
-            ("steps T", {f"{t}": (t, RADIUS) for t in STEPS}),
-            ("radius E", {f"{e:g}": (ATTACKER_STEPS, e) for e in RADII}),
-        ):
-            out[f"{sweep}, {norm}, {inner}"] = {
-                name: {
-                    label: _told([_under(p, steps, eps, norm, inner, step) for p in by_seed])
-                    for label, (steps, eps) in settings.items()
-                }
-                for name, by_seed in plans.items()
-            }
+        for name, by_seed in plans.items():
+            chosen = {at for settings in sweeps.values() for at in settings.values()}
+            told = {at: _told([_under(p, *at, norm, inner, step) for p in by_seed]) for at in sorted(chosen)}
+            for sweep, settings in sweeps.items():
+                found = {label: told[at] for label, at in settings.items()}
+                out.setdefault(f"{sweep}, {norm}, {inner}", {})[name] = found
     return out
 
 

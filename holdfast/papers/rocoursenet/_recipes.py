@@ -105,16 +105,13 @@ def recipes(task: Task, sizes: Sizes, wanted: Collection[str]) -> list[Group]:
     if "random" in wanted:
         noisy: dict[str, Any] = {**shift(setting), "attacker": "random"}
         groups.append({"RoCourseNet-Random": Recipe(plain, RoCourseNet(**printed_losses(setting), **noisy, **n))})
-    if "framework" in wanted:
-        row: CounterNet = network(setting, head="row")
-        groups += [
-            {"CF Model": Recipe(row, CFModel(**own))},
-            {"Robust CF Model": Recipe(row, Robust(regime=CFModel(**own), **guided(setting)))},
-        ]
-    if "variational" in wanted:
-        vae: CounterNet = network(setting, head="vae", generator=(50, 20), dropout=0.0)
-        groups += [
-            {"VAE-CF": Recipe(vae, VAECF(**own))},
-            {"Robust VAE-CF": Recipe(vae, Robust(regime=VAECF(**own), **guided(setting)))},
-        ]
+    row: CounterNet = network(setting, head="row")
+    vae: CounterNet = network(setting, head="vae", generator=(50, 20), dropout=0.0)
+    framework = {
+        "CF Model": Recipe(row, CFModel(**own)),
+        "Robust CF Model": Recipe(row, Robust(regime=CFModel(**own), **guided(setting))),
+        "VAE-CF": Recipe(vae, VAECF(**own)),
+        "Robust VAE-CF": Recipe(vae, Robust(regime=VAECF(**own), **guided(setting))),
+    }
+    groups += [{name: recipe} for name, recipe in framework.items() if name in wanted]
     return groups

@@ -16,17 +16,20 @@ from holdfast.papers.rocoursenet._recipes import (
     printed_network,
     shift,
 )
-from holdfast.papers.rocoursenet._settings import ATTACKER_STEPS
+from holdfast.papers.rocoursenet._settings import ATTACKER_STEPS, RADIUS
 from holdfast.training import CounterNetTraining, RoCourseNet
 
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Of the cost's weight along a front."""
 FEW_FACTORS = (0.5, 1.0, 4.0)
-"""The same where there is a front for every share of the rows."""
+"""The same of guides, which take longest, and where there is a front for every share of the rows."""
 SHARES = (0.1, 0.3)
 """Of the rows to learn from, for Figure 5, beside all."""
-STEPS, RADII, SCHEDULED = (1, 3, ATTACKER_STEPS, 14), (0.02, 0.1, 0.3, 0.5), (0.1, 0.3)
-"""The attacker's T and E in training, and the radii for which schedules are compared."""
+STEPS = {"linf": (1, 3, ATTACKER_STEPS, 14), "l2": (1, ATTACKER_STEPS, 14)}
+RADII = {"linf": (0.02, RADIUS, 0.3, 0.5), "l2": (RADIUS, 0.5)}
+"""The attacker's T and E in training, by norm."""
+SCHEDULED = (0.1, 0.3)
+"""Radii for which schedules are compared."""
 
 Weighted = Callable[[float], tuple[float, Recipe]]
 """Of a factor: the weight of the cost, and the recipe with it."""
@@ -46,15 +49,16 @@ class Sweep:
 
 def sweeps(task: Task, few: Task, sizes: Sizes, wanted: Collection[str]) -> Iterator[Sweep]:
     """Every sweep of the parts that are wanted: fronts on all subsets, the rest on `few` of them."""
-    if "fronts" in wanted:
-        for method, recipe in _methods(task, sizes).items():
-            yield _front(task, f"cost weight, {method}", method, recipe, FACTORS)
+    for method, recipe in _methods(task, sizes).items():
+        if ("fronts, guides" if method == GUIDED else "fronts") in wanted:
+            factors = FEW_FACTORS if method == GUIDED else FACTORS
+            yield _front(task, f"cost weight, {method}", method, recipe, factors)
     if "sweeps" in wanted:
         yield from _attackers(few, sizes, "linf", "")
     if "sweeps, l2" in wanted:
         yield from _attackers(few, sizes, "l2", ", l2")
     if "schedule" in wanted:
-        # The linear one is that of the sweep over the radius, by the same name.
+        # The linear one is that of the sweep over the radius, by its name.
         for schedule, suffix in (("linear", ""), ("static", ", static")):
             yield Sweep("schedule", few, {
                 f"E = {e:g}{suffix}": (f"{schedule}, E = {e:g}", attacked(few, sizes, schedule=schedule, eps=e))
@@ -76,10 +80,12 @@ def attacked(task: Task, sizes: Sizes, **other: Any) -> Recipe:
 
 
 def _attackers(task: Task, sizes: Sizes, norm: str, suffix: str) -> Iterator[Sweep]:
-    for t in STEPS:
+    for t in STEPS[norm]:
         recipe = attacked(task, sizes, steps=t, norm=norm)
-        yield Sweep(f"attacker steps T{suffix}", task, {f"T = {t}{suffix}": (str(t), recipe)})
-    group = {f"E = {e:g}{suffix}": (f"{e:g}", attacked(task, sizes, eps=e, norm=norm)) for e in RADII}
+        # The printed attacker belongs to both, by one name.
+        name = f"E = {RADIUS:g}" if t == ATTACKER_STEPS else f"T = {t}"
+        yield Sweep(f"attacker steps T{suffix}", task, {f"{name}{suffix}": (str(t), recipe)})
+    group = {f"E = {e:g}{suffix}": (f"{e:g}", attacked(task, sizes, eps=e, norm=norm)) for e in RADII[norm]}
     yield Sweep(f"radius E{suffix}", task, group)
 
 
