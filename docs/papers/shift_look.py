@@ -14,7 +14,10 @@ STYLES = {
     "CounterNet, ours": ("#7b8794", "d"),
     "RoCourseNet, ours": (GREEN, "X"),
     "RoCourseNet, guides": (BLUE, "o"),
+    "CF Model": ("#12807a", "h"),
+    "Robust CF Model": ("#12807a", "H"),
 }
+HOLLOW = {"CounterNet, ours", "RoCourseNet, ours", "CF Model"}
 
 
 def mean(result: dict[str, Any], name: str, key: str) -> float | None:

@@ -6,7 +6,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import shift_sweeps
-from shift_look import BLUE, SOFT, STYLES, dress, mean
+from shift_look import BLUE, HOLLOW, SOFT, STYLES, dress, mean
 
 from holdfast.papers.rocoursenet import _tables as tables
 
@@ -41,19 +41,20 @@ def front(found: list[dict[str, Any]]) -> Any:
         for name, (colour, marker) in STYLES.items():
             at = place(result, name)
             if None not in at:
-                hollow = {"facecolors": "white"} if name.endswith("ours") else {"facecolors": colour}
+                hollow = {"facecolors": "white" if name in HOLLOW else colour}
                 axes.scatter(*at, edgecolors=colour, marker=marker, s=40, lw=1, label=name, zorder=3, **hollow)
             paper = tables.printed()["table 2"].get(name, {}).get(result["dataset"])
             if paper is not None:
                 where = paper["proximity"][0], paper["robust"][0]
-                axes.annotate("p", where, color=colour, fontsize=9, weight="bold", ha="center", va="center")
+                axes.scatter(*where, color=colour, marker="$p$", s=42, lw=0.5)
+        axes.scatter([], [], color="#1f2933", marker="$p$", s=42, lw=0.5, label="printed")
         axes.set_ylim(0.0, 1.04)
         axes.set_xlim(left=0.0)
         axes.set_xlabel("l1 cost", color=SOFT)
         dress(axes, result["title"])
     panels[0, 0].set_ylabel("robust validity", color=SOFT)
     known = dict(pair[::-1] for axes in panels[0] for pair in zip(*axes.get_legend_handles_labels(), strict=True))
-    figure.legend(known.values(), known.keys(), loc="upper center", ncols=5, frameon=False, fontsize=8)
+    figure.legend(known.values(), known.keys(), loc="upper center", ncols=6, frameon=False, fontsize=8)
     figure.tight_layout(rect=(0, 0, 1, 0.88))
     return figure
 
@@ -100,19 +101,26 @@ def losses(found: list[dict[str, Any]]) -> Any:
     have = [r for r in found if r.get("losses")]
     if not have:
         return None
-    n = max(len(r["losses"]) for r in have)
-    figure, panels = plt.subplots(len(have), n, figsize=(2.2 * n, 2.2 * len(have)), squeeze=False)
+    n = len(CURVES)
+    figure, panels = plt.subplots(len(have), n, figsize=(2.2 * n, 2.3 * len(have)), squeeze=False)
     for result, row in zip(have, panels, strict=True):
-        for (name, seeds), axes in zip(result["losses"].items(), row, strict=True):
-            for curve in seeds:
+        for (name, title), axes in zip(CURVES.items(), row, strict=True):
+            for curve in result["losses"].get(name, []):
                 values = [np.nan if v is None else v for v in curve]
                 axes.plot(np.arange(1, len(curve) + 1), values, color=BLUE, lw=0.9, alpha=0.7)
             axes.set_ylim(bottom=0)
-            dress(axes, f"{result['title']}: {name}")
+            dress(axes, f"{result['title']}\n{title}")
     for axes in panels[-1]:
         axes.set_xlabel("epoch", color=SOFT)
     figure.tight_layout()
     return figure
 
 
+CURVES = {
+    "loss": "both losses, under attack",
+    "prediction_loss": "prediction",
+    "validity_loss": "validity, no attack",
+    "cost": "l1 cost",
+    "patterns": "different recourses",
+}
 PICTURES = {"front": front, "matrices": matrices, "losses": losses, **shift_sweeps.PICTURES}

@@ -106,15 +106,15 @@ def sizes(found: list[dict[str, Any]]) -> Any:
             if rows:
                 x, y, half = zip(*rows, strict=True)
                 colour = GREEN if method == "RoCourseNet" else BLUE
-                bars(axes, x, list(zip(y, half, strict=True)), color=colour, alpha=shade, marker="o",
-                     label=f"{float(share):.0%} of the rows")  # fmt: skip
+                bars(axes, x, list(zip(y, half, strict=True)), color=colour, alpha=shade, marker="o")
         axes.set_ylim(0, 1.04)
-        axes.set_xlim(left=0)
         axes.set_xlabel("l1 cost", color=SOFT)
         dress(axes, f"{result['title']}\n{method}")
-        axes.legend(frameon=False, fontsize=7, loc="lower right")
     grid[0, 0].set_ylabel("robust validity", color=SOFT)
-    figure.tight_layout()
+    shades = [plt.Line2D([], [], color="#1f2933", alpha=a, marker="o", ms=3.5, lw=1) for a in SHADES.values()]
+    names = [f"{float(share):.0%} of the rows" for share in SHADES]
+    figure.legend(shades, names, loc="upper center", ncols=3, frameon=False, fontsize=8)
+    figure.tight_layout(rect=(0, 0, 1, 0.93))
     return figure
 
 

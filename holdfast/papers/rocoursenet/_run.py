@@ -6,6 +6,7 @@ from typing import Any
 
 from holdfast.errors import DataError
 from holdfast.methods import AbstractMethod
+from holdfast.metrics import AttackNorm
 from holdfast.models import MLP, AbstractModel
 from holdfast.papers._report import Clock
 from holdfast.papers.rocoursenet._attack import attacks
@@ -46,6 +47,7 @@ LOAN_ONLY = {"CF Model", "Robust CF Model", "VAE-CF", "Robust VAE-CF", "random"}
 """What the paper has of Loan alone, and other datasets have where it is asked for."""
 SIMULATED = {"guides", "printed", "plain", "base", "oracle"}
 """What Table 9 needs."""
+ATTACKS: dict[str, AttackNorm] = {"attacks": "linf", "attacks, l2": "l2"}
 N_FEW = 3  # seeds of attacks, sweeps and fronts, and of the oracle two
 N_ORACLE = 50  # people of each subset whom the oracle searches for
 
@@ -87,7 +89,7 @@ def run(
     if not parts:
         wanted -= LOAN_ONLY if name != "loan" else set()
         wanted &= SIMULATED if not setting.options else wanted
-    if wanted & {"attacks", "attacks, l2"}:
+    if wanted & set(ATTACKS):
         wanted |= {"guides", "printed", "plain"}  # whose recourse is attacked
     sizes = Sizes(setting.n_updates, setting.batch_size, range(n_splits), 100)
     if quick:
@@ -187,7 +189,7 @@ def _few(
     some = task.setting.some
     places = [i for i, s in enumerate(task.subsets) if some is None or s.name in some]
     few = task if some is None else replace(task, subsets=tuple(task.subsets[i] for i in places))
-    for part, norm in (("attacks", "linf"), ("attacks, l2", "l2")):
+    for part, norm in ATTACKS.items():
         if part in wanted:
             clock(part)
             own = {
