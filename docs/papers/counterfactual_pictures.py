@@ -115,7 +115,7 @@ def digits(found: Found) -> Any:
     figure, panels = plt.subplots(len(rows), 10, figsize=(9.0, 0.98 * len(rows)))
     for (name, points), line in zip(rows, panels, strict=True):
         for image, axes in zip([shown["factual"], *points], line, strict=True):
-            axes.imshow(np.array(image).reshape(28, 28), cmap="gray", vmin=0, vmax=255)
+            axes.imshow(_image(image), cmap="gray", vmin=0, vmax=255)
             axes.set(xticks=[], yticks=[])
         kind, protocol = name.rsplit(", ", 1)
         line[0].set_ylabel(f"{kind}\n{protocol}", fontsize=6.5, rotation=0, ha="right", va="center", color=SOFT)
@@ -133,7 +133,7 @@ def saliency(found: Found) -> Any:
     figure, panels = plt.subplots(len(shown), 10, figsize=(9.0, 1.05 * len(shown)), squeeze=False)
     for (kind, maps), line in zip(shown.items(), panels, strict=True):
         for k, (values, axes) in enumerate(zip(maps, line, strict=True)):
-            axes.imshow(np.array(values).reshape(28, 28), cmap="magma", vmin=0, vmax=255)
+            axes.imshow(_image(values), cmap="magma", vmin=0, vmax=255)
             for edge in (4.5, 22.5):
                 axes.axhline(edge, color="white", lw=0.5, ls=":")
             axes.set(xticks=[], yticks=[])
@@ -148,6 +148,11 @@ def saliency(found: Found) -> Any:
 def _digits(found: Found) -> dict[str, Any] | None:
     """What MNIST's run kept of images, once there is one."""
     return next((r["pictures"] for r in found if r["dataset"] == "mnist" and "pictures" in r), None)
+
+
+def _image(kept: str) -> np.ndarray:
+    """28 by 28 grey levels, of which each is a byte in hexadecimal digits."""
+    return np.frombuffer(bytes.fromhex(kept), np.uint8).reshape(28, 28)
 
 
 def _dress(axes: Any, title: str = "") -> None:

@@ -156,15 +156,18 @@ class Dataset:
 
     def __call__(self, name: str) -> dict[str, Any]:
         """Figures of a dataset, with what they were made by."""
-        import jax
-
-        from holdfast import __version__
         from holdfast.papers import experiment
 
         use_cache()
         result = experiment(self.paper).run(name, **self.options, say=lambda what: say(f"{name}: {what}"))
-        return result | {
-            "options": self.options,
-            "versions": {"holdfast": __version__, "jax": jax.__version__, "python": platform.python_version()},
-            "device": jax.devices()[0].device_kind,
-        }
+        return result | made_by(self.options)
+
+
+def made_by(options: dict[str, Any]) -> dict[str, Any]:
+    """What a dataset's figures were made with: options, versions, device."""
+    import jax
+
+    from holdfast import __version__
+
+    versions = {"holdfast": __version__, "jax": jax.__version__, "python": platform.python_version()}
+    return {"options": options, "versions": versions, "device": jax.devices()[0].device_kind}

@@ -51,11 +51,16 @@ class Feasible(eqx.Module):
         """Which axis of each part runs over people; for `jax.vmap`."""
         return Feasible(0, 0, 0, 0, 0, 0, 0, None, None, None, layout)  # type: ignore[arg-type]
 
-    def clip(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
-        """Nearest point of the box that holds every permitted value and the factual."""
+    @property
+    def box(self) -> tuple[Float[Array, " d"], Float[Array, " d"]]:
+        """Ends of the box that holds every permitted value and the factual."""
         low = jnp.where(self.movable, jnp.minimum(self.lower, self.x), self.x)
         high = jnp.where(self.movable, jnp.maximum(self.upper, self.x), self.x)
-        return jnp.clip(x, low, high)
+        return low, high
+
+    def clip(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
+        """Nearest point of the box that holds every permitted value and the factual."""
+        return jnp.clip(x, *self.box)
 
     def soft(self, x: Float[Array, " d"], temperature: float = 0.1) -> Float[Array, " d"]:
         """Differentiable: numbers clipped, a softmax over the allowed levels, then the polytope.

@@ -1,6 +1,7 @@
 """What training takes from a search: where it ended, and the last point at which it had hardly begun."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import NamedTuple
 
 import equinox as eqx
@@ -11,9 +12,8 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from holdfast.encoding import Feasible, Permits
 from holdfast.models import VAE, AbstractModel, Data, Decision, Rows, build_vae, fit_autoencoder
-from holdfast.search._gradient import GradientSolver
+from holdfast.search._gradient import shrunk
 from holdfast.search._losses import AbstractLoss, CrossEntropy, ask, log_odds
-from holdfast.search._problem import Problem, is_found
 from holdfast.search._solver import CLEARANCE
 
 BATCH_SIZE = 128  # of the autoencoder's fit
@@ -58,30 +58,33 @@ class DescentSampler(AbstractSampler):
 
     def __call__(self, decision: Decision, feasible: Feasible, target: Int[Array, ""], key: PRNGKeyArray) -> Path:
         """Descend, and keep what eq. 2 asks for."""
-        solver = GradientSolver.plain(
-            decision, self.loss, jnp.ones_like(feasible.x),
-            n_steps=self.n_steps + 1,  # the factual is asked about first, and is no step
-            step_size=0.0, cost_weight=0.0, norm="l1", wanted=self.wanted, harden=self.harden,
-        )  # fmt: skip
-        numbers = (self.step_size, self.cost_weight)
-        solver = eqx.tree_at(lambda s: (s.step_size, s.cost_weight), solver, numbers)
-        problem = Problem(feasible.x, target, feasible, key, feasible.x)
+        x, (low, high) = feasible.x, feasible.box
+        enough, shrink = logit_of(self.wanted), self.step_size * self.cost_weight
 
-        def advance(carry: tuple) -> tuple:
-            state, nascent, last, *before = carry
-            asked = state.own.u
-            near = jnp.max(jnp.abs(asked - problem.x)) <= self.radius
-            return solver.advance(problem, state), jnp.where(near, asked, nascent), asked, *(last for _ in before)
+        def look(u: Float[Array, " d"], n: Int[Array, ""]) -> Look:
+            at, ok = feasible.hard(u) if self.harden else (u, jnp.asarray(True))
 
-        # The iterate before the last is kept only where it is asked for.
-        start = (solver.begin(problem), problem.x, problem.x, *(problem.x for _ in range(self.n_halvings > 0)))
-        state, nascent, last, *before = jax.lax.while_loop(lambda c: ~c[0].done, advance, start)
-        # A point that is valid but not probable enough carries a surcharge in its value.
-        mature = is_found(state.status) & (state.best_value < state.best_cost + 1.0)
-        best = state.best
-        if before:
-            best = self._back(decision, feasible, target, before[0], last, best)
-        return Path(jnp.where(mature, best, last), nascent, mature)
+            def objective(point: Float[Array, " d"]) -> tuple[Array, Array]:
+                reply = ask(decision, point, target, n)
+                return self.loss(reply), reply.logits
+
+            # The slope where the model was asked moves the relaxed iterate.
+            slope, logits = jax.grad(objective, has_aux=True)(jax.lax.stop_gradient(at))
+            already = (n == 0) & (decision.decide_of(logits) == target)
+            reached = ok & good_enough(decision, logits, target, enough)
+            return Look(u, slope, reached & ~already, already)
+
+        def move(u: Float[Array, " d"], slope: Float[Array, " d"]) -> Float[Array, " d"]:
+            return jnp.clip(x + shrunk(u - self.step_size * slope - x, shrink), low, high)
+
+        end = descend(look, move, x, x, self.radius, self.n_steps, look_back=self.n_halvings > 0)
+        recourse = end.at
+        if self.harden:
+            recourse = jnp.where(end.mature, feasible.hard(end.at)[0], end.at)
+        if end.before is not None:
+            back = self._back(decision, feasible, target, end.before, end.at, recourse)
+            recourse = jnp.where(end.mature, back, recourse)
+        return Path(recourse, end.nascent, end.mature)
 
     def _back(
         self, decision: Decision, feasible: Feasible, target: Int[Array, ""],
@@ -149,18 +152,65 @@ class LatentSampler(AbstractSampler):
             loss = CrossEntropy()(reply) + self.cost_weight * jnp.sum(jnp.abs(row - person))
             return loss, (row, reply.logits, ok)
 
-        def advance(carry: tuple) -> tuple:
-            z, nascent, _, _, n = carry
+        def look(z: Array, n: Int[Array, ""]) -> Look:
             slope, (asked, logits, ok) = jax.grad(objective, has_aux=True)(z)
             mature = ok & good_enough(decision, logits, target, enough)
-            near = jnp.max(jnp.abs(asked - person)) <= self.radius
-            moved = z - self.step_size * slope
-            moved = jnp.where(jnp.all(jnp.isfinite(moved)), moved, z)
-            return moved, jnp.where(near, asked, nascent), asked, mature, n + 1
+            return Look(asked, slope, mature, jnp.asarray(False))
 
-        start = (model.encode(person), person, person, jnp.asarray(False), jnp.asarray(0))
-        _, nascent, end, mature, _ = jax.lax.while_loop(lambda c: ~c[3] & (c[4] <= self.n_steps), advance, start)
-        return Path(end, nascent, mature)
+        def move(z: Array, slope: Array) -> Array:
+            return z - self.step_size * slope
+
+        end = descend(look, move, model.encode(person), person, self.radius, self.n_steps)
+        return Path(objective(end.at)[1][0], end.nascent, end.mature)
+
+
+class Look(NamedTuple):
+    """What is seen from one iterate: the row that it stands for, the slope, and whether to go no farther."""
+
+    row: Float[Array, " d"]
+    slope: Array
+    mature: Bool[Array, ""]
+    hopeless: Bool[Array, ""]
+
+
+class End(NamedTuple):
+    """Where a descent ended: the last iterate and the one before it, the last row that was near, and whether it
+    matured."""
+
+    at: Array
+    before: Array | None
+    nascent: Float[Array, " d"]
+    mature: Bool[Array, ""]
+
+
+def descend(
+    look: Callable[[Array, Int[Array, ""]], Look],
+    move: Callable[[Array, Array], Array],
+    start: Array,
+    person: Float[Array, " d"],
+    radius: Float[Array, ""],
+    n_steps: int,
+    *,
+    look_back: bool = False,
+) -> End:
+    """Go from `start` to the first iterate that is mature, at most `n_steps` steps.
+
+    What is carried from step to step a batch of searches must move about in memory, which with a small model takes
+    as long as the model: no more than is needed. A coordinate that is lost (NaN or infinity) stays where it was.
+    """
+
+    def advance(carry: tuple) -> tuple:
+        end, _, n = carry
+        seen = look(end.at, n)
+        over = seen.mature | seen.hopeless | (n >= n_steps)
+        near = jnp.max(jnp.abs(seen.row - person)) <= radius
+        moved = move(end.at, seen.slope)
+        moved = jnp.where(over | ~jnp.isfinite(moved), end.at, moved)
+        before = jnp.where(over, end.before, end.at) if look_back else None
+        return End(moved, before, jnp.where(near, seen.row, end.nascent), seen.mature), over, n + 1
+
+    begin = End(start, start if look_back else None, person, jnp.asarray(False))
+    return jax.lax.while_loop(lambda c: ~c[1], advance, (begin, jnp.asarray(False), jnp.asarray(0)))[0]
 
 
 def logit_of(probability: float) -> float:

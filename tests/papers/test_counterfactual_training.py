@@ -2,6 +2,7 @@
 
 import json
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -15,9 +16,10 @@ from holdfast.papers import experiment
 from holdfast.papers.counterfactual_training import run
 from holdfast.papers.counterfactual_training._compare import discrepancy_gain, gain
 from holdfast.papers.counterfactual_training._judge import accuracies, sensitivities
-from holdfast.papers.counterfactual_training._run import PARTS
+from holdfast.papers.counterfactual_training._run import PARTS, fitted
 from holdfast.papers.counterfactual_training._search import search
 from holdfast.papers.counterfactual_training._settings import OURS, PAPER, PGD, PLAIN, PROTOCOLS, SETTINGS, regimes
+from holdfast.papers.counterfactual_training._store import read
 from holdfast.papers.counterfactual_training._tables import meets, printed
 from holdfast.papers.counterfactual_training._task import Task
 
@@ -73,6 +75,8 @@ def test_discrepancies_are_those_of_the_metric(task):
         values.append(np.mean(clouds))
     assert [found["base"], found["other"]] == pytest.approx(values, abs=1e-6)
     assert found["gain"] == pytest.approx(100 * (1 - values[1] / values[0]), abs=1e-3)
+    # A kernel that takes any two rows for strangers has nothing to compare.
+    assert discrepancy_gain(task, near, far, paired=False, length_scale=1e-4) is None
 
 
 def test_honest_searches_end_on_the_threshold_and_the_papers_beyond_it(task):
@@ -138,6 +142,18 @@ def test_goals_are_told_by_name():
     }
     goals = meets({"protocols": {"honest": {"free": free}}, "kinds": kinds})
     assert [name for name, ok in goals.items() if not ok] == ["IP 5% below PGD"]
+
+
+def test_models_are_taken_from_the_store_where_they_were_made_alike(task, tmp_path):
+    chosen = regimes(SETTINGS["ls"], n_epochs=1)
+    first = fitted("ls", task, chosen, [PLAIN], 2, tmp_path)[PLAIN]
+    again = fitted("ls", task, chosen, [PLAIN], 2, tmp_path)[PLAIN]
+    assert (again.seconds, again.group) == (first.seconds, PLAIN)
+    for a, b in zip(*map(jax.tree.leaves, (first.models, again.models)), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert read(tmp_path, "ls", task, PLAIN, chosen[PLAIN], 3) is None
+    assert read(tmp_path, "ls", task, PLAIN, regimes(SETTINGS["ls"], n_epochs=2)[PLAIN], 2) is None
+    assert read(tmp_path, "ls", task, PAPER, chosen[PAPER], 2) is None
 
 
 @pytest.fixture(scope="module")

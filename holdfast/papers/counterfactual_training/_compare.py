@@ -14,6 +14,7 @@ from holdfast.papers.counterfactual_training._task import Task
 Weights = tuple[np.ndarray, np.ndarray]
 FEWEST = 5  # recourses; a mean of fewer says nothing
 KERNEL_ROWS = 300
+NOTHING = 1e-9  # a discrepancy: at that length-scale the kernel takes any two rows for strangers
 
 
 def gain(base: np.ndarray, other: np.ndarray, *, paired: bool) -> dict[str, Any] | None:
@@ -85,6 +86,8 @@ def discrepancy_gain(
     one = np.ones(n_people)
     whole = (np.ones(n_seeds), one)
     values = {"base": clouds[0].discrepancy(whole), "other": clouds[1].discrepancy(whole)}
+    if abs(values["base"]) < NOTHING:
+        return None
     seeds = [_plain(percent((np.eye(n_seeds)[i], one))) for i in range(n_seeds)]
     return _interval(percent, n_seeds, n_people) | {"seeds": seeds} | values
 

@@ -49,7 +49,7 @@ def digits(task: Task, models: Mapping[str, Sequence[AbstractModel]]) -> dict[st
     own = next(i for i in range(len(y)) if y[i] == 0)
     aims = jnp.arange(1, 10)
     rows = jnp.broadcast_to(jnp.asarray(x[own]), (9, x.shape[1]))
-    out: dict[str, Any] = {"factual": _grey(x[own]), "recourse": {}, "saliency": {}}
+    out: dict[str, Any] = {"factual": _grey(x[[own]])[0], "recourse": {}, "saliency": {}}
     for kind in (PLAIN, PAPER, OURS, "PGD"):
         if kind not in models:
             continue
@@ -66,7 +66,7 @@ def digits(task: Task, models: Mapping[str, Sequence[AbstractModel]]) -> dict[st
                 found = each(models[kind][:1], attributions, some, labels, jax.random.key(0))[1][0]
                 maps.append(np.abs(found).mean(axis=0))
             peak = float(np.max(maps))
-            out["saliency"][kind] = np.rint(255 * np.array(maps) / peak).astype(int).tolist()
+            out["saliency"][kind] = _hex(255 * np.array(maps) / peak)
     return out
 
 
@@ -74,5 +74,10 @@ def _rounded(values: Any) -> list:
     return np.round(np.asarray(values, np.float64), 4).tolist()
 
 
-def _grey(values: np.ndarray) -> list:
-    return np.rint(127.5 * (np.clip(values, -1, 1) + 1)).astype(int).tolist()
+def _grey(values: np.ndarray) -> list[str]:
+    return _hex(127.5 * (np.clip(values, -1, 1) + 1))
+
+
+def _hex(images: np.ndarray) -> list[str]:
+    """Grey levels from 0 to 255, a byte each: a picture is one line of a JSON file."""
+    return [row.tobytes().hex() for row in np.rint(images).astype(np.uint8)]

@@ -1,8 +1,11 @@
 """One dataset: every regime trained and judged, recourse under one protocol or both."""
 
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from holdfast.errors import DataError
@@ -24,8 +27,10 @@ from holdfast.papers.counterfactual_training._settings import (
     Protocol,
     regimes,
 )
+from holdfast.papers.counterfactual_training._store import Kept, read, write
 from holdfast.papers.counterfactual_training._task import Task
 from holdfast.papers.counterfactual_training._train import ensembles, groups, largest_logit, matured, trained
+from holdfast.training import AbstractRegime
 
 PARTS = {
     "recourse": ("table 1", "table 3", "figure 6"),
@@ -51,6 +56,8 @@ def run(
     quick: bool = False,
     parts: Collection[str] = (),
     kinds: Collection[str] = (),
+    store: Path | None = None,
+    keep: Callable[[dict[str, Any]], None] = lambda _: None,
     say: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Run one dataset and return its figures as plain numbers.
@@ -71,6 +78,10 @@ def run(
         Tables and figures of the paper; all when left out.
     kinds : collection of str, optional
         Regimes beside the plain one; all when left out.
+    store : path, optional
+        Folder of trained models: those of an earlier run are taken from it, others are put there as they are done.
+    keep : callable, optional
+        Given the figures so far, after every stage.
     say : callable, optional
         Told what is being done.
     """
@@ -103,13 +114,16 @@ def run(
         "n_classes": task.n_classes,
         "protected": list(task.setting.protected) or ["five rows of pixels at either end"],
         "ours": {k: v for k, v in chosen[OURS].get_params().items() if isinstance(v, (int, float, str, bool))},
+        "trained": {},
         "kinds": {},
         "protocols": {},
     }
     models: dict[str, Sequence[AbstractModel]] = {}
     for group in groups(chosen, names):
         clock(f"training {'; '.join(group)}")
-        models |= zip(group, trained(task, [(kind, chosen[kind]) for kind in group], n_splits), strict=True)
+        for kind, found in fitted(name, task, chosen, group, n_splits, store).items():
+            models[kind] = found.models
+            result["trained"][kind] = {"with": found.group, "seconds": found.seconds, "device": found.device}
     if n_splits > 2 and not task.setting.is_image:
         models[ENSEMBLE] = ensembles(models[PLAIN])
     clock("accuracy and attacks")
@@ -121,15 +135,43 @@ def run(
         others = {kind: models[kind] for kind in names if kind != PLAIN}
         for kind, told in transferred(task, models[PLAIN], others).items():
             result["kinds"][kind]["transfer"] = told
+    keep(result)
+    if "pictures" in wanted and name in ("ls", "mnist"):
+        clock("pictures")
+        result["pictures"] = plane(task, n_epochs) if name == "ls" else digits(task, models)
+        keep(result)
     for chosen_protocol in PROTOCOLS.values():
         if protocol in (chosen_protocol.name, "both") and wanted & {"recourse", "protected"}:
             clock(f"recourse, {chosen_protocol.name} protocol")
             result["protocols"][chosen_protocol.name] = _recourse(task, models, chosen_protocol, n_people, wanted)
-    if "pictures" in wanted and name in ("ls", "mnist"):
-        clock("pictures")
-        result["pictures"] = plane(task, n_epochs) if name == "ls" else digits(task, models)
+            keep(result)
     clock.stop()
     return result | {"seconds": clock.seconds}
+
+
+def fitted(
+    name: str,
+    task: Task,
+    chosen: Mapping[str, AbstractRegime],
+    group: Sequence[str],
+    n_seeds: int,
+    store: Path | None = None,
+) -> dict[str, Kept]:
+    """Models of a group of regimes: from the store, or trained together."""
+    found: dict[str, Kept] = {}
+    if store is not None:
+        there = {kind: read(store, name, task, kind, chosen[kind], n_seeds) for kind in group}
+        found = {kind: kept for kind, kept in there.items() if kept is not None}
+    missing = [kind for kind in group if kind not in found]
+    if missing:
+        began = time.monotonic()
+        models = trained(task, [(kind, chosen[kind]) for kind in missing], n_seeds)
+        seconds, device = round(time.monotonic() - began, 2), jax.devices()[0].device_kind
+        new = {k: Kept(m, "; ".join(missing), seconds, device) for k, m in zip(missing, models, strict=True)}
+        if store is not None:
+            write(store, name, task, chosen, new)
+        found |= new
+    return found
 
 
 def _judged(task: Task, models: Models, whole: bool, protected: bool) -> dict[str, Any]:

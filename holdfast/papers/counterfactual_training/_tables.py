@@ -267,11 +267,23 @@ def _plane(results: Results) -> str:
 def _what_was_run(results: Results) -> str:
     rows = [
         [r["title"], f"{r['n_train']:,} / {r['n_test']:,}", str(r["n_columns"]), ", ".join(r["protected"]),
-         str(r["n_seeds"]), str(r["n_people"]),
-         f"{sum(v for k, v in r['seconds'].items() if k.startswith('training')):.0f}",
-         f"{sum(r['seconds'].values()):.0f}", r.get("device", "-")]
+         str(r["n_seeds"]), str(r["n_people"]), *_took(r), ", ".join(_devices(r))]
         for r in results
     ]  # fmt: skip
     head = ["", "rows to learn from / test", "columns", "protected", "seeds", "people a direction"]
-    head += ["seconds to train all models, with compilation", "seconds in all", "device"]
+    head += ["seconds to train all models, with compilation", "seconds for the rest", "device"]
     return f"### What was run\n\n{table(head, rows)}"
+
+
+def _took(result: dict[str, Any]) -> tuple[str, str]:
+    """Seconds of training, of whatever process did it, and of all else."""
+    stages = {True: 0.0, False: 0.0}
+    for name, seconds in result["seconds"].items():
+        stages[name.startswith("training")] += seconds
+    training = {t["with"]: t["seconds"] for t in result.get("trained", {}).values()}
+    return f"{sum(training.values()) or stages[True]:.0f}", f"{stages[False]:.0f}"
+
+
+def _devices(result: dict[str, Any]) -> list[str]:
+    trained = {t["device"] for t in result.get("trained", {}).values()}
+    return sorted(trained | {result.get("device", "-")})
