@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from holdfast.cli import cli
+from holdfast.encoding import Encoder
 from holdfast.errors import DataError
 from holdfast.metrics import mmd
 from holdfast.models import LinearModel
@@ -22,6 +23,8 @@ from holdfast.papers.counterfactual_training._settings import OURS, PAPER, PGD, 
 from holdfast.papers.counterfactual_training._store import read
 from holdfast.papers.counterfactual_training._tables import meets, printed
 from holdfast.papers.counterfactual_training._task import Task
+from holdfast.papers.counterfactual_training._train import setting_of
+from holdfast.schema import Feature, Schema
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +116,22 @@ def test_accuracy_under_attack_is_that_of_the_margin(task):
     for curve in ("curve_pgd", "curve_fgsm"):
         assert told[curve][-1][0] == pytest.approx((margin > 0.2).mean(), abs=2e-3)
     assert told["nearest_l2"][0] == pytest.approx(np.median(np.abs(margin[:100])) / np.sqrt(2), rel=0.05)
+
+
+def test_the_papers_domain_takes_levels_for_numbers():
+    schema = Schema([Feature(name="a", kind="numeric", bounds=(0, 1)), Feature(name="c", kind="categorical")])
+    rows = {"a": np.linspace(0, 1, 10), "c": np.array(["p"] * 8 + ["q"] * 2)}
+    encoder = Encoder.fit(schema, rows, "standard")
+    x = encoder.encode(rows).astype(np.float32)
+    task = Task(SETTINGS["cred"], encoder, encoder, (x, np.zeros(10)), (x, np.zeros(10)))
+    relaxed, own = (task.training_permits(False, relaxed=r) for r in (True, False))
+    np.testing.assert_allclose(relaxed.lower[1:], [0.0, 0.2 - 0.8], atol=1e-6)
+    np.testing.assert_allclose(relaxed.upper[1:], [0.8 + 0.8, 1.0], atol=1e-6)
+    assert own.lower[1:].tolist() == [0, 0]
+    assert own.upper[1:].tolist() == [1, 1]
+    np.testing.assert_allclose(relaxed.lower[0], -2, atol=1e-5)  # the wider of bounds and two deviations
+    assert setting_of(task, "AR").permits.upper[1] > 1
+    assert setting_of(task, OURS).permits.upper[1] == 1
 
 
 def test_every_dataset_and_part_is_there():

@@ -19,6 +19,8 @@ from holdfast.training import (
 
 PLAIN, PAPER, OURS, PGD = "BL", "CT", "CT, ours", "PGD"
 HELD = ", protected"
+AS_PRINTED = (PAPER, PAPER + HELD, "AR", "CD", "CT, generic", "CT, REVISE")
+"""Forms of the paper's own regime."""
 RADIUS = 0.1  # of attacks, in training and in use
 RADII = (0.0, 0.02, 0.04, 0.06, 0.08, 0.1)
 """Of Figure 5."""
@@ -189,7 +191,8 @@ def regimes(setting: Setting, n_epochs: int = 100, step_size: float = 0.001) -> 
         "AR": contrasting(divergence_weight=0.0),
         "CD": contrasting(adversarial_weight=0.0),
         OURS: contrasting(**ours),
-        PGD: AdversarialTraining(radius=RADIUS, **shared),
+        # Attacked in full from the first step, networks on images learn nothing.
+        PGD: AdversarialTraining(radius=RADIUS, ramp=0.5 if setting.is_image else 0.0, **shared),
         "TRADES": TRADES(radius=RADIUS, **shared),
         "JEM": JEM(n_samples=setting.n_recourses, **shared),
         "CT, generic": contrasting(search="generic"),

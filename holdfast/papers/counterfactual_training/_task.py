@@ -68,13 +68,18 @@ class Task:
         """Encoded columns of the protected features."""
         return np.flatnonzero(np.asarray(Permits.of(self.held).fixed))
 
-    def training_permits(self, held: bool) -> Permits:
-        """What may change in training: the paper's domain, two deviations about the mean at least."""
+    def training_permits(self, held: bool, *, relaxed: bool) -> Permits:
+        """What may change in training: numbers two deviations about the mean at least, as in the paper.
+
+        `relaxed` takes the levels of categories for numbers too, as the paper does: a column of 0 and 1 then ends
+        two deviations from its mean as well, where no person can be but where an attack goes.
+        """
         encoder = self.held if held else self.free
         permits = Permits.of(encoder)
         if self.setting.is_image:
             return permits
-        n = len(encoder.layout.numbers)
+        layout = encoder.layout
+        n = layout.n_columns - len(layout.indicators) if relaxed else len(layout.numbers)
         x = self.train[0][:, :n].astype(np.float64)
         low, high = x.mean(axis=0) - 2 * x.std(axis=0), x.mean(axis=0) + 2 * x.std(axis=0)
         return replace(
@@ -85,7 +90,9 @@ class Task:
 
     def permits(self, held: bool, wide: bool) -> Permits:
         """What may change in use; `wide` is the paper's domain."""
-        return self.training_permits(held) if wide else Permits.of(self.held if held else self.free)
+        if wide:
+            return self.training_permits(held, relaxed=True)
+        return Permits.of(self.held if held else self.free)
 
     def decision(self, model: AbstractModel) -> Decision:
         """The decision of a model."""
