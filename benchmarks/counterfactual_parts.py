@@ -111,6 +111,7 @@ class Board:
 def share(store: Path, out: Path, datasets: Sequence[str], cpus: Sequence[str], n_accelerated: int) -> None:
     """Run everything that is not there yet."""
     from holdfast.papers.counterfactual_training._settings import SETTINGS, regimes
+    from holdfast.papers.counterfactual_training._store import is_there
 
     left = [name for name in datasets if not (out / f"{name}.json").exists()]
     size = {"adult": 26.0 * 107, "ch": 16.0 * 8, "cred": 11.0 * 33, "gmsc": 13.0 * 10, "heloc": 8.0 * 60}
@@ -119,7 +120,8 @@ def share(store: Path, out: Path, datasets: Sequence[str], cpus: Sequence[str], 
         chosen = regimes(SETTINGS[name])
         for i, group in enumerate(groups_of(name)):
             effort = EFFORT[type(chosen[group[0]]).__name__] * len(group)
-            waiting.append((name, i, effort * size.get(name, 100.0)))
+            if not all(is_there(store, name, kind) for kind in group):
+                waiting.append((name, i, effort * size.get(name, 100.0)))
     board = Board(waiting, left)
     began = time.monotonic()
 

@@ -53,6 +53,11 @@ def write(
         os.replace(beside, place)
 
 
+def is_there(folder: Path, name: str, kind: str) -> bool:
+    """Whether the store has a regime, however it was made."""
+    return _place(folder, name, kind, "json").exists()
+
+
 def _made(task: Task, regime: AbstractRegime, n_seeds: int) -> dict[str, Any]:
     made = {"regime": type(regime).__name__, "rows": len(task.train[0]), "seeds": n_seeds} | regime.get_params()
     return json.loads(json.dumps(made, default=str))
