@@ -1,6 +1,6 @@
 """The counterfactual-training experiment by several processes, on processors and an accelerator at once.
 
-    python -m benchmarks.counterfactual_parts share STORE OUT --dataset adult --dataset mnist --cpu 0-2 --cpu 3-5 --gpu 2
+    python -m benchmarks.counterfactual_parts share STORE OUT --dataset adult --dataset mnist --cpu 0-2 --gpu 2
     python -m benchmarks.counterfactual_parts train STORE DATASET GROUP
     python -m benchmarks.counterfactual_parts judge STORE DATASET OUT
 
@@ -86,7 +86,7 @@ class Board:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, accelerated: bool) -> tuple[str, int | None] | None:
-        """The next training (dataset, group), or judging (dataset, None); None where there is nothing to do now."""
+        """The next training (dataset, group), or judging (dataset, None); None where nothing is to be done now."""
         with self.lock:
             for name in self.datasets:
                 ready = not self.running.get(name) and all(n != name for n, _, _ in self.waiting)
@@ -132,7 +132,8 @@ def share(store: Path, out: Path, datasets: Sequence[str], cpus: Sequence[str], 
                 time.sleep(0.5)
                 continue
             name, group = job
-            what = ["judge", str(store), name, str(out)] if group is None else ["train", str(store), name, str(group)]
+            rest = ["judge", name, str(out)] if group is None else ["train", name, str(group)]
+            what = [rest[0], str(store), *rest[1:]]
             platform = {"JAX_PLATFORMS": "cpu"} if cores else {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
             pinned = ["taskset", "-c", cores] if cores else []
             command = [*pinned, sys.executable, "-m", "benchmarks.counterfactual_parts", *what]

@@ -1,4 +1,4 @@
-"""Trained models kept in a folder: a run that was cut short goes on, and several processes can share the training."""
+"""Trained models kept in a folder: a run that was cut short goes on, and processes can share the training."""
 
 import json
 import os
