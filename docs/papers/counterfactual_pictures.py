@@ -98,7 +98,14 @@ def attacks(found: Found) -> Any:
                 axes.fill_between(RADII, curve.min(axis=1), curve.max(axis=1), color=colour, alpha=0.15, lw=0)
         axes.set_ylim(0, 1)
         _dress(axes, result["title"])
-    panels[0, 0].legend(frameon=False, fontsize=7, loc="lower left")
+    handles = panels[0, 0].get_legend_handles_labels()
+    last = panels.flat[-1]
+    if last.get_visible():
+        panels[0, 0].legend(*handles, frameon=False, fontsize=7, loc="lower left")
+    else:
+        last.set_visible(True)
+        last.axis("off")
+        last.legend(*handles, frameon=False, fontsize=8.5, loc="center left")
     for axes in panels[-1]:
         axes.set_xlabel("radius of PGD", color=SOFT)
     for axes in panels[:, 0]:
@@ -111,17 +118,11 @@ def digits(found: Found) -> Any:
     shown = _digits(found)
     if shown is None:
         return None
-    rows = list(shown["recourse"].items())
-    figure, panels = plt.subplots(len(rows), 10, figsize=(9.0, 0.98 * len(rows)))
-    for (name, points), line in zip(rows, panels, strict=True):
-        for image, axes in zip([shown["factual"], *points], line, strict=True):
-            axes.imshow(_image(image), cmap="gray", vmin=0, vmax=255)
-            axes.set(xticks=[], yticks=[])
+    rows = {}
+    for name, points in shown["recourse"].items():
         kind, protocol = name.rsplit(", ", 1)
-        line[0].set_ylabel(f"{kind}\n{protocol}", fontsize=6.5, rotation=0, ha="right", va="center", color=SOFT)
-    for k, axes in enumerate(panels[0]):
-        axes.set_title("factual" if k == 0 else f"to {k}", fontsize=8)
-    return figure
+        rows[f"{NAMES[kind]},\n{protocol}"] = [shown["factual"], *points]
+    return _mosaic(rows, ["factual", *(f"to {k}" for k in range(1, 10))], "gray")
 
 
 def saliency(found: Found) -> Any:
@@ -129,19 +130,35 @@ def saliency(found: Found) -> Any:
     images = _digits(found)
     if images is None:
         return None
-    shown = images["saliency"]
-    figure, panels = plt.subplots(len(shown), 10, figsize=(9.0, 1.05 * len(shown)), squeeze=False)
-    for (kind, maps), line in zip(shown.items(), panels, strict=True):
-        for k, (values, axes) in enumerate(zip(maps, line, strict=True)):
-            axes.imshow(_image(values), cmap="magma", vmin=0, vmax=255)
-            for edge in (4.5, 22.5):
-                axes.axhline(edge, color="white", lw=0.5, ls=":")
-            axes.set(xticks=[], yticks=[])
-            if line is panels[0]:
-                axes.set_title(str(k), fontsize=8)
-        line[0].set_ylabel(
-            kind.replace(", ", ",\n"), fontsize=6.5, rotation=0, ha="right", va="center", color=SOFT
-        )
+    names = {
+        "BL": "plain",
+        "CT, protected": "CT as printed,\nprotected",
+        "CT, ours, protected": "CT, ours,\nprotected",
+    }
+    rows = {names[kind]: maps for kind, maps in images["saliency"].items()}
+    figure = _mosaic(rows, [str(k) for k in range(10)], "magma")
+    for row in range(len(rows)):
+        for edge in (5, 23):
+            figure.axes[0].axhline(row * PITCH + edge - 0.5, color="white", lw=0.6, ls=":")
+    return figure
+
+
+PITCH = 30  # pixels from one picture to the next
+
+
+def _mosaic(rows: dict[str, list[str]], columns: list[str], colours: str) -> Any:
+    """Pictures in rows and columns, two pixels apart."""
+    canvas = np.full((PITCH * len(rows) - 2, PITCH * len(columns) - 2), np.nan)
+    for i, images in enumerate(rows.values()):
+        for j, image in enumerate(images):
+            canvas[i * PITCH : i * PITCH + 28, j * PITCH : j * PITCH + 28] = _image(image)
+    figure, axes = plt.subplots(figsize=(9.4, 0.83 * len(rows) + 0.35))
+    axes.imshow(canvas, cmap=colours, vmin=0, vmax=255, interpolation="nearest")
+    axes.set_yticks(PITCH * np.arange(len(rows)) + 13.5, list(rows), fontsize=8, color=SOFT)
+    axes.set_xticks(PITCH * np.arange(len(columns)) + 13.5, columns, fontsize=8, color=SOFT)
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
     return figure
 
 
