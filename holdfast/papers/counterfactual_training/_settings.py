@@ -178,6 +178,7 @@ def regimes(setting: Setting, n_epochs: int = 100, step_size: float = 0.001) -> 
         "ridge_weight": setting.ridge_weight,
         "n_recourses": setting.n_recourses,
         "maturity": setting.maturity,
+        "search_step_size": 0.1,
         "guard": False,
     }
 

@@ -40,14 +40,7 @@ class Task:
         setting = SETTINGS[name]
         if setting.is_image:
             return _digits(setting, n_train)
-        data = load(setting.dataset, **setting.options)
-        assert data.schema is not None
-        kept = [f for f in data.schema if f.name not in setting.dropped]
-        free = Schema([f.replace(direction="free", transitions=None, cost_weight=1.0) for f in kept])
-        X, y = data.X[free.names], (np.asarray(data.y) == data.favourable).astype(np.int32)
-        order = np.random.default_rng(0).permutation(len(y))
-        test, train = np.split(order, [len(order) // TEST_SHARE])
-        train = train[: n_train or setting.n_train]
+        X, y, free, train, test = _table(setting, n_train)
         encoder = _encoder(setting, free, X.iloc[train])
         x = encoder.encode(X).astype(np.float32)
         return Task(setting, encoder, _held(encoder, setting.protected), (x[train], y[train]), (x[test], y[test]))
@@ -112,6 +105,24 @@ class Task:
         """Test rows of a class."""
         x, y = self.test
         return x[y == k][:n]
+
+
+def training_table(name: str) -> tuple[Any, np.ndarray, Schema]:
+    """Rows that models learn from, as they were before encoding, with labels and a schema that leaves all free."""
+    X, y, free, train, _ = _table(SETTINGS[name], None)
+    return X.iloc[train], y[train], free
+
+
+def _table(setting: Setting, n_train: int | None) -> tuple[Any, np.ndarray, Schema, np.ndarray, np.ndarray]:
+    """A table's rows, labels and schema, and which rows are to learn from and to test on."""
+    data = load(setting.dataset, **setting.options)
+    assert data.schema is not None
+    kept = [f for f in data.schema if f.name not in setting.dropped]
+    free = Schema([f.replace(direction="free", transitions=None, cost_weight=1.0) for f in kept])
+    y = (np.asarray(data.y) == data.favourable).astype(np.int32)
+    order = np.random.default_rng(0).permutation(len(y))
+    test, train = np.split(order, [len(order) // TEST_SHARE])
+    return data.X[free.names], y, free, train[: n_train or setting.n_train], test
 
 
 def _encoder(setting: Setting, schema: Schema, X: Any) -> Encoder:
