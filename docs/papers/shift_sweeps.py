@@ -5,6 +5,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.lines import Line2D
 from shift_look import BLUE, GREEN, GREY, ORANGE, SOFT, STYLES, dress
 
 from holdfast.papers.rocoursenet._figures import over, spread
@@ -100,7 +101,8 @@ def sizes(found: list[dict[str, Any]]) -> Any:
         for share, shade in SHADES.items():
             labels = result["sweeps_of"].get(f"{share} of the rows, {method}", {})
             if share == "1" and not labels:
-                labels = result["sweeps_of"].get(f"cost weight, {method}", {})
+                # Of all rows there are the front, or else the row of Table 2.
+                labels = result["sweeps_of"].get(f"cost weight, {method}", {method: ""})
             own = [result["methods"][name] for name in labels]
             rows = [(over(seeds, "proximity")[0], *over(seeds, "robust")) for seeds in own]
             if rows:
@@ -111,7 +113,7 @@ def sizes(found: list[dict[str, Any]]) -> Any:
         axes.set_xlabel("l1 cost", color=SOFT)
         dress(axes, f"{result['title']}\n{method}")
     grid[0, 0].set_ylabel("robust validity", color=SOFT)
-    shades = [plt.Line2D([], [], color="#1f2933", alpha=a, marker="o", ms=3.5, lw=1) for a in SHADES.values()]
+    shades = [Line2D([], [], color="#1f2933", alpha=a, marker="o", ms=3.5, lw=1) for a in SHADES.values()]
     names = [f"{float(share):.0%} of the rows" for share in SHADES]
     figure.legend(shades, names, loc="upper center", ncols=3, frameon=False, fontsize=8)
     figure.tight_layout(rect=(0, 0, 1, 0.93))

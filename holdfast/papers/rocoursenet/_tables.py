@@ -79,11 +79,17 @@ HEAD = [
 
 def _methods_table(result: dict[str, Any], names: Sequence[str], source: Callable[[str], dict[str, Any]]) -> str:
     rows = [
-        [name, *_cells(result["methods"][name], source(name)), *_extra(result["methods"][name])]
+        [_named(result, name), *_cells(result["methods"][name], source(name)), *_extra(result["methods"][name])]
         for name in names
         if name in result["methods"]
     ]
     return table(["", *HEAD], rows) if rows else ""
+
+
+def _named(result: dict[str, Any], name: str) -> str:
+    """The name, and how many seeds there are where they are not those of the result."""
+    n = len(result["methods"][name])
+    return name if n == len(result["seeds"]) else f"{name} ({n} seed{'s'[: n != 1]})"
 
 
 def _paper(part: str, name: str, dataset: str) -> dict[str, Any]:
