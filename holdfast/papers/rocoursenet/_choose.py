@@ -159,9 +159,15 @@ def main() -> None:
     for trial in asked.trial or TRIALS[asked.dataset]:
         grid, fixed, other = TRIALS[asked.dataset][trial]
         rows += choose(asked.dataset, grid, seeds=seeds, fixed=fixed, other_network=other, **sizes)
-        choice = {"base_accuracy": base, "rows": rows, "taken": taken(asked.dataset, rows, base)}
+        choice = {
+            "base_accuracy": base,
+            "seeds": asked.seeds,
+            "n_updates": asked.updates or SETTINGS[asked.dataset].n_updates,
+            "rows": rows,
+            "taken": taken(asked.dataset, rows, base),
+        }
         if asked.out is not None:
-            asked.out.write_text(json.dumps(choice), "utf-8")
+            asked.out.write_text(json.dumps({"dataset": asked.dataset, "choice": choice}), "utf-8")
         print(f"taken: {json.dumps(choice['taken'])}", flush=True)
 
 
