@@ -256,6 +256,18 @@ def test_results_of_processes_are_put_together_and_more_seeds_win():
     assert both["seconds"] == {"x": 1, "y": 2}
 
 
+def test_seeds_of_other_processes_are_joined():
+    merging = pytest.importorskip("benchmarks.rocoursenet")
+    second, first, other = (
+        {"dataset": "d", "seeds": seeds, "methods": {"A": rows}, "performance": {}, "oracle": {}}
+        for seeds, rows in (([1], [11]), ([0], [10]), ([0, 1, 2], [7, 8, 9]))
+    )
+    joined = merging.join([second, first, other, {"dataset": "d", "choice": {"rows": [1]}}])
+    assert sorted(f["methods"]["A"] for f in joined if "methods" in f) == [[7, 8, 9], [10, 11]]
+    (chosen,) = (f for f in joined if "choice" in f)
+    assert merging.merge({"choice": {"rows": []}}, chosen)["choice"] == {"rows": [1]}
+
+
 def test_a_single_table_can_be_asked_for(quick):
     result, _ = quick
     text = markdown([result], ["table 6"])

@@ -45,8 +45,9 @@ def test_a_share_of_the_guides_never_sees_a_category(blind, told_c, told_d):
 
 @pytest.mark.parametrize("name", ["blind", "renumber"])
 def test_a_share_is_a_share(name):
+    options: Any = {name: 1.5}
     with pytest.raises(DataError, match=rf"`{name}` is a share from 0 to 1; got 1\.5"):
-        RoCourseNet(attacker="guides", **{name: 1.5}).step(setting())
+        RoCourseNet(attacker="guides", **options).step(setting())
 
 
 @pytest.mark.parametrize("scaling", ["minmax", "standard-all"])

@@ -56,6 +56,8 @@ def run(
     name: str,
     *,
     n_splits: int = 5,
+    first: int = 0,
+    n_updates: int | None = None,
     n_people: int | None = 1000,
     quick: bool = False,
     parts: Collection[str] = (),
@@ -71,6 +73,10 @@ def run(
     n_splits : int, default=5
         Seeds. Every one has its own base models and generators; the rows that are learned from stay the same.
         Attacks, sweeps and fronts have the first three, the oracle the first two.
+    first : int, default=0
+        The first seed, where seeds are run one by one.
+    n_updates : int, optional
+        Minibatches that every model learns from; as `SETTINGS` has them when left out.
     n_people : int, default=1000
         At most so many test rows of each subset; searches are asked about a hundred of them.
     quick : bool, default=False
@@ -91,7 +97,8 @@ def run(
         wanted &= SIMULATED if not setting.options else wanted
     if wanted & set(ATTACKS):
         wanted |= {"guides", "printed", "plain"}  # whose recourse is attacked
-    sizes = Sizes(setting.n_updates, setting.batch_size, range(n_splits), 100)
+    seeds = range(first, first + n_splits)
+    sizes = Sizes(n_updates or setting.n_updates, setting.batch_size, seeds, 100)
     if quick:
         n_people, sizes = 60, Sizes(200, 64, range(1), 20)
         wanted = wanted if parts else {"guides", "printed", "base", "searches", "oracle"}
