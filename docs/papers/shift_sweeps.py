@@ -69,14 +69,14 @@ def attackers(found: list[dict[str, Any]]) -> Any:
     figure, grid = plt.subplots(len(have), 4, figsize=(9.6, 2.4 * len(have) + 0.4), squeeze=False)
     for result, row in zip(have, grid, strict=True):
         for (sweep, key), axes in zip(panels, row, strict=True):
-            for title, label, colour, marker in (
-                (sweep, "l-inf", GREEN, "P"),
-                (f"{sweep}, l2", "l2", ORANGE, "^"),
-            ):
+            kinds = ((sweep, "l-inf", GREEN, "P"), (f"{sweep}, l2", "l2", ORANGE, "^"))
+            shown = sorted({v for title, *_ in kinds for v in swept(result, title, key)[0]})
+            for title, label, colour, marker in kinds:
                 values, pairs = swept(result, title, key)
                 if values:
-                    bars(axes, range(len(values)), pairs, color=colour, marker=marker, label=label)
-                    even(axes, values)
+                    places = [shown.index(v) for v in values]
+                    bars(axes, places, pairs, color=colour, marker=marker, label=label)
+            even(axes, shown)
             plain = over(result["methods"].get("CounterNet", []), key)[0]
             if plain is not None and result["dataset"] != "loan":  # there the sweep has four of the years
                 axes.axhline(plain, color=GREY, lw=1, ls="--", label="no attacker (CounterNet)")
