@@ -70,8 +70,7 @@ SETTINGS = {
     "loan": Setting(
         "Loan", "sba_loans", "Year", (200, 10), (10,), (10,), 128, 0.003, 0.03, (1.0, 0.2, 0.1), 4000, sort=True,
         network={"generator": (200, 200), "dropout": 0.0},
-        ours={"cost_weight": 0.15, "margin": 1.25, "weight_decay": 1.0, "guard": 0.6},
-        guides=GUIDES | {"n_guides": 4},
+        ours={"cost_weight": 0.15, "margin": 1.25, "weight_decay": 1.0}, guides=GUIDES | {"n_guides": 4},
         some=("1994", "1999", "2004", "2009"),
     ),
 }  # fmt: skip
