@@ -110,7 +110,7 @@ def certify(
     >>> quick = hf.StandardTraining(n_epochs=5)
     >>> clf = hf.RecourseClassifier(schema=bank.schema, model=hf.Linear(), regime=quick, random_state=0)
     >>> clf = clf.fit(bank.X[:1000], bank.y[:1000])
-    >>> certificate = hf.certify(clf, bank.X[1000:])
+    >>> certificate = hf.certify(clf, bank.X[1000:1200])
     >>> clf.threshold == certificate.threshold, certificate.failures <= certificate.k
     (True, True)
     """

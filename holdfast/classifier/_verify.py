@@ -99,8 +99,8 @@ def verify(
     >>> quick = hf.StandardTraining(n_epochs=5)
     >>> clf = hf.RecourseClassifier(schema=bank.schema, model=hf.Linear(), regime=quick, random_state=0)
     >>> clf = clf.fit(bank.X[:1000], bank.y[:1000])
-    >>> certificate = hf.certify(clf, bank.X[1000:])
-    >>> hf.verify(certificate, clf, bank.X[1000:]).ok
+    >>> certificate = hf.certify(clf, bank.X[1000:1200])
+    >>> hf.verify(certificate, clf, bank.X[1000:1200]).ok
     True
     """
     check = _Check(certificate, clf)

@@ -13,10 +13,21 @@ from holdfast.testing import _world as world
 from holdfast.training import StandardTraining
 
 D, K = 7, 3
+_FITTED: dict[tuple[type, str], RecourseClassifier] = {}
 
 
 class ModelChecks:
     """Derive a test class from this and give it a fixture `architecture`."""
+
+    def fitted(self, architecture: AbstractArchitecture) -> RecourseClassifier:
+        """A classifier of the small world, trained once for all the checks that look at it."""
+        key = (type(architecture), repr(architecture.get_params()))
+        if key not in _FITTED:
+            regime = StandardTraining(n_epochs=30, step_size=0.01)
+            model = fresh(architecture)
+            clf = RecourseClassifier(schema=world.SCHEMA, model=model, regime=regime, random_state=0)
+            _FITTED[key] = clf.fit(*world.people())
+        return _FITTED[key]
 
     def test_logits_have_one_entry_per_class(self, architecture: AbstractArchitecture) -> None:
         """One row in, `k` finite logits out."""
@@ -73,17 +84,14 @@ class ModelChecks:
     def test_learns(self, architecture: AbstractArchitecture) -> None:
         """Fitting lowers the loss and beats the majority."""
         table, y = world.people()
-        regime = StandardTraining(n_epochs=30, step_size=0.01)
-        clf = RecourseClassifier(schema=world.SCHEMA, model=fresh(architecture), regime=regime, random_state=0)
-        clf.fit(table, y)
+        clf = self.fitted(architecture)
         assert clf.history_.loss[-1] < clf.history_.loss[0]
         assert clf.score(table, y) > max(y.mean(), 1 - y.mean()) + 0.1
 
     def test_survives_a_file(self, architecture: AbstractArchitecture, tmp_path: Path) -> None:
         """Saved and loaded, it answers the same to the last bit."""
-        table, y = world.people()
-        regime = StandardTraining(n_epochs=1)
-        clf = RecourseClassifier(schema=world.SCHEMA, model=fresh(architecture), regime=regime, random_state=0)
-        clf.fit(table, y).save(tmp_path / "model.holdfast")
+        table, _ = world.people()
+        clf = self.fitted(architecture)
+        clf.save(tmp_path / "model.holdfast")
         again = RecourseClassifier.load(tmp_path / "model.holdfast")
         assert (again.predict_proba(table) == clf.predict_proba(table)).all()

@@ -22,15 +22,17 @@ RUN = [
 ]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
-MANY, FEW = 100, 10  # retrainings
+MANY, FEW = 100, 5  # retrainings
+FEWER = {"n_rows": 200, "n_candidates": 64}
 
 
 @pytest.fixture
 def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages do what a reader would; fewer retrained models and neighbours show as well that their code runs."""
+    """Pages do what a reader would; less of everything that takes time shows as well that their code runs."""
     retrain, neighbour = hf.retrain, hf.NearestNeighbour
+    monkeypatch.setitem(hf.HighestScore.__init__.__kwdefaults__, "n_steps", 1)  # the certificate's search
     monkeypatch.setattr(hf, "retrain", lambda clf, n=MANY, **how: retrain(clf, FEW if n == MANY else n, **how))
-    monkeypatch.setattr(hf, "NearestNeighbour", lambda **settings: neighbour(**{"n_rows": 200} | settings))
+    monkeypatch.setattr(hf, "NearestNeighbour", lambda **settings: neighbour(**FEWER | settings))
 
 
 @pytest.mark.parametrize("page", RUN, ids=title)
