@@ -34,7 +34,7 @@ class NearestNeighbour(AbstractSolverMethod):
     --------
     >>> import holdfast as hf
     >>> bank = hf.datasets.load("loanapp")
-    >>> clf = hf.RecourseClassifier(schema=bank.schema, model=hf.Linear(), method=hf.NearestNeighbour())
+    >>> clf = hf.RecourseClassifier(schema=bank.schema, model=hf.Linear(), method=hf.NearestNeighbour(n_rows=500))
     >>> clf = clf.fit(bank.X, bank.y)
     >>> plan = clf.recourse(bank.X[clf.predict(bank.X) == 0][:5])
     >>> bool(plan.valid.all())

@@ -70,7 +70,8 @@ class RBR(AbstractSolverMethod):
     --------
     >>> import holdfast as hf
     >>> bank = hf.datasets.load("loanapp")
-    >>> clf = hf.RecourseClassifier(schema=bank.schema, model=hf.Linear(), method=hf.RBR(random_state=0))
+    >>> method = hf.RBR(n_samples=50, n_steps=100, random_state=0)
+    >>> clf = hf.RecourseClassifier(schema=bank.schema, model=hf.Linear(), method=method)
     >>> clf = clf.fit(bank.X, bank.y)
     >>> plan = clf.recourse(bank.X[clf.predict(bank.X) == 0][:5])
     >>> bool(plan.valid[plan.found].all())

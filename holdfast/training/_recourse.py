@@ -109,7 +109,8 @@ class RecourseTraining(AbstractRegime):
     >>> import holdfast as hf
     >>> bank = hf.datasets.load("loanapp")
     >>> regime = hf.RecourseTraining(recourse_weight=0.5, n_epochs=5)
-    >>> clf = hf.RecourseClassifier(schema=bank.schema, regime=regime, random_state=0).fit(bank.X, bank.y)
+    >>> clf = hf.RecourseClassifier(schema=bank.schema, regime=regime, random_state=0)
+    >>> clf = clf.fit(bank.X[:300], bank.y[:300])
     >>> clf.regime_.recourse_weight
     0.5
     """

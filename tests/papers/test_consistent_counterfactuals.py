@@ -11,7 +11,7 @@ from holdfast.cli import cli
 from holdfast.errors import DataError
 from holdfast.papers import EXPERIMENTS, experiment
 from holdfast.papers._relaxed import as_frame, relaxed
-from holdfast.papers.consistent_counterfactuals._run import _shelf_life, _squared_correlation
+from holdfast.papers.consistent_counterfactuals._run import QUICK, _shelf_life, _squared_correlation
 from holdfast.papers.consistent_counterfactuals._settings import SETTINGS, methods
 from holdfast.papers.consistent_counterfactuals._tables import PAPER, printed
 from holdfast.testing import _world as small_world
@@ -25,7 +25,9 @@ def quick(tmp_path_factory):
         pytest.skip(f"the German Credit file is not here: {error}")
     folder = tmp_path_factory.mktemp("papers")
     asked = ["papers", "consistent-counterfactuals", "--quick", "--out", str(folder), "--json"]
-    first = CliRunner().invoke(cli, asked, catch_exceptions=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(QUICK, "n_models", 5)  # of three kinds
+        first = CliRunner().invoke(cli, asked, catch_exceptions=False)
     return json.loads(first.stdout)["results"][0], folder, asked
 
 
