@@ -3,6 +3,8 @@
 import itertools
 import time
 
+import equinox as eqx
+import jax
 import numpy as np
 import pandas as pd
 import pytest
@@ -49,6 +51,11 @@ def predictor_of(schema, table, rng, n_classes=2, threshold=0.5):
     return Predictor(encoder, Decision(LinearModel(weight, bias), np.float32(threshold), 1), np.arange(n_classes))
 
 
+@eqx.filter_jit
+def margins(decision, logits, target):
+    return jax.vmap(lambda row: decision.margin_of(row, target))(logits)
+
+
 def by_hand(predictor, row, target, norm):
     """Least cost of every action, or infinity: each one built in raw columns and asked."""
     grid = {"a": range(7), "b": np.arange(7) / 2, "o": ("low", "mid", "high"), "c": LEVELS}
@@ -63,9 +70,7 @@ def by_hand(predictor, row, target, norm):
     x = predictor.encoder.encode(after)
     model = predictor.decision.model
     logits = x @ np.asarray(model.weight, float).T + np.asarray(model.bias, float)
-    margin = np.array(
-        [float(predictor.decision.margin_of(v, np.int32(target))) for v in logits.astype(np.float32)]
-    )
+    margin = np.asarray(margins(predictor.decision, logits.astype(np.float32), np.int32(target)))
     cost = np.asarray(distance(x, predictor.encoder.encode(before), norm, norm_weights(predictor.encoder, norm)))
     return min(cost[kept & (margin >= 1.5e-4)], default=np.inf)
 
