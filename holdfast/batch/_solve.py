@@ -14,8 +14,11 @@ from holdfast.models import n_cores
 from holdfast.search import AbstractSolver, Problem, Solution, State, Status, is_found
 
 BLOCK_SECONDS = 0.02  # between two looks at the clock and at who has finished
-BLOCK_STEPS = 50
+BLOCK_STEPS = 50  # while others wait for a slot; with nobody left, a block ends when all are done
+LAST_STEPS = 2000
+GROWTH = 4  # of a block's steps, at most, from one to the next
 BATCH_ROWS = 1024  # asked about at once, where a person's step asks about several
+FEW = 32  # people whom one core answers about as fast as two
 REFILLS = 4  # people per slot, from which on many slots are worth it
 
 
@@ -37,7 +40,7 @@ def slots_for(n: int, n_asked: int = 1) -> int:
     if jax.default_backend() != "cpu":
         sizes = (16, 512, 8192) if n_asked < 64 else (256,)
     else:
-        sizes = tuple(size for size in (16, 64, 256) if size == 16 or size * n_asked <= BATCH_ROWS)
+        sizes = tuple(size for size in (16, FEW, 64, 256) if size == 16 or size * n_asked <= BATCH_ROWS)
         if n < REFILLS * sizes[-1]:
             sizes = tuple(size for size in sizes if size <= 64)
     return next((size for size in sizes if n <= size), sizes[-1])
@@ -70,7 +73,9 @@ def solve(
     """
     n_workers = 1 if solver.decision.model.on_host or jax.default_backend() != "cpu" else n_cores()
     if slots is None:
-        slots = slots_for(-(-len(problems.x) // n_workers), solver.n_asked)
+        # Few people are hardly answered sooner by two cores, and whoever else works here gets the other.
+        share = len(problems.x) if len(problems.x) <= FEW else -(-len(problems.x) // n_workers)
+        slots = slots_for(share, solver.n_asked)
     run = _Run(solver, problems, slots, deadline, on_rows)
     n_workers = max(1, min(n_workers, -(-run.n // run.slots)))
     workers = [threading.Thread(target=run.work, daemon=True) for _ in range(n_workers)]
@@ -165,8 +170,8 @@ class _Run:
             if late:
                 return
             # Short blocks when the clock or the model is slow, long ones when steps are cheap.
-            steps = int(np.clip(steps * BLOCK_SECONDS / max(seconds, 1e-4), max(1, steps // 2), 2 * steps))
-            steps = min(steps, BLOCK_STEPS)
+            steps = int(np.clip(steps * BLOCK_SECONDS / max(seconds, 1e-4), max(1, steps // 2), GROWTH * steps))
+            steps = min(steps, BLOCK_STEPS if self.next_row < self.n else LAST_STEPS)
 
     def _write(
         self, rows: np.ndarray, leaving: np.ndarray, problems: Problem, state: State[Any], late: bool

@@ -107,7 +107,7 @@ def test_one_compilation_serves_every_number_of_rows(job):
 def test_slots_fit_the_work(monkeypatch):
     """Few sizes, so few compilations; people are spread over cores; no batch waits for more rows than it must."""
     monkeypatch.setattr("jax.default_backend", lambda: "cpu")
-    assert [slots_for(n) for n in (1, 16, 17, 64, 65, 1023, 1024, 10_000)] == [16, 16, 64, 64, 64, 64, 256, 256]
+    assert [slots_for(n) for n in (1, 16, 17, 33, 65, 1023, 1024, 10_000)] == [16, 16, 32, 64, 64, 64, 256, 256]
     assert [slots_for(10_000, n_asked) for n_asked in (4, 16, 64, 1000)] == [256, 64, 16, 16]
 
 
@@ -118,4 +118,5 @@ def test_cores_share_the_people(job, monkeypatch):
     monkeypatch.setattr(_solve, "n_cores", lambda: 2)
     monkeypatch.setattr(_solve, "_Run", lambda *args: seen.append(run(*args)) or seen[-1])
     solve(solver, problems.take(np.arange(32)))
-    assert seen[0].slots == 16  # two workers of 16, not one of 64 with half of it idle
+    solve(solver, problems.take(np.arange(40) % len(problems.x)))
+    assert [one.slots for one in seen] == [32, 32]  # few are one worker's; then two of 32, not one of 64
