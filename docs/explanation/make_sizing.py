@@ -51,7 +51,7 @@ encoding).
 | | core hours | on 100 cores |
 |---|---:|---:|
 {million}
-| as they come, by the million rows of `stream.json` | {stream_hours:,.1f} | {stream_hundred:.1f} hours |
+| as they come, by the million rows of `stream.json` | {stream_hours:,.1f} | {stream_hundred:.0f} minutes |
 | refused only, {device} | | {h200:.1f} hours on one |
 
 These are the figures above multiplied, not a run of that size. They leave out what a cluster adds at that scale: slow
@@ -91,7 +91,7 @@ def page() -> str:
             ]
         rows.append(f"| {' | '.join(cells)} | {'yes' if part['same bytes'] else 'no'} |")
         hours = PEOPLE / one / 3600
-        million.append(f"| {title} | {hours:,.1f} | {hours / 100:.1f} hours |")
+        million.append(f"| {title} | {hours:,.1f} | {hours / 100 * 60:.0f} minutes |")
     beside = min(scale[key]["rows per second beside the search"] for key in NAMES)
     text = PAGE.format(
         method=scale["method"],
@@ -105,7 +105,7 @@ def page() -> str:
         stream_seconds=stream["seconds, start to finish"],
         stream_rate=stream["rows per second"],
         stream_hours=stream_hours,
-        stream_hundred=stream_hours / 100,
+        stream_hundred=stream_hours / 100 * 60,
         device=f"an {h200['device']}",
         search=h200["people per second, search"],
         whole=h200["people per second, table to checked table"],
