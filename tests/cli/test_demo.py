@@ -1,4 +1,5 @@
 import json
+import warnings
 
 import pytest
 
@@ -46,7 +47,9 @@ def test_three_people_are_chosen_by_cost():
 def test_the_demo_as_pages(monkeypatch, tmp_path, run):
     """Promises, models that were held against them, and people to pick from."""
     pytest.importorskip("fastapi", reason="fastapi is not installed; pip install 'holdfast[serve]' to run it")
-    from fastapi.testclient import TestClient
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # newer ones want the successor of httpx, older ones do not know it
+        from fastapi.testclient import TestClient
 
     from holdfast.cli import _demo_serve
     from holdfast.server import create_app
