@@ -65,12 +65,18 @@ def ended(pid: int) -> bool:
     return True
 
 
+def wait_for(begun: Callable[[], bool]) -> None:
+    """Return as soon as something is so."""
+    limit = time.monotonic() + 60
+    while not begun():
+        assert time.monotonic() < limit, "nothing happened for a minute"
+        time.sleep(0.0002)
+
+
 def killed(work: Callable[[], Any], after: float, begun: Callable[[], bool] = lambda: True) -> bool:
     """Do some work in a process that is killed some seconds after it has `begun`; whether it was done by then."""
     pid = forked(work)
-    limit = time.monotonic() + 60
-    while not begun() and time.monotonic() < limit:
-        time.sleep(0.0002)
+    wait_for(begun)
     time.sleep(after)
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
@@ -229,8 +235,7 @@ def gating(folder: Path, moments: int, rng: random.Random) -> dict[str, Any]:
     trial = folder / "trial"
     trial.mkdir()
     pid = forked(work(trial))
-    while not (trial / names[0]).exists():
-        time.sleep(0.0002)
+    wait_for((trial / names[0]).exists)
     began = time.perf_counter()
     assert ended(pid)
     writing = time.perf_counter() - began
@@ -243,7 +248,7 @@ def gating(folder: Path, moments: int, rng: random.Random) -> dict[str, Any]:
         into = folder / f"gate-{moment}"
         into.mkdir()
         if moment % 2:  # half of them over the whole length, half from the first whole file on
-            done = killed(work(into), rng.uniform(0, writing), lambda into=into: (into / names[0]).exists())
+            done = killed(work(into), rng.uniform(0, writing), (into / names[0]).exists)
         else:
             done = killed(work(into), rng.uniform(0, 1.05 * length))
         assert hashlib.sha256(place.read_bytes()).hexdigest() == before, "the ledger was written to"

@@ -33,6 +33,13 @@ def even(axes: Any, values: Sequence[float]) -> None:
     axes.set_xticks(range(len(values)), [f"{v:g}" for v in values])
 
 
+def explained(figure: Any, handles: Sequence[Any], labels: Sequence[str], room: float = 0.05) -> Any:
+    """One legend for all panels, in some room above them."""
+    figure.legend(handles, labels, loc="upper center", ncols=len(labels), frameon=False, fontsize=8)
+    figure.tight_layout(rect=(0, 0, 1, 1 - room))
+    return figure
+
+
 def attacks(found: list[dict[str, Any]]) -> Any:
     """Recourse that survives an attack of more steps or a larger radius (Figures 4a, 4d and 12)."""
     have = [r for r in found if r.get("attacks")]
@@ -54,10 +61,7 @@ def attacks(found: list[dict[str, Any]]) -> Any:
             dress(axes, f"{result['title']}\n{KINDS[kind]}")
             axes.title.set_fontsize(8.5)
         row[0].set_ylabel("survives", color=SOFT)
-    handles, labels = grid[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="upper center", ncols=4, frameon=False, fontsize=8)
-    figure.tight_layout(rect=(0, 0, 1, 0.95))
-    return figure
+    return explained(figure, *grid[0, 0].get_legend_handles_labels())
 
 
 def attackers(found: list[dict[str, Any]]) -> Any:
@@ -84,10 +88,7 @@ def attackers(found: list[dict[str, Any]]) -> Any:
             axes.set_ylim(0, 1.04 if key == "robust" else None)
             axes.set_ylabel("robust validity" if key == "robust" else "l1 cost", color=SOFT)
             dress(axes, result["title"])
-    handles, labels = grid[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="upper center", ncols=3, frameon=False, fontsize=8)
-    figure.tight_layout(rect=(0, 0, 1, 0.95))
-    return figure
+    return explained(figure, *grid[0, 0].get_legend_handles_labels())
 
 
 def sizes(found: list[dict[str, Any]]) -> Any:
@@ -115,9 +116,7 @@ def sizes(found: list[dict[str, Any]]) -> Any:
     grid[0, 0].set_ylabel("robust validity", color=SOFT)
     shades = [Line2D([], [], color="#1f2933", alpha=a, marker="o", ms=3.5, lw=1) for a in SHADES.values()]
     names = [f"{float(share):.0%} of the rows" for share in SHADES]
-    figure.legend(shades, names, loc="upper center", ncols=3, frameon=False, fontsize=8)
-    figure.tight_layout(rect=(0, 0, 1, 0.93))
-    return figure
+    return explained(figure, shades, names, room=0.07)
 
 
 def schedules(found: list[dict[str, Any]]) -> Any:

@@ -130,9 +130,8 @@ class MethodChecks:
             else:
                 raise AssertionError("several recourses were asked of a method that offers one, without an error")
             return
-        clf = self.classifier(method, limits=False)
-        X = world.refused(clf.predictor_, N)
-        plan = self.plan(_seeded(method), X, clf=clf, n_recourses=3)
+        X = world.refused(self.classifier(method).predictor_, N)
+        plan = self.plan(_seeded(method), X, n_recourses=3)
         assert plan.valid[plan.found].all()
         encoder = plan.predictor.encoder
         assert not any(broken_limits(encoder, plan.factual, plan.recourse, None, plan.consequences))
@@ -166,9 +165,7 @@ class MethodChecks:
 
     def test_batch_equals_one_by_one(self, method: AbstractMethod) -> None:
         """The batch runner gives what the one-person loop gives."""
-        # Three classes, for which the batch is compiled anyway; people with limits are held against one another by
-        # the encoding's own tests.
-        fitted = _seeded(fresh(method)).fit(self.classifier(method, n_classes=3), *world.people())
+        fitted = _seeded(fresh(method)).fit(self.classifier(method), *world.people())
         if not isinstance(fitted, AbstractSolverMethod):
             return  # not one person's solver: nothing to compare
         predictor = fitted.predictor_
@@ -221,7 +218,7 @@ class MethodChecks:
             else:
                 raise AssertionError("a black box was accepted by a method that needs more")
         else:
-            plan = self.plan(method, clf=world.black_box(limits=False))
+            plan = self.plan(method, clf=world.black_box())
             assert plan.found.any()
             assert plan.valid[plan.found].all()
 

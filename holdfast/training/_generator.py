@@ -83,8 +83,7 @@ class GeneratorStep(AbstractStep):
     guard : share of its true frequency below which a class that is hardly ever decided is given more weight.
     hide : share of people whose level of a category the predictor is not told in training; None is nobody.
     goal : share of people whose recourse should be valid under the attacker's held-out models; while it is, the
-    cost
-        weighs more, and while it is not, less. None leaves the weight alone.
+        cost weighs more, and while it is not, less. None leaves the weight alone.
     n_epochs : over which the attacker's strength grows.
     n_first : epochs of the predictor alone, after which it stays as it is; None trains both throughout. No array:
         models that are trained side by side would otherwise run both stages in every epoch, and throw one away.

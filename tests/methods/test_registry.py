@@ -16,7 +16,6 @@ SETTINGS: dict[str, dict[str, int]] = {
     "latent_search": {"n_candidates": 300},
     "nearest_neighbour": {"n_rows": 100, "n_candidates": 50},
     "rbr": {"n_rows": 100, "n_neighbours": 20, "n_samples": 50, "n_steps": 100},
-    "revise": {"n_steps": 200},  # as with the elastic net: a thousand steps make a third of a percent of it
     "roar": {"n_samples": 200},
 }
 
