@@ -125,6 +125,18 @@ def adam(
     return eqx.apply_updates(model, updates), state
 
 
+def averaged(mean: Any, latest: Any, state: Any, average: Float[Array, ""]) -> Any:
+    """Return the running mean of a model's float arrays after one more update of Adam, whose state has counted it.
+
+    It reaches back over a share `average` of the updates so far, so that what was learned first is forgotten in
+    short and in long trainings alike. With 0 it is the latest model.
+    """
+    share = 1.0 / (1.0 + average * state.count)
+    before, now = eqx.filter(mean, eqx.is_inexact_array), eqx.filter(latest, eqx.is_inexact_array)
+    moved = jax.tree.map(lambda b, n: (1.0 - share) * b + share * n, before, now)
+    return eqx.combine(moved, eqx.filter(mean, eqx.is_inexact_array, inverse=True))
+
+
 def weighted_mean(values: Float[Array, " n"], weight: Float[Array, " n"]) -> Float[Array, ""]:
     """Mean under weights; 0 where all weights are 0, so that an empty batch moves nothing."""
     return jnp.sum(weight * values) / jnp.maximum(jnp.sum(weight), 1e-12)

@@ -40,6 +40,7 @@ class AbstractGeneratorRegime(AbstractRegime):
     balance: bool
     harden: bool
     guard: float
+    average: float
     hide: float
     min_updates: int
     step_size: float
@@ -76,6 +77,7 @@ class AbstractGeneratorRegime(AbstractRegime):
             charge_weight=jnp.asarray(getattr(self, "code_weight", 0.0), f32),
             margin=jnp.asarray(self.margin, f32),
             guard=jnp.asarray(self.guard, f32),
+            average=jnp.asarray(self.average, f32),
             hide=jnp.asarray(self.hide, f32) if self.hide else None,
             goal=None if goal is None else jnp.asarray(goal, f32),
             n_epochs=jnp.asarray(n_epochs, f32),
@@ -98,12 +100,15 @@ class AbstractGeneratorRegime(AbstractRegime):
                     f"{list(known)!r}."
                 )
         check_weights(self, ("prediction_weight", "validity_weight", "cost_weight", "margin", "weight_decay"))
-        for name in ("guard", "hide"):
-            if not 0 <= getattr(self, name) < 1:
+        for name in ("guard", "average"):
+            if not 0 <= getattr(self, name) <= 1:
                 raise DataError(
-                    f"{type(self).__name__}: `{name}` is a share, at least 0 and below 1; got "
-                    f"{getattr(self, name)!r}."
+                    f"{type(self).__name__}: `{name}` is a share from 0 to 1; got {getattr(self, name)!r}."
                 )
+        if not 0 <= self.hide < 1:
+            raise DataError(
+                f"{type(self).__name__}: `hide` is a share, at least 0 and below 1; got {self.hide!r}."
+            )
         if not isinstance(self.min_updates, int) or self.min_updates < 0:
             raise DataError(
                 f"{type(self).__name__}: `min_updates` must be a whole number of at least 0; got "
@@ -140,9 +145,12 @@ class CounterNetTraining(AbstractGeneratorRegime):
         Whether recourse is judged as people would get it, one level per category and whole numbers whole, with the
         slopes of the relaxed row; False judges the relaxed row, as in the paper.
     guard : float, default=0.3
-        While some class is decided for less than this share of its true frequency, rarer classes weigh slowly more
-        in the prediction loss, up to all equally much; and else slowly less. It keeps a rare class from vanishing
-        from the decisions, where no recourse towards it would be valid. 0 is off.
+        While a class that is rarer than others is decided for less than this share of its true frequency, rarer
+        classes weigh slowly more in the prediction loss, up to all equally much; and else slowly less. It keeps a
+        rare class from vanishing from the decisions, where no recourse towards it would be valid. 0 is off.
+    average : float, default=0.0
+        The predictor is the running mean of its weights over this share of the updates so far, 0.1 for a tenth:
+        it decides more steadily, and often more accurately, than the latest weights, which 0 takes.
     hide : float, default=0.0
         Share of people whose level of a category is hidden from the predictor in training, for each category: it
         then learns to decide by what is left too, and leans less on codes that may come to mean something else.
@@ -183,6 +191,7 @@ class CounterNetTraining(AbstractGeneratorRegime):
         balance: bool = True,
         harden: bool = True,
         guard: float = 0.3,
+        average: float = 0.0,
         hide: float = 0.0,
         min_updates: int = 2000,
         n_epochs: int = 50,
@@ -203,6 +212,7 @@ class CounterNetTraining(AbstractGeneratorRegime):
         self.balance = balance
         self.harden = harden
         self.guard = guard
+        self.average = average
         self.hide = hide
         self.min_updates = min_updates
         self.n_epochs = n_epochs

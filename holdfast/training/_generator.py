@@ -8,7 +8,16 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from holdfast.models import AbstractModel, AbstractStep, CounterNetModel, Data, Decision, adam, weighted_mean
+from holdfast.models import (
+    AbstractModel,
+    AbstractStep,
+    CounterNetModel,
+    Data,
+    Decision,
+    adam,
+    averaged,
+    weighted_mean,
+)
 from holdfast.training._attackers import AbstractAttacker, Scene, harshest
 from holdfast.training._base import Setting
 from holdfast.training._codes import hidden
@@ -51,17 +60,19 @@ class Watch(NamedTuple):
         pace = jnp.where(total > 0, WATCHED, 0.0)
         given = self.given + pace * (share @ jax.nn.one_hot(decided, k) - self.given)
         true = self.true + pace * (share @ jax.nn.one_hot(batch.y, k) - self.true)
-        least = guard * true
+        # Evening helps those that are rarer than others alone: of a frequent class it would make still less.
+        least = jnp.where(true < 1.0 / k, guard * true, 0.0)
         lacking = jnp.where(least > 1e-6, 1.0 - given / jnp.maximum(least, 1e-6), -1.0)
         evened = self.evened + EVENING * jnp.clip(jnp.max(lacking), -1.0, 1.0)
         return Watch(given, true, jnp.clip(evened, 0.0, 1.0))
 
 
 class GeneratorState(NamedTuple):
-    """Adam's states of both heads, what the attacker has learned, the logarithm of the cost's adjustment, and the
-    watch over the classes."""
+    """Adam's states of both heads, the predictor's weights before averaging, what the attacker has learned, the
+    logarithm of the cost's adjustment, and the watch over the classes."""
 
     predictor: Any
+    latest: Any
     generator: Any
     attacker: Any
     adjusted: Float[Array, ""]
@@ -81,6 +92,7 @@ class GeneratorStep(AbstractStep):
     charge_weight : of what a generator charges for how it writes (a variational one, for its codes).
     margin : log-odds beyond the decision that recourse is to reach.
     guard : share of its true frequency below which a class that is hardly ever decided is given more weight.
+    average : the predictor is the running mean of its weights over this share of the updates so far.
     hide : share of people whose level of a category the predictor is not told in training; None is nobody.
     goal : share of people whose recourse should be valid under the attacker's held-out models; while it is, the
         cost weighs more, and while it is not, less. None leaves the weight alone.
@@ -97,6 +109,7 @@ class GeneratorStep(AbstractStep):
     charge_weight: Float[Array, ""]
     margin: Float[Array, ""]
     guard: Float[Array, ""]
+    average: Float[Array, ""]
     hide: Float[Array, ""] | None
     goal: Float[Array, ""] | None
     n_epochs: Float[Array, ""]
@@ -120,7 +133,8 @@ class GeneratorStep(AbstractStep):
             for part in (model.predictor, model.generator)
         )
         attacker = self.attacker.init(model.predictor)
-        return GeneratorState(predictor, generator, attacker, jnp.zeros(()), Watch.begin(model.n_classes))
+        latest = eqx.filter(model.predictor, eqx.is_inexact_array)
+        return GeneratorState(predictor, latest, generator, attacker, jnp.zeros(()), Watch.begin(model.n_classes))
 
     def update(
         self, model: AbstractModel, state: GeneratorState, batch: Data, key: PRNGKeyArray, epoch: Int[Array, ""]
@@ -193,11 +207,14 @@ class GeneratorStep(AbstractStep):
             losses = self.prediction_losses(predictor, x, batch.y, key)
             return self.prediction_weight * weighted_mean(losses, weight)
 
-        value, grads = eqx.filter_value_and_grad(loss)(model.predictor)
-        moved, own = adam(model.predictor, grads, state.predictor, self.step_size, self.weight_decay)
+        latest = eqx.combine(state.latest, eqx.filter(model.predictor, eqx.is_inexact_array, inverse=True))
+        value, grads = eqx.filter_value_and_grad(loss)(latest)
+        latest, own = adam(latest, grads, state.predictor, self.step_size, self.weight_decay)
+        moved = averaged(model.predictor, latest, own, self.average)
         learn_key = jax.random.fold_in(key, 1)
         learned = self.attacker.learn(state.attacker, model.predictor, batch, self.prediction_losses, learn_key)
-        state = state._replace(predictor=own, attacker=learned, watch=watch)
+        latest = eqx.filter(latest, eqx.is_inexact_array)
+        state = state._replace(predictor=own, latest=latest, attacker=learned, watch=watch)
         return eqx.tree_at(lambda m: m.predictor, model, moved), state, value
 
     def _generator(

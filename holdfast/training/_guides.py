@@ -10,7 +10,7 @@ import optax
 from jaxtyping import Array, Float, PRNGKeyArray, UInt
 
 from holdfast.encoding import Layout, Permits
-from holdfast.models import AbstractModel, Data, MLPModel, adam, weighted_mean
+from holdfast.models import AbstractModel, Data, MLPModel, adam, averaged, weighted_mean
 from holdfast.training._attackers import AbstractAttacker, Judges, Losses, Scene
 from holdfast.training._codes import Renumbering, hidden
 
@@ -76,6 +76,7 @@ class Guides(AbstractAttacker):
 
     Attributes
     ----------
+    average : a guide is the running mean of its weights over this share of the updates so far.
     prior : difference of the largest class log-weights.
     rows, concept : standard deviations of the other log-weights.
     drop : share of people and categories that a guide is not told, in training.
@@ -86,6 +87,7 @@ class Guides(AbstractAttacker):
     own_weight: Float[Array, ""]
     step_size: Float[Array, ""]
     weight_decay: Float[Array, ""]
+    average: Float[Array, ""]
     prior: Float[Array, ""]
     rows: Float[Array, ""]
     concept: Float[Array, ""]
@@ -99,7 +101,7 @@ class Guides(AbstractAttacker):
     seed: int = eqx.field(static=True, default=0)
 
     def init(self, predictor: AbstractModel) -> Any:
-        """Guides with first weights of their own, and the state of Adam."""
+        """Guides with first weights of their own, the same before averaging, and the state of Adam."""
         assert isinstance(predictor, MLPModel)
         init = jax.nn.initializers.glorot_uniform(in_axis=1, out_axis=0)
 
@@ -111,11 +113,11 @@ class Guides(AbstractAttacker):
             return eqx.filter(own, eqx.is_inexact_array)
 
         arrays = jax.vmap(start)(jax.random.split(jax.random.key(self.seed), self.n_guides + self.n_held))
-        return arrays, optax.scale_by_adam().init(arrays)
+        return arrays, arrays, optax.scale_by_adam().init(arrays)
 
     def learn(self, state: Any, predictor: AbstractModel, batch: Data, losses: Losses, key: PRNGKeyArray) -> Any:
         """One Adam update of every guide, on its own weights and with categories hidden at random."""
-        arrays, moments = state
+        means, arrays, moments = state
         static = eqx.filter(predictor, eqx.is_inexact_array, inverse=True)
 
         def slope(own: Any, weight: Float[Array, " n"], seen: Float[Array, " d"], own_key: PRNGKeyArray) -> Any:
@@ -130,7 +132,8 @@ class Guides(AbstractAttacker):
         tilts = Tilts.of(self.permits.layout, predictor.n_classes, self.n_guides + self.n_held, self.seed)
         weights = tilts.weights(batch, self.prior, self.rows, self.concept)
         grads = jax.vmap(slope)(arrays, weights, self._seen(), jax.random.split(key, weights.shape[0]))
-        return adam(arrays, grads, moments, self.step_size, self.weight_decay)
+        arrays, moments = adam(arrays, grads, moments, self.step_size, self.weight_decay)
+        return averaged(means, arrays, moments, self.average), arrays, moments
 
     def _seen(self) -> Float[Array, "g d"]:
         """Columns that each guide sees, as 1; the levels of a category it is blind to, as 0."""

@@ -20,7 +20,7 @@ class CFModel(CounterNetTraining):
     Parameters
     ----------
     prediction_weight, validity_weight, cost_weight, loss, cost, margin, wanted, balance, harden, guard,
-    hide, min_updates
+    average, hide, min_updates
         As in `CounterNetTraining`; `min_updates` counts for each of the two.
     n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
         As in `CounterNetTraining`. Early stopping watches the sum of all losses, in both stages.
@@ -59,7 +59,7 @@ class VAECF(AbstractGeneratorRegime):
     code_weight : float, default=0.01
         Weight of the divergence of codes from their prior.
     prediction_weight, validity_weight, cost_weight, loss, cost, margin, wanted, balance, harden, guard,
-    hide, min_updates
+    average, hide, min_updates
         As in `CFModel`; the cost is what makes the decoder give the row back.
     n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
         As in `CFModel`.
@@ -97,6 +97,7 @@ class VAECF(AbstractGeneratorRegime):
         balance: bool = True,
         harden: bool = True,
         guard: float = 0.3,
+        average: float = 0.0,
         hide: float = 0.0,
         min_updates: int = 2000,
         n_epochs: int = 50,
@@ -118,6 +119,7 @@ class VAECF(AbstractGeneratorRegime):
         self.balance = balance
         self.harden = harden
         self.guard = guard
+        self.average = average
         self.hide = hide
         self.min_updates = min_updates
         self.n_epochs = n_epochs

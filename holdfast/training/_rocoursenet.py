@@ -67,6 +67,8 @@ class RoCourseNet(AbstractGeneratorRegime):
     tilt, row_tilt, concept_tilt : float, default=3.0, 0.5, 0.5
         Of guides: largest difference of the classes' log-weights; standard deviations of log-weights that
         depend on a few features, and on a few features and the class.
+    guide_decay : float, optional
+        Of guides: their weight decay; the predictor's when left out.
     drop : float, default=0.2
         Of guides: share of people whose level of a category is hidden.
     blind : float, default=0.0
@@ -82,10 +84,10 @@ class RoCourseNet(AbstractGeneratorRegime):
         Of guides: share of people whose recourse held-out ones should accept. While they do the cost weighs
         more, and else less. None leaves `cost_weight` alone.
     prediction_weight, validity_weight, cost_weight, loss, cost, margin, wanted, balance, harden, guard,
-    hide, min_updates
+    average, hide, min_updates
         As in `CounterNetTraining`.
     n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
-        As in `CounterNetTraining`. Guides share step size and decay.
+        As in `CounterNetTraining`. Guides share the step size and `average`.
 
     Notes
     -----
@@ -128,6 +130,7 @@ class RoCourseNet(AbstractGeneratorRegime):
         tilt: float = 3.0,
         row_tilt: float = 0.5,
         concept_tilt: float = 0.5,
+        guide_decay: float | None = None,
         drop: float = 0.2,
         blind: float = 0.0,
         renumber: float = 0.0,
@@ -143,6 +146,7 @@ class RoCourseNet(AbstractGeneratorRegime):
         balance: bool = True,
         harden: bool = True,
         guard: float = 0.3,
+        average: float = 0.0,
         hide: float = 0.0,
         min_updates: int = 2000,
         n_epochs: int = 50,
@@ -170,6 +174,7 @@ class RoCourseNet(AbstractGeneratorRegime):
         self.tilt = tilt
         self.row_tilt = row_tilt
         self.concept_tilt = concept_tilt
+        self.guide_decay = guide_decay
         self.drop = drop
         self.blind = blind
         self.renumber = renumber
@@ -185,6 +190,7 @@ class RoCourseNet(AbstractGeneratorRegime):
         self.balance = balance
         self.harden = harden
         self.guard = guard
+        self.average = average
         self.hide = hide
         self.min_updates = min_updates
         self.n_epochs = n_epochs
@@ -197,7 +203,7 @@ class RoCourseNet(AbstractGeneratorRegime):
 
     def judge(self, setting: Setting) -> AbstractAttacker:
         """Return the attacker."""
-        return attacker_of(self, setting, self.step_size, self.weight_decay)
+        return attacker_of(self, setting, self)
 
 
 class Robust(AbstractRegime):
@@ -214,7 +220,7 @@ class Robust(AbstractRegime):
     attacker, eps, steps, inner_steps, inner, inner_step_size, norm, schedule, columns, bound, recompute,
     own_weight
         As in `RoCourseNet`.
-    n_guides, n_held, tilt, row_tilt, concept_tilt, drop, blind, renumber, tail, goal
+    n_guides, n_held, tilt, row_tilt, concept_tilt, guide_decay, drop, blind, renumber, tail, goal
         As in `RoCourseNet`.
 
     References
@@ -253,6 +259,7 @@ class Robust(AbstractRegime):
         tilt: float = 3.0,
         row_tilt: float = 0.5,
         concept_tilt: float = 0.5,
+        guide_decay: float | None = None,
         drop: float = 0.2,
         blind: float = 0.0,
         renumber: float = 0.0,
@@ -277,6 +284,7 @@ class Robust(AbstractRegime):
         self.tilt = tilt
         self.row_tilt = row_tilt
         self.concept_tilt = concept_tilt
+        self.guide_decay = guide_decay
         self.drop = drop
         self.blind = blind
         self.renumber = renumber
@@ -314,7 +322,7 @@ class Robust(AbstractRegime):
         wrapped = self.wrapped
         return robust_step(
             wrapped.step(setting),
-            attacker_of(self, setting, wrapped.step_size, wrapped.weight_decay),
+            attacker_of(self, setting, wrapped),
             recompute=self.recompute,
             goal=self.goal,
         )
@@ -330,16 +338,19 @@ def robust_step(
     return GeneratorStep(**parts)
 
 
-def attacker_of(regime: Any, setting: Setting, step_size: float, weight_decay: float) -> AbstractAttacker:
-    """Return the attacker that the parameters of `RoCourseNet` or `Robust` describe."""
+def attacker_of(regime: Any, setting: Setting, trained: AbstractGeneratorRegime) -> AbstractAttacker:
+    """Return the attacker that the parameters of `RoCourseNet` or `Robust` describe, for what is trained."""
     _check_attacker(regime)
     f32, layout = jnp.float32, setting.permits.layout
     own_weight = jnp.asarray(regime.own_weight, f32)
     if regime.attacker == "guides":
         return Guides(
             own_weight=own_weight,
-            step_size=jnp.asarray(step_size, f32),
-            weight_decay=jnp.asarray(weight_decay, f32),
+            step_size=jnp.asarray(trained.step_size, f32),
+            weight_decay=jnp.asarray(
+                trained.weight_decay if regime.guide_decay is None else regime.guide_decay, f32
+            ),
+            average=jnp.asarray(trained.average, f32),
             prior=jnp.asarray(regime.tilt, f32),
             rows=jnp.asarray(regime.row_tilt, f32),
             concept=jnp.asarray(regime.concept_tilt, f32),
@@ -392,5 +403,7 @@ def _check_attacker(regime: Any) -> None:
             raise DataError(f"{name}: `{option}` is a share from 0 to 1; got {getattr(regime, option)!r}.")
     if not 0 < regime.tail <= 1:
         raise DataError(f"{name}: `tail` is a share above 0 and at most 1; got {regime.tail!r}.")
+    if regime.guide_decay is not None and not regime.guide_decay >= 0:
+        raise DataError(f"{name}: `guide_decay` must be at least 0, or None; got {regime.guide_decay!r}.")
     if regime.goal is not None and not 0 < regime.goal < 1:
         raise DataError(f"{name}: `goal` is a share between 0 and 1; got {regime.goal!r}.")

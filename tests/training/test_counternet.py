@@ -12,9 +12,11 @@ from holdfast.errors import CapabilityError, DataError
 from holdfast.models import CounterNet, Data, fit, fit_many
 from holdfast.schema import Feature, Schema
 from holdfast.training import CFModel, CounterNetTraining, Robust, RoCourseNet, Setting, harshest
+from holdfast.training._generator import Watch
 
 SMALL = CounterNet(encoder=(16, 8), predictor=(8,), generator=(16,), dropout=0.1)
 FEW = {"n_epochs": 3, "batch_size": 64, "min_updates": 0, "step_size": 0.01}
+WATCHED = jax.jit(Watch.after)
 SCHEMA = Schema(
     [
         Feature(name="a", kind="numeric", bounds=(0, 1)),
@@ -104,6 +106,44 @@ def test_a_rare_class_does_not_vanish_from_the_decisions():
     assert refused[0.5].max() < 0.15
 
 
+def test_a_guard_of_one_lets_a_class_be_as_rare_as_it_is():
+    """Decisions that follow how rows are weighted, as a predictor's do: the watch settles where the rare class is
+    decided as often as it is true, and not at equal weights."""
+    y = jnp.asarray(np.repeat([0, 1], [20, 180]))
+    batch = Data(jnp.zeros((200, 1)), y, jnp.ones(200))
+    watch, shares = Watch.begin(2), []
+    for _ in range(6000):
+        refused = 10 + 40 * watch.evened  # of 200: half as many as there are, up to two and a half times as many
+        watch = WATCHED(watch, (jnp.arange(200) >= refused).astype(int), batch, 1.0)
+        shares.append(float(watch.given[0]))
+    assert np.mean(shares[-1000:]) == pytest.approx(0.1, abs=0.005)
+    # A frequent class that is decided too seldom is no reason to weigh the rare one more.
+    assert float(WATCHED(watch, jnp.zeros(200, int), batch, 1.0).evened) <= float(watch.evened)
+
+
+def test_the_predictor_is_the_running_mean_of_its_weights():
+    """Its own steps are those of training without averaging; after n updates of which a tenth counts, the last has
+    the share 1 / (1 + n / 10)."""
+    data, setting = task()
+    start = SMALL.build(data.x.shape[1], 2, jax.random.key(0))
+    found = {}
+    for average in (0.0, 0.1):
+        step = CounterNetTraining(**FEW, guard=0.0, average=average).step(setting)
+        model, state, latest = start, step.init(start), []
+        update = eqx.filter_jit(step.update)
+        for i in range(6):
+            model, state, _ = update(model, state, data, jax.random.key(i), jnp.asarray(0))
+            latest.append(state.latest)
+        found[average] = model, latest
+    plain, mean = found[0.0], found[0.1]
+    assert eqx.tree_equal(plain[1], mean[1])
+    assert eqx.tree_equal(eqx.filter(plain[0].predictor, eqx.is_inexact_array), plain[1][-1])
+    expected = eqx.filter(start.predictor, eqx.is_inexact_array)
+    for n, own in enumerate(plain[1], 1):
+        expected = jax.tree.map(lambda m, w, n=n: m + (w - m) / (1 + 0.1 * n), expected, own)
+    assert eqx.tree_equal(eqx.filter(mean[0].predictor, eqx.is_inexact_array), expected, rtol=1e-5, atol=1e-6)
+
+
 def test_recourse_knows_the_person():
     """Valid for nearly everybody, different between people, and the same people are named as decided."""
     regime = CounterNetTraining(n_epochs=40, batch_size=64, min_updates=0, step_size=0.01)
@@ -182,7 +222,7 @@ def test_a_classifier_takes_what_its_regime_is_for(tmp_path):
         ({"steps": 0}, "`steps` must be a positive"),
         ({"bound": 0.0}, "`bound` must be positive"),
         ({"goal": 1.0}, "`goal` is a share"),
-        ({"guard": 1.0}, "`guard` is a share"),
+        ({"guard": 1.5}, "`guard` is a share"),
         ({"hide": 1.0}, "`hide` is a share"),
         ({"loss": "hinge"}, "`loss` is not known"),
         ({"min_updates": -1}, "`min_updates`"),

@@ -43,6 +43,26 @@ def test_a_share_of_the_guides_never_sees_a_category(blind, told_c, told_d):
     assert (differing(other_c), differing(other_d), differing(other_u)) == (told_c, told_d, 4)
 
 
+def test_guides_have_a_decay_of_their_own_and_judge_by_their_mean_weights():
+    """Nothing to learn from, so that weights only shrink: by (1 - step size * decay) at every update."""
+    options: Any = {"attacker": "guides", "n_guides": 2, "n_held": 0, "step_size": 0.1, "weight_decay": 3.0}
+    predictor = MLP(widths=(8,)).build(6, 2, jax.random.key(0))
+    nobody = Data(jnp.zeros((4, 6)), jnp.zeros(4, int), jnp.zeros(4))
+
+    def factor(**own: Any) -> np.ndarray:
+        step: Any = RoCourseNet(**options, **own).step(setting())
+        first = step.attacker.init(predictor)
+        after = step.attacker.learn(first, predictor, nobody, step.prediction_losses, jax.random.key(1))
+        return np.asarray([after[i].weights[0] / first[i].weights[0] for i in range(2)])
+
+    assert factor() == pytest.approx(0.7, rel=1e-5)
+    mean, latest = factor(guide_decay=1.0, average=1.0)
+    assert latest == pytest.approx(0.9, rel=1e-5)
+    assert mean == pytest.approx(0.95, rel=1e-5)
+    with pytest.raises(DataError, match="`guide_decay` must be at least 0, or None; got -1"):
+        RoCourseNet(**options, guide_decay=-1).step(setting())
+
+
 @pytest.mark.parametrize("name", ["blind", "renumber"])
 def test_a_share_is_a_share(name):
     options: Any = {name: 1.5}
