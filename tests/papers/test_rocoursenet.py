@@ -45,7 +45,7 @@ def small_task(people, n_levels=3):
     X = pd.DataFrame(people, columns=["u", "c"])
     x = encoder.encode(X).astype(np.float32)
     y = np.zeros(len(x), np.int32)
-    subset = Subset("one", X, x, y, x, y)
+    subset = Subset("one", X, x, y, x, y, x, y)
     return Task(SETTINGS["german"], encoder, (subset, replace(subset, name="two")))
 
 
@@ -103,6 +103,9 @@ def test_a_matrix_is_that_of_a_count_by_hand():
     assert judge(task, models, [answers[0], soft])["inside"] == pytest.approx(0.5)
     assert patterns(task, [soft, soft]) == 1.0
     assert performance(task, models)["accuracies"] == [0.75, 0.75]
+    # Fewer are asked about recourse; accuracy stays that of everybody.
+    fewer = replace(task, subsets=tuple(s.few(1) for s in task.subsets))
+    assert performance(fewer, models)["accuracies"] == [0.75, 0.75]
 
 
 def every_point(steps, n_levels):

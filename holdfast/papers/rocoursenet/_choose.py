@@ -9,7 +9,6 @@ import argparse
 import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,8 +88,7 @@ def choose(
 
     Recourse is that of `n_people` of each subset, accuracy that of all who stand for the test rows.
     """
-    task = Task.load(name, subsets=subsets, choosing=True)
-    few = replace(task, subsets=tuple(s.few(n_people) for s in task.subsets))
+    task = Task.load(name, n_people=n_people, subsets=subsets, choosing=True)
     setting = SETTINGS[name]
     sizes = Sizes(n_updates or setting.n_updates, setting.batch_size, seeds, 0)
     own: dict[str, Any] = {**setting.ours, **guided(setting), **dict(fixed or {}), **counts(sizes)}
@@ -103,8 +101,7 @@ def choose(
     models, seconds = trained(task, group, seeds)
     rows = []
     for label, fitted in models.items():
-        figures, _ = judged(few, fitted)
-        accuracy = [performance(task, own) for own in fitted]  # of everybody: what a setting costs is little
+        figures, accuracy = judged(task, fitted)
         row = {key: float(np.mean([f[key] for f in figures])) for key in ("robust", "validity", "proximity")}
         row["least"] = float(min(f["robust"] for f in figures))
         row |= {f"to {d}": float(np.mean([f["towards"][d] or 0 for f in figures])) for d in "01"}

@@ -30,6 +30,8 @@ class Subset:
         The same people encoded, and their labels.
     learned_x, learned_y : arrays
         Rows to learn from.
+    tested_x, tested_y : arrays
+        All rows that are left: whose labels are predicted. Those who are asked about recourse may be fewer.
     """
 
     name: str
@@ -38,9 +40,11 @@ class Subset:
     y: np.ndarray
     learned_x: np.ndarray
     learned_y: np.ndarray
+    tested_x: np.ndarray
+    tested_y: np.ndarray
 
     def few(self, n: int | None) -> "Subset":
-        """At most `n` people, evenly spaced: neighbours in a file are often alike."""
+        """At most `n` people to be asked about, evenly spaced: neighbours in a file are often alike."""
         if n is None or len(self.y) <= n:
             return self
         rows = np.linspace(0, len(self.y) - 1, n).astype(int)
@@ -106,15 +110,9 @@ class Task:
         encoder = Encoder.fit(data.schema, data.X.iloc[seen])
         made = []
         for own, (learned, asked) in parts.items():
-            part = Subset(
-                own,
-                data.X.iloc[asked].reset_index(drop=True),
-                encoder.encode(data.X.iloc[asked]).astype(np.float32),
-                y[asked],
-                encoder.encode(data.X.iloc[learned]).astype(np.float32),
-                y[learned],
-            )
-            made.append(part.few(n_people))
+            x, learned_x = (encoder.encode(data.X.iloc[rows]).astype(np.float32) for rows in (asked, learned))
+            X = data.X.iloc[asked].reset_index(drop=True)
+            made.append(Subset(own, X, x, y[asked], learned_x, y[learned], x, y[asked]).few(n_people))
         return Task(setting, encoder, tuple(made))
 
     def predictor(self, model: AbstractModel) -> Predictor:

@@ -120,13 +120,13 @@ def _inside(task: Task, subset: Subset, answer: Answer) -> float:
 
 
 def performance(task: Task, models: Sequence[AbstractModel]) -> dict[str, Any]:
-    """Accuracy and AUC of every subset's own model on its test rows, and the share it predicts favourable."""
+    """Accuracy and AUC of every subset's own model on all its test rows, and the share it predicts favourable."""
     accuracy, auc, favourable = [], [], []
     for subset, model in zip(task.subsets, models, strict=True):
-        score = gaps([model], subset.x)[0]
-        accuracy.append(float(((score >= 0) == subset.y).mean()))
+        score, y = gaps([model], subset.tested_x)[0], subset.tested_y
+        accuracy.append(float(((score >= 0) == y).mean()))
         favourable.append(float((score >= 0).mean()))
-        auc.append(float(roc_auc_score(subset.y, score)) if 0 < subset.y.mean() < 1 else None)
+        auc.append(float(roc_auc_score(y, score)) if 0 < y.mean() < 1 else None)
     known = [a for a in auc if a is not None]
     return {
         "accuracy": float(np.mean(accuracy)),
