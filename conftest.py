@@ -1,13 +1,17 @@
 """For every test: compiled programs are kept between workers and runs, since the suite is bound by compilation."""
 
+import gc
 import importlib.util
 import mmap
 import os
+import time
 from pathlib import Path
 
 import pytest
 
 MANY_MAPS = 45_000
+SECONDS_BETWEEN_COUNTS = 3.0
+_counted = time.monotonic()
 # Programs here run for moments, so what counts is how fast they are compiled. XLA's older emitters of fused loops
 # need a third of the newer ones' time; in one piece each program needs a sixth less time and half the memory maps;
 # and a fifth goes into moving code out of loops. Set XLA_FLAGS to nothing to test with what users have.
@@ -43,14 +47,25 @@ def _known(flag: str) -> bool:
     return False
 
 
+def pytest_collection_finish() -> None:
+    """Look for garbage seldom, and not among what was imported: tracing makes many objects and little garbage."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """Drop compiled programs before the system runs out of memory maps.
 
     Every program jax compiles holds several maps; Linux allows 65,530 to a process, and a program that cannot be
-    mapped ends the process.
+    mapped ends the process. Counting them takes as long as a short test, and filling them takes minutes.
     """
+    global _counted
     maps = Path("/proc/self/maps")
-    if nextitem is not None and maps.exists() and maps.read_bytes().count(b"\n") > MANY_MAPS:
+    if nextitem is None or time.monotonic() - _counted < SECONDS_BETWEEN_COUNTS or not maps.exists():
+        return
+    if maps.read_bytes().count(b"\n") > MANY_MAPS:
         import jax
 
         jax.clear_caches()
+    _counted = time.monotonic()

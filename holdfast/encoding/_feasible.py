@@ -92,6 +92,9 @@ class Feasible(eqx.Module):
         implications and linear constraints hold. A feasible `x` comes back as it is. Where the flag is
         False the point must not be used.
         """
+        return _hard(self, x)
+
+    def _hard(self, x: Float[Array, " d"]) -> tuple[Float[Array, " d"], Bool[Array, ""]]:
         real = jnp.all(jnp.isfinite(x))
         x = self.snap(jnp.where(jnp.isfinite(x), x, self.x))
         if not (self.layout.clauses or self.layout.n_constraints):
@@ -272,6 +275,11 @@ class Feasible(eqx.Module):
             moved = into_halfspaces(_columns(near, block), *self._room(x, block), step, movable)
             near = _with_columns(near, block, moved)
         return near
+
+
+# A search hardens at its start, in each step and at its end; each would be traced and batched anew. Jitted, they
+# share what was traced the first time: half of the tracing before a first answer.
+_hard = jax.jit(Feasible._hard)
 
 
 # Slices and masks in place of indices: over a batch, inside a search, these are many times faster.
