@@ -46,6 +46,10 @@ class Feasible(eqx.Module):
     offset: Float[Array, " d"]
     layout: Layout = eqx.field(static=True)
 
+    # What is jitted below runs inside compiled searches, where `jit` changes only how often it is traced: jax
+    # batches the body of a loop several times over, and a search hardens at its start, in each step and at its
+    # end. All of these share what was traced and batched first: half of the tracing before a first answer.
+
     @staticmethod
     def axes(layout: Layout) -> "Feasible":
         """Which axis of each part runs over people; for `jax.vmap`."""
@@ -85,6 +89,7 @@ class Feasible(eqx.Module):
         row = jnp.concatenate([*parts, self._indicators()])
         return self._into_polytope(row) if project else row
 
+    @jax.jit
     def hard(self, x: Float[Array, " d"]) -> tuple[Float[Array, " d"], Bool[Array, ""]]:
         """Exact: a point the person could really be at, and whether there is one near `x`.
 
@@ -92,9 +97,6 @@ class Feasible(eqx.Module):
         implications and linear constraints hold. A feasible `x` comes back as it is. Where the flag is
         False the point must not be used.
         """
-        return _hard(self, x)
-
-    def _hard(self, x: Float[Array, " d"]) -> tuple[Float[Array, " d"], Bool[Array, ""]]:
         real = jnp.all(jnp.isfinite(x))
         x = self.snap(jnp.where(jnp.isfinite(x), x, self.x))
         if not (self.layout.clauses or self.layout.n_constraints):
@@ -116,6 +118,7 @@ class Feasible(eqx.Module):
         x, ok, _ = jax.lax.while_loop(lambda c: ~c[1] & (c[2] < 2), mend, (x, ok, jnp.asarray(0)))
         return x, real & ok
 
+    @jax.jit
     def snap(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
         """Numbers to their grid and interval, one level per category; limits across features aside."""
         numbers = self._snap_numbers(x[: len(self.layout.numbers)])
@@ -133,6 +136,7 @@ class Feasible(eqx.Module):
             ok = ok & ~(self.active[i] & broken)
         return ok
 
+    @jax.jit
     def _repair(self, x: Float[Array, " d"]) -> tuple[Float[Array, " d"], Bool[Array, ""]]:
         if self.layout.clauses:
             x = self._follow_clauses(x)
@@ -252,6 +256,7 @@ class Feasible(eqx.Module):
             x = _with_columns(x, block, near)
         return x
 
+    @jax.jit
     def _help_broken_rows(self, x: Float[Array, " d"], broken: Float[Array, " d"]) -> Float[Array, " d"]:
         """`x` with the permitted levels that lower the rows which `broken` breaks."""
         excess = jnp.maximum(self.a @ broken - self.b, 0.0)
@@ -275,11 +280,6 @@ class Feasible(eqx.Module):
             moved = into_halfspaces(_columns(near, block), *self._room(x, block), step, movable)
             near = _with_columns(near, block, moved)
         return near
-
-
-# A search hardens at its start, in each step and at its end; each would be traced and batched anew. Jitted, they
-# share what was traced the first time: half of the tracing before a first answer.
-_hard = jax.jit(Feasible._hard)
 
 
 # Slices and masks in place of indices: over a batch, inside a search, these are many times faster.

@@ -1,5 +1,7 @@
 """Points of a box cut by half-spaces: the nearest one, and a nearby one on the grid."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
@@ -9,6 +11,7 @@ ROUNDS = 60
 MOVES = 8
 
 
+@partial(jax.jit, static_argnames="differentiable")
 def nearest_in_polytope(
     x: Float[Array, " n"],
     a: Float[Array, "c n"],
@@ -80,6 +83,7 @@ def _onto_one_row(x: Array, row: Array, bound: Array, low: Array, high: Array) -
     return at(jnp.where(at(jnp.zeros(())) @ row <= bound, 0.0, t))
 
 
+@jax.jit
 def into_halfspaces(
     x: Float[Array, " n"],
     a: Float[Array, "c n"],
@@ -100,6 +104,7 @@ def into_halfspaces(
     slope = jnp.where(jnp.abs(a) > 1e-9, a, jnp.inf)  # a column outside the row: no way to go
     order = jnp.arange(2 * a.size).reshape(2 * a.shape[0], a.shape[1])
 
+    @jax.jit
     def move(carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
         point, best, least, count = carry
         excess = a @ point - (b - SHRINK)
