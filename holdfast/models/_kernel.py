@@ -1,6 +1,7 @@
 """Gaussian kernel densities whose kernels may move and widen a little: the most, and the least, they can say."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import equinox as eqx
@@ -40,6 +41,7 @@ class Kernel(eqx.Module):
     sense: Sense = eqx.field(static=True)
 
     @staticmethod
+    @partial(jax.jit, static_argnames="sense")
     def of(sigma: Array, radius: Array | None, n_free: Array, reach: Array, sense: Sense) -> "Kernel":
         """Find the extreme kernels for distances up to `reach`; without a radius, the Gaussian itself."""
         none = jnp.zeros((0, 1 if sense == "most" else 2))
@@ -51,6 +53,7 @@ class Kernel(eqx.Module):
         nodes = jax.vmap(lambda c: least_on_unit_box(lambda s: sign * blank.at(c, s), blank.nodes.shape[1]))
         return eqx.tree_at(lambda k: k.nodes, blank, nodes(distances))
 
+    @jax.jit
     def log(self, distance: Float[Array, ""]) -> Float[Array, ""]:
         """Log-density at this distance from the centre, without the constant ``-n_free / 2 log(2 pi)``.
 
@@ -88,6 +91,7 @@ class Kernel(eqx.Module):
         return -jnp.log(along) - (distance + shift) ** 2 / (2 * along**2) - flat
 
 
+@jax.jit
 def log_density(
     kernel: Kernel, points: Float[Array, "m d"], present: Bool[Array, " m"], x: Float[Array, " d"]
 ) -> Float[Array, ""]:

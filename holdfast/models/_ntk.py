@@ -20,6 +20,7 @@ BLOCK = 1024  # rows of a long table that meet all others at a time
 JITTER = 1e-10  # of the landmarks' mean diagonal: keeps their factor from failing where two of them are one
 
 
+@jax.jit
 def ntk(x: Float[Array, " d"], rows: Float[Array, "n d"]) -> Float[Array, " n"]:
     r"""Kernel of one row with many: :math:`x^\top z\,(\pi - \angle(x, z)) / 2\pi` (Definition 2).
 

@@ -33,6 +33,7 @@ class PrototypePull(eqx.Module):
     n_neighbours: int = eqx.field(static=True)
     prototype: Prototype = eqx.field(static=True)
 
+    @jax.jit
     def find(self, problem: Problem) -> Float[Array, " k"]:
         """The person's prototype; where nobody has the wanted decision, their own point, which pulls nowhere."""
         here = self._point(problem.x)
@@ -49,6 +50,7 @@ class PrototypePull(eqx.Module):
         """What being at `x` costs."""
         return self.weight * jnp.sum((self._point(x) - prototype) ** 2)
 
+    @jax.jit
     def slope(
         self, x: Float[Array, " d"], prototype: Float[Array, " k"]
     ) -> tuple[Float[Array, " d"], Float[Array, ""]]:
