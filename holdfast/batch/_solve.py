@@ -3,6 +3,8 @@
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any
 
 import equinox as eqx
@@ -12,6 +14,8 @@ import numpy as np
 
 from holdfast.models import n_cores
 from holdfast.search import AbstractSolver, Problem, Solution, State, Status, is_found
+
+_Arrays = tuple[Any, ...]
 
 BLOCK_SECONDS = 0.02  # between two looks at the clock and at who has finished
 BLOCK_STEPS = 50  # while others wait for a slot; with nobody left, a block ends when all are done
@@ -145,7 +149,9 @@ class _Run:
 
     def _work(self) -> None:
         rows = np.full(self.slots, -1)
-        problems, steps = self.problems, 1
+        pace = _pace(_Kind(self.solver, self.problems), self.slots)
+        steps = pace.steps
+        arrays: _Arrays = ()
         state: Any = None
         while True:
             empty = np.flatnonzero(rows < 0)
@@ -156,28 +162,26 @@ class _Run:
                 return
             began, begun = time.monotonic(), state
             if len(taken):
-                problems = self.problems.take(np.maximum(rows, 0))
-                begun = _begin(self.solver, problems)
+                arrays = _arrays(self.solver, self.problems.take(np.maximum(rows, 0)))
+                begun = _begin(pace.kind, arrays)
             state = begun if state is None else state
-            state = _round(self.solver, problems, state, begun, fresh, rows < 0, jnp.asarray(steps))
+            most = np.int32(min(steps, BLOCK_STEPS if self.next_row < self.n else LAST_STEPS))
+            state, made = _round(pace.kind, arrays, state, begun, fresh, rows < 0, most)
             done = np.asarray(state.done)
             seconds = time.monotonic() - began
             late = self.late()
             leaving = (rows >= 0) & (done | late)
             if leaving.any():
-                self._write(rows, leaving, problems, state, late)
+                self._write(rows, leaving, _finish(pace.kind, arrays, state), done)
                 rows = np.where(leaving, -1, rows)
+            # Short blocks when the clock or the model is slow, long ones when steps are cheap.
+            fitting = int(made) * BLOCK_SECONDS / max(seconds, 1e-4)
+            steps = pace.steps = int(np.clip(fitting, max(1, steps // 2), GROWTH * steps))
             if late:
                 return
-            # Short blocks when the clock or the model is slow, long ones when steps are cheap.
-            steps = int(np.clip(steps * BLOCK_SECONDS / max(seconds, 1e-4), max(1, steps // 2), GROWTH * steps))
-            steps = min(steps, BLOCK_STEPS if self.next_row < self.n else LAST_STEPS)
 
-    def _write(
-        self, rows: np.ndarray, leaving: np.ndarray, problems: Problem, state: State[Any], late: bool
-    ) -> None:
-        solution = jax.tree.map(np.asarray, _finish(self.solver, problems, state))
-        done = np.asarray(state.done)
+    def _write(self, rows: np.ndarray, leaving: np.ndarray, found: Solution, done: np.ndarray) -> None:
+        solution = jax.tree.map(np.asarray, found)
         status = np.where(done | is_found(solution.status), solution.status, int(Status.NOT_REACHED))
         at = rows[leaving]
         with self.lock:
@@ -189,32 +193,82 @@ class _Run:
             self.on_rows(len(at))
 
 
+class _Kind:
+    """What those who share a compiled program have in common: all of a solver and its problems but the arrays.
+
+    `eqx.filter_jit` would take them apart at every call, which for few people costs as much as their steps, and
+    lets no other thread run Python meanwhile. Here it is done once for all calls.
+    """
+
+    def __init__(self, solver: AbstractSolver, problems: Problem) -> None:
+        leaves, self.structure = jax.tree.flatten((solver, problems))
+        self.fixed = tuple(None if eqx.is_array(leaf) else (type(leaf), leaf) for leaf in leaves)
+        self.hash = hash((self.structure, self.fixed))
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        same = isinstance(other, _Kind) and self.hash == other.hash and self.fixed == other.fixed
+        return same and self.structure == other.structure
+
+    def join(self, arrays: _Arrays) -> tuple[AbstractSolver, Problem]:
+        """Solver and problems, from their arrays."""
+        leaves = [a if fixed is None else fixed[1] for a, fixed in zip(arrays, self.fixed, strict=True)]
+        return jax.tree.unflatten(self.structure, leaves)
+
+
+def _arrays(solver: AbstractSolver, problems: Problem) -> _Arrays:
+    return tuple(leaf if eqx.is_array(leaf) else None for leaf in jax.tree.leaves((solver, problems)))
+
+
+@dataclass
+class _Pace:
+    """Steps that take about `BLOCK_SECONDS`, as the last block took them."""
+
+    kind: _Kind
+    steps: int = 1
+
+
+@lru_cache(maxsize=256)
+def _pace(kind: _Kind, slots: int) -> _Pace:
+    """How fast a program was when it was last run: who comes next need not find out again."""
+    return _Pace(kind)
+
+
 def _with_key(problem: Problem) -> Problem:
     """Keys travel as plain numbers, so that numpy can pick rows."""
     return eqx.tree_at(lambda p: p.key, problem, jax.random.wrap_key_data(problem.key))
 
 
-@eqx.filter_jit
-def _begin(solver: AbstractSolver, problems: Problem) -> State[Any]:
+@partial(jax.jit, static_argnums=0)
+def _begin(kind: _Kind, arrays: _Arrays) -> State[Any]:
     """Everyone's state before the first step."""
+    solver, problems = kind.join(arrays)
     axes = problems.axes()
     state = jax.vmap(lambda p: solver.begin(_with_key(p)), in_axes=(axes,))(problems)
     # Without jax's weak types: a state that was begun and one that comes from a round share a program.
     return jax.tree.map(lambda a: jax.lax.convert_element_type(a, a.dtype), state)
 
 
-@eqx.filter_jit
-def _finish(solver: AbstractSolver, problems: Problem, state: State[Any]) -> Solution:
+@partial(jax.jit, static_argnums=0)
+def _finish(kind: _Kind, arrays: _Arrays, state: State[Any]) -> Solution:
+    solver, problems = kind.join(arrays)
     axes = problems.axes()
     return jax.vmap(lambda p, s: solver.finish(_with_key(p), s), in_axes=(axes, 0))(problems, state)
 
 
-@eqx.filter_jit
+@partial(jax.jit, static_argnums=0)
 def _round(
-    solver: AbstractSolver, problems: Problem, state: State[Any], begun: Any, fresh: Any, idle: Any, n_steps: Any
-) -> State[Any]:
-    """Take what was begun for the fresh slots, then up to `n_steps` steps of each neither idle nor done."""
-    fresh, idle = jnp.asarray(fresh), jnp.asarray(idle)
+    kind: _Kind, arrays: _Arrays, state: State[Any], begun: State[Any], fresh: Any, idle: Any, n_steps: Any
+) -> tuple[State[Any], Any]:
+    """Take what was begun for the fresh slots, then up to `n_steps` steps of each neither idle nor done.
+
+    Returns everyone's state, and the steps that were made.
+    """
+    solver, problems = kind.join(arrays)
     axes = problems.axes()
 
     def renew(new: Any, old: Any) -> Any:
@@ -232,4 +286,5 @@ def _round(
         i, current = carry
         return (i < n_steps) & ~jnp.all(current.done)
 
-    return jax.lax.while_loop(go_on, body, (jnp.asarray(0), state))[1]
+    made, state = jax.lax.while_loop(go_on, body, (jnp.asarray(0), state))
+    return state, made
