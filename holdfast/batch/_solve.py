@@ -209,10 +209,12 @@ class _Kind:
         return self.hash
 
     def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        same = isinstance(other, _Kind) and self.hash == other.hash and self.fixed == other.fixed
-        return same and self.structure == other.structure
+        return self is other or (
+            isinstance(other, _Kind)
+            and self.hash == other.hash
+            and self.fixed == other.fixed
+            and self.structure == other.structure
+        )
 
     def join(self, arrays: _Arrays) -> tuple[AbstractSolver, Problem]:
         """Solver and problems, from their arrays."""

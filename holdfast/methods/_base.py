@@ -5,7 +5,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, ClassVar, Self
 
 import equinox as eqx
@@ -308,12 +308,10 @@ class AbstractMethod(BaseEstimator):
     def _keys(self, x: np.ndarray) -> np.ndarray:
         """A key per person from the seed and the person's own row, so that order and company do not matter."""
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        base = np.asarray(jax.random.key_data(jax.random.key(int(seed))), np.uint32)
         words = np.ascontiguousarray(x, np.float32).view(np.uint32).astype(np.uint64)
-        mixer = np.random.default_rng(20261115).integers(1, 2**63, (x.shape[1], 2), np.uint64) | np.uint64(1)
         with np.errstate(over="ignore"):
-            mixed = (words[:, :, None] * mixer[None]).sum(axis=1) >> np.uint64(32)
-        return (mixed.astype(np.uint32) ^ base[None, -2:]).astype(np.uint32)
+            mixed = (words[:, :, None] * _mixer(x.shape[1])[None]).sum(axis=1) >> np.uint64(32)
+        return (mixed.astype(np.uint32) ^ _base_key(int(seed))[None]).astype(np.uint32)
 
     def _targets(self, target: Any, n: int) -> np.ndarray:
         predictor = self.predictor_
@@ -362,6 +360,17 @@ class AbstractSolverMethod(AbstractMethod):
     def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
         """Run the solver for every person."""
         return solve(self.solver(), problems, deadline=deadline, on_rows=on_rows)
+
+
+@lru_cache
+def _mixer(width: int) -> np.ndarray:
+    """Odd numbers, always the same, that a row's words are multiplied by."""
+    return np.random.default_rng(20261115).integers(1, 2**63, (width, 2), np.uint64) | np.uint64(1)
+
+
+@lru_cache
+def _base_key(seed: int) -> np.ndarray:
+    return np.asarray(jax.random.key_data(jax.random.key(seed)), np.uint32)[-2:]
 
 
 def within(until: float | None, work: Callable[[], RecourseFrame]) -> RecourseFrame | None:

@@ -3,6 +3,8 @@
 import threading
 import time
 
+import equinox as eqx
+import jax
 import numpy as np
 import pytest
 
@@ -71,8 +73,6 @@ def test_a_model_that_calls_back_is_asked_by_one_worker(job, on_host, monkeypatc
 
 
 def test_an_error_in_a_worker_reaches_the_caller(job):
-    import equinox as eqx
-
     solver, problems = job
     broken = eqx.tree_at(lambda p: p.target, problems, np.zeros((len(problems.x), 2), np.int32))
     with pytest.raises(Exception, match=r".+"):
@@ -93,15 +93,35 @@ def test_map_rows_pads_and_cuts(n):
 
 
 def test_one_compilation_serves_every_number_of_rows(job):
-    from holdfast.batch import _solve
-
     solver, problems = job
-    programs = [_solve._begin._cached, _solve._round._cached, _solve._finish._cached]
+    programs = [_solve._begin, _solve._round, _solve._finish]
     for program in programs:
         program.clear_cache()
     solve(solver, problems.take(np.arange(7)), slots=16)
     solve(solver, problems, slots=16)  # more people than slots: some begin in the middle
+    solve(Wachter(n_steps=50).fit(world.classifier()).solver(), problems.take(np.arange(7)), slots=16)
     assert [program._cache_size() for program in programs] == [1, 1, 1]
+
+
+def test_what_is_fixed_in_a_program_keeps_programs_apart(job):
+    """Numbers that are no arrays are part of the program, and 1, 1.0 and True are three."""
+    solver, problems = job
+    kinds = [_solve._Kind(solver, eqx.tree_at(lambda p: p.target, problems, t)) for t in (1, 1.0, True, 1)]
+    assert kinds[0] == kinds[3]
+    assert len(set(kinds)) == 3
+    rebuilt, _ = kinds[0].join(_solve._arrays(solver, problems))
+    assert jax.tree.structure(rebuilt) == jax.tree.structure(solver)
+
+
+def test_a_block_is_as_long_as_the_last_run_left_it(job):
+    """The steps that a run found to fit a block are where the next one of its kind begins."""
+    solver, problems = job
+    few = problems.take(np.arange(7))
+    pace = _solve._pace(_solve._Kind(solver, few), 16)
+    for _ in range(6):
+        solve(solver, few, slots=16)
+    assert pace is _solve._pace(_solve._Kind(solver, problems), 16)
+    assert pace.steps > 1
 
 
 def test_slots_fit_the_work(monkeypatch):
