@@ -7,7 +7,7 @@ from holdfast.classifier._compare import compare
 from holdfast.classifier._named import named_model, pipeline
 from holdfast.classifier._records import Replay, records, replay, survival_of
 from holdfast.classifier._recourse import recourse, wrap
-from holdfast.classifier._rows import row_of, table_of
+from holdfast.classifier._rows import rows_of, table_of
 from holdfast.classifier._tradeoff import tradeoff
 from holdfast.classifier._tune import tune
 from holdfast.classifier._verify import CertificateCheck, verify
@@ -24,7 +24,7 @@ __all__ = [
     "records",
     "recourse",
     "replay",
-    "row_of",
+    "rows_of",
     "survival_of",
     "table_of",
     "tradeoff",

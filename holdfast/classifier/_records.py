@@ -14,7 +14,7 @@ from holdfast.audit import ShelfLife
 from holdfast.classifier._certificate import Certificate
 from holdfast.classifier._classifier import RecourseClassifier
 from holdfast.classifier._objects import describe, rebuild
-from holdfast.classifier._rows import row_of, table_of
+from holdfast.classifier._rows import rows_of, table_of
 from holdfast.errors import DataError
 from holdfast.methods import METHODS, AbstractMethod, RecourseFrame
 from holdfast.schema import plain
@@ -82,6 +82,7 @@ def records(
     length = timedelta(days=valid_for) if isinstance(valid_for, (int, float)) else valid_for
     predictor = plan.predictor
     before, after = (predictor.classes[predictor.decide(t)].tolist() for t in (plan.factual, plan.recourse))
+    factual, recourse = (rows_of(t, plan.schema) for t in (plan.factual, plan.recourse))
     sentences, target, option = plan.changes(), np.asarray(plan.target).tolist(), plan.option.tolist()
     shared: dict[str, Any] = {
         "threshold": predictor.threshold,
@@ -95,8 +96,8 @@ def records(
     return [
         Record(
             subject=keys[i],
-            factual=row_of(plan.factual, plan.schema, i),
-            recourse=row_of(plan.recourse, plan.schema, i),
+            factual=factual[i],
+            recourse=recourse[i],
             changes=sentences[i],
             decision_before=before[i],
             decision_after=after[i],

@@ -65,10 +65,15 @@ def table_of(rows: Sequence[Mapping[str, Any]], schema: Schema, *, where: str) -
     return as_table(columns, where=where)
 
 
-def row_of(table: Table, schema: Schema, i: int) -> dict[str, Any]:
-    """One row as JSON has it; None for what is missing."""
-    row = {name: plain(table.columns[name][i]) for name in schema.names}
-    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
+def rows_of(table: Table, schema: Schema) -> list[dict[str, Any]]:
+    """Every row as JSON has it; None for what is missing."""
+    columns = [[_told(value) for value in table.columns[name].tolist()] for name in schema.names]
+    return [dict(zip(schema.names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _told(value: Any) -> Any:
+    value = plain(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def some_rows(X: Any, rows: np.ndarray) -> Any:

@@ -149,6 +149,8 @@ def _applicants(table: str, subject: str, classifier: Any) -> Any:
 
 
 def _config(uvicorn: Any, app: Any, host: str, port: int) -> Any:
+    from holdfast.server._wire import MOST_HEAD, reader
+
     return uvicorn.Config(
         app,
         host=host,
@@ -159,7 +161,8 @@ def _config(uvicorn: Any, app: Any, host: str, port: int) -> Any:
         server_header=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=30,
-        h11_max_incomplete_event_size=16_384,
+        http=reader(),
+        h11_max_incomplete_event_size=MOST_HEAD,
     )
 
 

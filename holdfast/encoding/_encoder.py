@@ -14,7 +14,7 @@ from holdfast.schema import MISSING_LEVEL, Feature, Schema, Table, plain
 Scaling = Literal["minmax", "standard", "standard-all"]
 SCALINGS: tuple[Scaling, ...] = ("minmax", "standard", "standard-all")
 LEAST_SCALE = 1e-290  # a smaller one makes encoded values overflow
-FEW_ROWS = 1000  # below, pandas takes longer to begin than to look up
+FEW_ROWS = 1000  # up to here, pandas and `np.unique` take longer to begin than a lookup of each
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ def level_codes(feature: Feature, values: np.ndarray, absent: np.ndarray) -> np.
     levels = feature.levels or ()
     index = {level: i for i, level in enumerate(levels)}
     blank = index.get(MISSING_LEVEL, 0)
-    if values.dtype == object and len(values) <= FEW_ROWS:
+    if len(values) <= FEW_ROWS:
         return np.array([index.get(value, blank) for value in values.tolist()], int)
     if values.dtype == object:
         codes = pd.Index(list(levels), dtype=object).get_indexer(pd.Index(values, dtype=object))

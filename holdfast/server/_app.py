@@ -1,6 +1,5 @@
 """The HTTP application: routes about the model and people, and reasons for refusals."""
 
-import asyncio
 import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,7 +11,7 @@ from holdfast.schema import plain
 
 try:
     import jinja2  # noqa: F401 - for the pages
-    from fastapi import APIRouter, FastAPI, Request, Response
+    from fastapi import FastAPI, Request, Response
     from fastapi.concurrency import run_in_threadpool
     from fastapi.exceptions import RequestValidationError
     from starlette.exceptions import HTTPException
@@ -77,8 +76,9 @@ def create_app(
     _refusals(app, service)
     door = Door(keys, service.limits, service.metrics)
     bodies = Bodies(service.schema, service.limits)
-    app.include_router(_open(app, service, door.allowed))
-    app.include_router(_people(service, bodies, door.allowed))
+    # The busiest first, and of the application itself: every router on the way takes its time.
+    _people(app, service, bodies, door.allowed)
+    _open(app, service, door.allowed)
     app.include_router(promise_routes(service, bodies, door.allowed))
     app.include_router(ledger_routes(service, door.allowed))
     if pages:
@@ -110,15 +110,13 @@ def _refusals(app: FastAPI, service: Service) -> None:
         return refuse(request, 503 if isinstance(error, LedgerError) else 422, str(error))
 
 
-def _open(app: FastAPI, service: Service, allowed: Any) -> APIRouter:
-    router = APIRouter()
-
-    @router.get("/health", response_model=Thing, responses={503: {"model": Thing, "description": "Not ready."}})
+def _open(app: FastAPI, service: Service, allowed: Any) -> None:
+    @app.get("/health", response_model=Thing, responses={503: {"model": Thing, "description": "Not ready."}})
     async def health() -> Response:
         """Whether requests are answered; needs no key."""
         return Json({"status": "ok" if service.ready else "not ready"}, 200 if service.ready else 503)
 
-    @router.get(
+    @app.get(
         "/metrics",
         dependencies=[allowed("validator")],
         responses=told_as("text/plain") | may(),
@@ -128,11 +126,11 @@ def _open(app: FastAPI, service: Service, allowed: Any) -> APIRouter:
         """Counts for Prometheus."""
         return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    @router.get("/openapi.json", dependencies=[allowed("officer", "validator")], include_in_schema=False)
+    @app.get("/openapi.json", dependencies=[allowed("officer", "validator")], include_in_schema=False)
     async def openapi() -> Response:
         return Json(app.openapi())
 
-    @router.get("/v1/model", response_model=Thing, dependencies=[allowed("officer", "validator")], responses=may())
+    @app.get("/v1/model", response_model=Thing, dependencies=[allowed("officer", "validator")], responses=may())
     async def model() -> Response:
         """The model that is served."""
         predictor = service.predictor
@@ -148,26 +146,23 @@ def _open(app: FastAPI, service: Service, allowed: Any) -> APIRouter:
             "retrained": 0 if service.retrained is None else len(service.retrained),
         })  # fmt: skip
 
-    return router
 
-
-def _people(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
-    router = APIRouter()
+def _people(app: FastAPI, service: Service, bodies: Bodies, allowed: Any) -> None:
     tags: dict[str, Any] = {
         "dependencies": [allowed("officer", "validator")],
         "responses": may(400, 408, 413, 422),
     }
 
-    @router.post("/v1/predict", response_model=Decisions, **tags)
+    @app.post("/v1/predict", response_model=Decisions, **tags)
     async def predict(body: bodies.Predict) -> Response:  # type: ignore[name-defined]
         """What the model decides about each person."""
         jobs = service.ask("predict", [bodies.row(person) for person in body.people])
-        parts = await asyncio.gather(*map(answer, jobs))
+        parts = [await answer(job) for job in jobs]
         if None in parts:
             raise Refused(429, "service: could not answer in time. Ask again in a second.", 1.0)
         return Json({"model": service.digest, "decisions": [one for part in parts for one in part]})
 
-    @router.post("/v1/recourse", response_model=Answers, **tags)
+    @app.post("/v1/recourse", response_model=Answers, **tags)
     async def recourse(body: bodies.Recourse) -> Response:  # type: ignore[name-defined]
         """What each person could do; who was not reached by the deadline is told so."""
         jobs = service.ask(
@@ -179,8 +174,7 @@ def _people(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
             deadline=body.deadline,
         )
         told = []
-        for job, part in zip(jobs, await asyncio.gather(*map(answer, jobs)), strict=True):
+        for job in jobs:  # they have one deadline
+            part = await answer(job)
             told += [unreached() for _ in job.target] if part is None else part[0]
         return Json({"model": service.digest, "answers": told})
-
-    return router

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from holdfast.classifier import row_of
+from holdfast.classifier import rows_of
 from holdfast.errors import DataError
 from holdfast.ledger import check_subject
 from holdfast.schema import Schema, plain
@@ -35,7 +35,7 @@ class Applicants:
                 "who wait for a decision."
             )
         self.subjects = [check_subject(str(subject)) for subject in subjects]
-        self.rows = [row_of(table, schema, i) for i in range(table.n_rows)]
+        self.rows = rows_of(table, schema)
         self._lock = threading.Lock()
         self._decided: list[dict[str, Any]] | None = None
 

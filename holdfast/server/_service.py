@@ -13,7 +13,7 @@ import numpy as np
 
 from holdfast.audit import shelf_life
 from holdfast.batch import proba_of
-from holdfast.classifier import RecourseClassifier, records, row_of, survival_of, table_of
+from holdfast.classifier import RecourseClassifier, records, rows_of, survival_of, table_of
 from holdfast.errors import DataError
 from holdfast.ledger import Ledger, Record, Stationery
 from holdfast.methods import RecourseFrame
@@ -257,6 +257,7 @@ class Service:
     def answers(self, plan: RecourseFrame) -> list[dict[str, Any]]:
         """What is told of a plan: for every person a status, and their options in order."""
         words, out = plan.changes(), []
+        factuals, recourses = (rows_of(t, self.schema) for t in (plan.factual, plan.recourse))
         life = self._life(plan)
         for i, (person, status, found) in enumerate(
             zip(plan.person.tolist(), plan.status, plan.found, strict=True)
@@ -268,7 +269,7 @@ class Service:
                     "probability": _number(plan.before[i]),
                 })  # fmt: skip
             if found:
-                factual, recourse = (row_of(t, self.schema, i) for t in (plan.factual, plan.recourse))
+                factual, recourse = factuals[i], recourses[i]
                 out[person]["options"].append({
                     "recourse": recourse,
                     "changed": [name for name in factual if factual[name] != recourse[name]],

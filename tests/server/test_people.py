@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pandas as pd
 import pytest
 
-from holdfast.classifier import row_of
+from holdfast.classifier import rows_of
 
 
 def frame(rows, bank):
@@ -19,9 +19,8 @@ def told(plan):
     out = [[] for _ in range(int(plan.person.max()) + 1)]
     for i, person in enumerate(plan.person.tolist()):
         if plan.found[i]:
-            out[person].append(
-                (row_of(plan.recourse, plan.schema, i), plan.cost[i], plan.after[i], plan.changes()[i])
-            )
+            row = rows_of(plan.recourse, plan.schema)[i]
+            out[person].append((row, plan.cost[i], plan.after[i], plan.changes()[i]))
     return out
 
 
