@@ -51,7 +51,7 @@ encoding).
 | | core hours | on 100 cores |
 |---|---:|---:|
 {million}
-| as they come, by the million rows of `stream.json` | {stream_hours:,.1f} | {stream_hundred:.0f} minutes |
+| as they come, by the million rows of `stream.json` | {stream_hours:,.1f} | {stream_hundred} |
 | refused only, {device} | | {h200:.1f} hours on one |
 
 These are the figures above multiplied, not a run of that size. They leave out what a cluster adds at that scale: slow
@@ -68,6 +68,11 @@ NAMES = ("as they come", "refused only")
 def read(name: str) -> dict[str, Any]:
     """A committed result."""
     return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def _minutes(hours: float) -> str:
+    n = round(60 * hours)
+    return f"{n} minute" + ("" if n == 1 else "s")
 
 
 def page() -> str:
@@ -91,7 +96,7 @@ def page() -> str:
             ]
         rows.append(f"| {' | '.join(cells)} | {'yes' if part['same bytes'] else 'no'} |")
         hours = PEOPLE / one / 3600
-        million.append(f"| {title} | {hours:,.1f} | {hours / 100 * 60:.0f} minutes |")
+        million.append(f"| {title} | {hours:,.1f} | {_minutes(hours / 100)} |")
     beside = min(scale[key]["rows per second beside the search"] for key in NAMES)
     text = PAGE.format(
         method=scale["method"],
@@ -105,7 +110,7 @@ def page() -> str:
         stream_seconds=stream["seconds, start to finish"],
         stream_rate=stream["rows per second"],
         stream_hours=stream_hours,
-        stream_hundred=stream_hours / 100 * 60,
+        stream_hundred=_minutes(stream_hours / 100),
         device=f"an {h200['device']}",
         search=h200["people per second, search"],
         whole=h200["people per second, table to checked table"],
