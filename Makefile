@@ -46,7 +46,7 @@ $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
-	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib >/dev/null 2>&1 || true # pip compiles on one core
+	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib holdfast >/dev/null 2>&1 || true # pip compiles on one core
 	touch $(STAMP)
 
 clean:
