@@ -1,6 +1,6 @@
 """Rows per second of `holdfast recourse` on one core, on all, and on a local Ray cluster; that the answers agree.
 
-python -m benchmarks.scale [--rows 100000] [--refused 20000]
+python -m benchmarks.scale [--rows 100000] [--refused 50000]
 
 Two tables of loan applications: as they come (about one in twelve refused), and refused people only, which is what
 a search costs. The time until the first row (imports, programs from the cache) is measured by a run of one chunk

@@ -196,8 +196,8 @@ class _Run:
 class _Kind:
     """What those who share a compiled program have in common: all of a solver and its problems but the arrays.
 
-    `eqx.filter_jit` would take them apart at every call, for twice to three times the interpreter's time, and no
-    other thread can run Python meanwhile. Here it is done once for all calls.
+    `eqx.filter_jit` would take them apart at every call, and no other thread can run Python meanwhile. Here it is
+    done once for all calls.
     """
 
     def __init__(self, solver: AbstractSolver, problems: Problem) -> None:

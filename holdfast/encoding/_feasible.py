@@ -48,7 +48,7 @@ class Feasible(eqx.Module):
 
     # What is jitted below runs inside compiled searches, where `jit` changes only how often it is traced: jax
     # batches the body of a loop several times over, and a search hardens at its start, in each step and at its
-    # end. All of these share what was traced and batched first: half of the tracing before a first answer.
+    # end. All of these share what was traced and batched first.
 
     @staticmethod
     def axes(layout: Layout) -> "Feasible":

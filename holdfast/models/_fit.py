@@ -132,9 +132,9 @@ def averaged(mean: Any, latest: Any, state: Any, average: Float[Array, ""]) -> A
     short and in long trainings alike. With 0 it is the latest model.
     """
     share = 1.0 / (1.0 + average * state.count)
-    before, now = eqx.filter(mean, eqx.is_inexact_array), eqx.filter(latest, eqx.is_inexact_array)
-    moved = jax.tree.map(lambda b, n: (1.0 - share) * b + share * n, before, now)
-    return eqx.combine(moved, eqx.filter(mean, eqx.is_inexact_array, inverse=True))
+    before, rest = eqx.partition(mean, eqx.is_inexact_array)
+    moved = optax.incremental_update(eqx.filter(latest, eqx.is_inexact_array), before, share)
+    return eqx.combine(moved, rest)
 
 
 def weighted_mean(values: Float[Array, " n"], weight: Float[Array, " n"]) -> Float[Array, ""]:
