@@ -45,6 +45,8 @@ _HOME = {
         "CFModel",
         "CounterNetTraining",
         "CounterfactualTraining",
+        "Guides",
+        "RandomShift",
         "RecourseTraining",
         "Retrained",
         "RoCourseNet",
@@ -52,6 +54,7 @@ _HOME = {
         "StandardTraining",
         "TRADES",
         "VAECF",
+        "VirtualShift",
         "retrain",
     ),
     "audit": (
@@ -182,11 +185,14 @@ if TYPE_CHECKING:
         CFModel,
         CounterfactualTraining,
         CounterNetTraining,
+        Guides,
+        RandomShift,
         RecourseTraining,
         Retrained,
         Robust,
         RoCourseNet,
         StandardTraining,
+        VirtualShift,
         retrain,
     )
 

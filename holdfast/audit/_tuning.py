@@ -105,7 +105,7 @@ class Tuning:
         trial = self.chosen
         return {
             "regime": self.regime,
-            "set": {f"regime.{name}": value for name, value in trial.settings.items()},
+            "set": {f"regime.{name.replace('__', '.')}": value for name, value in trial.settings.items()},
             "from": {"trial": trial.number, **{name: getattr(trial, name) for name in (*GOALS, "found")}},
         }
 

@@ -1,4 +1,4 @@
-"""Configured objects (model, regime, method) to plain types and back, through the registries."""
+"""Configured objects (model, regime, attacker, method) to plain types and back, through the registries."""
 
 from typing import Any
 
@@ -10,9 +10,11 @@ from holdfast.errors import DataError
 from holdfast.methods import METHODS
 from holdfast.models import ARCHITECTURES
 from holdfast.schema import Schema
-from holdfast.training import REGIMES
+from holdfast.training import ATTACKERS, REGIMES
 
-FAMILIES: dict[str, dict[str, type]] = {"model": ARCHITECTURES, "regime": REGIMES, "method": METHODS}  # type: ignore
+FAMILIES: dict[str, dict[str, type]] = {
+    "model": ARCHITECTURES, "regime": REGIMES, "attacker": ATTACKERS, "method": METHODS,
+}  # type: ignore[dict-item]  # fmt: skip
 
 
 def describe(value: Any) -> Any:

@@ -138,6 +138,7 @@ def _settings(
     }
     for key, values in sweeps.items():
         name, _, parameter = key.partition(".")
+        parameter = parameter.replace(".", "__")  # of a part, as scikit-learn names it
         if name not in named or parameter not in named[name].get_params():
             raise DataError(
                 f"tradeoff: `sweeps` names no parameter of a regime; got {key!r}. Write REGIME.PARAMETER with a "

@@ -55,7 +55,8 @@ def tune(
     regime : str or AbstractRegime, default="counterfactual"
         A registered name, or an object whose other parameters hold for all trials.
     space : dict, optional
-        Parameter to `Range` or `OneOf`; the regime's own `search_space` when omitted.
+        Parameter to `Range` or `OneOf`; the regime's own `search_space` when omitted. Parameters of a part are
+        written as in scikit-learn: ``attacker__eps``.
     schema, model, method, favourable, scaling
         As in `RecourseClassifier`.
     n_trials : int, default=30
@@ -144,7 +145,7 @@ def _regime(regime: str | AbstractRegime, space: Space | None) -> tuple[str, Abs
     if name is None:
         raise DataError(f"tune: {type(rule).__name__} is not registered. Call holdfast.training.register first.")
     tried = dict(rule.search_space) if space is None else dict(space)
-    known = sorted(rule.get_params(deep=False))
+    known = sorted(rule.get_params())
     for key in tried:
         if key not in known:
             raise DataError(
@@ -203,7 +204,8 @@ def _prepare(optuna: Any, study: Any, asked: dict[str, Any], rule: AbstractRegim
     stored = study.user_attrs.get("asked")
     if stored is None:
         study.set_user_attr("asked", asked)
-        study.enqueue_trial({key: _inside(getattr(rule, key), what) for key, what in tried.items()})
+        own = rule.get_params()
+        study.enqueue_trial({key: _inside(own[key], what) for key, what in tried.items()})
         return 0
     changed = [key for key in asked if stored.get(key) != asked[key]]
     if changed:

@@ -91,16 +91,17 @@ def _set(thing: Any, key: str, value: Any, prefix: str) -> None:
     if name not in known:
         hint = did_you_mean(name, known) if known else "It has no parameters."
         raise DataError(f"--set: {type(thing).__name__} has no such parameter; got {prefix + name!r}. {hint}")
+    wanted = type_of(thing, name)
     if rest:
-        part = getattr(thing, name)
+        part = _named_part(wanted, getattr(thing, name))
         if not hasattr(part, "get_params"):
             raise DataError(
                 f"--set: `{prefix}{name}` has no parameters of its own; got {prefix + key!r}. Set it first, for "
                 f"example `--set {prefix}{name}=mlp`."
             )
         _set(part, rest, value, f"{prefix}{name}.")
+        thing.set_params(**{name: part})
         return
-    wanted = typing.get_type_hints(type(thing).__init__).get(name, Any)
     value = _named_part(wanted, value)
     if not fits(wanted, value) and fits(wanted, (value,)):
         value = (value,)  # a list of one has no comma
@@ -112,16 +113,24 @@ def _set(thing: Any, key: str, value: Any, prefix: str) -> None:
 
 
 def _named_part(wanted: Any, value: Any) -> Any:
-    """A model or a regime inside another may be given by its name."""
+    """A model, a regime or an attacker inside another may be given by its name."""
     from holdfast.models import AbstractArchitecture, architecture
-    from holdfast.training import AbstractRegime, regime
+    from holdfast.training import AbstractAttacker, AbstractRegime, attacker, regime
 
     if not isinstance(value, str):
         return value
-    for kind, by_name in ((AbstractArchitecture, architecture), (AbstractRegime, regime)):
+    parts = ((AbstractArchitecture, architecture), (AbstractRegime, regime), (AbstractAttacker, attacker))
+    for kind, by_name in parts:
         if kind in (wanted, *typing.get_args(wanted)):
             return by_name(value)()
     return value
+
+
+def type_of(thing: Any, name: str) -> Any:
+    """Annotated type of a parameter, of a part's too (``attacker__eps``); Any where there is none."""
+    name, _, rest = name.partition("__")
+    wanted = typing.get_type_hints(type(thing).__init__).get(name, Any)
+    return type_of(_named_part(wanted, getattr(thing, name, None)), rest) if rest else wanted
 
 
 def fits(wanted: Any, value: Any) -> bool:

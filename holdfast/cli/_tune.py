@@ -1,14 +1,21 @@
 """`holdfast tune`: a regime's parameters chosen by trials."""
 
 import contextlib
-import typing
 from typing import Any
 
 import click
 
 from holdfast.cli._cache import use_cache
 from holdfast.cli._console import Interrupted, interruptible, print_json, progress, say
-from holdfast.cli._options import fits, json_option, parse_settings, pick_label, seed_option, set_option
+from holdfast.cli._options import (
+    fits,
+    json_option,
+    parse_settings,
+    pick_label,
+    seed_option,
+    set_option,
+    type_of,
+)
 from holdfast.errors import DataError
 
 
@@ -81,9 +88,9 @@ def command(
     objects = parts(model, regime, method, given)
     rule = objects["regime"]
     space = dict(_space(text, rule) for text in tries) or {
-        key: what for key, what in rule.search_space.items() if key not in given["regime"]
+        key: what for key, what in rule.search_space.items() if key.replace("__", ".") not in given["regime"]
     }
-    both = sorted(set(space) & set(given["regime"]))
+    both = sorted({key.replace("__", ".") for key in space} & set(given["regime"]))
     if both:
         raise DataError(f"--try: a parameter is either tried or set; got {both[0]!r} in both.")
     train, _ = split(len(labelled.y), labelled.y, test_size, seed)
@@ -124,15 +131,16 @@ def _space(text: str, rule: Any) -> tuple[str, Any]:
     from holdfast.training import OneOf, Range
 
     key, equals, values = text.partition("=")
+    key = key.strip().replace(".", "__")  # as scikit-learn names the parameter of a part
     wrong = DataError(
         f"--try: must be KEY=LOW:HIGH, KEY=LOW:HIGH:log or KEY=VALUE,VALUE; got {text!r}. Write for example "
         "maturity=0.5:0.9."
     )
-    if not equals or not key.strip() or not values.strip():
+    if not equals or not key or not values.strip():
         raise wrong
     if ":" not in values:
         read = parse_settings([f"value={values}"])["value"]
-        return key.strip(), OneOf(read if isinstance(read, tuple) else (read,))
+        return key, OneOf(read if isinstance(read, tuple) else (read,))
     parts = values.split(":")
     if len(parts) > 3 or (len(parts) == 3 and parts[2].strip() != "log"):
         raise wrong
@@ -140,5 +148,4 @@ def _space(text: str, rule: Any) -> tuple[str, Any]:
         low, high = float(parts[0]), float(parts[1])
     except ValueError as error:
         raise wrong from error
-    kind = typing.get_type_hints(type(rule).__init__).get(key.strip(), Any)
-    return key.strip(), Range(low, high, log=len(parts) == 3, whole=not fits(kind, 0.5))
+    return key, Range(low, high, log=len(parts) == 3, whole=not fits(type_of(rule, key), 0.5))

@@ -7,18 +7,18 @@ import jax.numpy as jnp
 
 from holdfast.errors import DataError
 from holdfast.models import CounterNet
-from holdfast.training._attackers import AbstractAttacker, NoShift
 from holdfast.training._base import AbstractRegime, Setting
 from holdfast.training._counterfactual import check_counts, check_weights
 from holdfast.training._generator import Cost, GeneratorStep, Loss, Wanted
+from holdfast.training._panels import OwnPanel
 from holdfast.training._space import STEP_SIZE, Range, Space
 
 
 class AbstractGeneratorRegime(AbstractRegime):
     """A regime that trains a generator of recourse beside, or after, a predictor.
 
-    A subclass says by whom recourse is judged in training (`judge`). Everything else is one step
-    (`GeneratorStep`) with these numbers.
+    All are one step (`GeneratorStep`) with these numbers, in which recourse is judged by the model as it is;
+    `AbstractAttacked` has it judged by others.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"generator"})
@@ -50,10 +50,6 @@ class AbstractGeneratorRegime(AbstractRegime):
         """Return a CounterNet."""
         return CounterNet()
 
-    def judge(self, setting: Setting) -> AbstractAttacker:
-        """Return who judges recourse in training; the model as it is, where nothing else is said."""
-        return NoShift(own_weight=jnp.asarray(0.0, jnp.float32))
-
     def epochs(self, n_rows: int | None) -> int:
         """Passes over the rows: at least so many as make `min_updates`, and twice that with two stages."""
         check_counts(self, ("n_epochs", "batch_size"))
@@ -67,29 +63,28 @@ class AbstractGeneratorRegime(AbstractRegime):
         """Predictor and generator, by Adam."""
         self._check_generator()
         n_epochs, f32 = self.epochs(setting.n_rows), jnp.float32
-        goal: float | None = getattr(self, "goal", None)
         return GeneratorStep(
             step_size=jnp.asarray(self.step_size, f32),
             weight_decay=jnp.asarray(self.weight_decay, f32),
             prediction_weight=jnp.asarray(self.prediction_weight, f32),
             validity_weight=jnp.asarray(self.validity_weight, f32),
+            own_weight=jnp.asarray(0.0, f32),
             cost_weight=jnp.asarray(self.cost_weight, f32),
             charge_weight=jnp.asarray(getattr(self, "code_weight", 0.0), f32),
             margin=jnp.asarray(self.margin, f32),
             guard=jnp.asarray(self.guard, f32),
             average=jnp.asarray(self.average, f32),
             hide=jnp.asarray(self.hide, f32) if self.hide else None,
-            goal=None if goal is None else jnp.asarray(goal, f32),
+            goal=None,
             n_epochs=jnp.asarray(n_epochs, f32),
             n_first=n_epochs // 2 if self.post_hoc else None,
-            attacker=self.judge(setting),
+            panel=OwnPanel(),
             setting=setting,
             loss=self.loss,
             cost=self.cost,
             wanted=self.wanted,
             balance=bool(self.balance),
             harden=bool(self.harden),
-            recompute=bool(getattr(self, "recompute", False)),
         )
 
     def _check_generator(self) -> None:

@@ -18,9 +18,9 @@ from holdfast.models import (
     averaged,
     weighted_mean,
 )
-from holdfast.training._attackers import AbstractAttacker, Scene, harshest
 from holdfast.training._base import Setting
 from holdfast.training._codes import hidden
+from holdfast.training._panels import AbstractPanel, Scene, harshest
 from holdfast.training._standard import training_logits
 
 Loss = Literal["cross_entropy", "squared"]
@@ -68,13 +68,13 @@ class Watch(NamedTuple):
 
 
 class GeneratorState(NamedTuple):
-    """Adam's states of both heads, the predictor's weights before averaging, what the attacker has learned, the
+    """Adam's states of both heads, the predictor's weights before averaging, what the panel has learned, the
     logarithm of the cost's adjustment, and the watch over the classes."""
 
     predictor: Any
     latest: Any
     generator: Any
-    attacker: Any
+    panel: Any
     adjusted: Float[Array, ""]
     watch: Watch
 
@@ -83,20 +83,21 @@ class GeneratorStep(AbstractStep):
     """Block-wise coordinate descent (Algorithm 2): Adam on the prediction loss moves the predictor alone, then
     Adam on validity and cost of the generated recourse moves the generator alone.
 
-    Recourse is judged by the models that the attacker gives, held fixed. What the generator does never reaches the
-    predictor, so regimes that differ in the attacker only have the same predictor, to the bit.
+    Recourse is judged by the models that the panel gives, held fixed. What the generator does never reaches the
+    predictor, so regimes that differ in the panel only have the same predictor, to the bit.
 
     Attributes
     ----------
     prediction_weight, validity_weight, cost_weight : lambda_1, lambda_2, lambda_3 of eq. 4.
+    own_weight : of the validity under the model as it is, against 1 under the panel's judges.
     charge_weight : of what a generator charges for how it writes (a variational one, for its codes).
     margin : log-odds beyond the decision that recourse is to reach.
     guard : share of its true frequency below which a class that is hardly ever decided is given more weight.
     average : the predictor is the running mean of its weights over this share of the updates so far.
     hide : share of people whose level of a category the predictor is not told in training; None is nobody.
-    goal : share of people whose recourse should be valid under the attacker's held-out models; while it is, the
+    goal : share of people whose recourse should be valid under the panel's held-out models; while it is, the
         cost weighs more, and while it is not, less. None leaves the weight alone.
-    n_epochs : over which the attacker's strength grows.
+    n_epochs : over which the panel's strength grows.
     n_first : epochs of the predictor alone, after which it stays as it is; None trains both throughout. No array:
         models that are trained side by side would otherwise run both stages in every epoch, and throw one away.
     """
@@ -105,6 +106,7 @@ class GeneratorStep(AbstractStep):
     weight_decay: Float[Array, ""]
     prediction_weight: Float[Array, ""]
     validity_weight: Float[Array, ""]
+    own_weight: Float[Array, ""]
     cost_weight: Float[Array, ""]
     charge_weight: Float[Array, ""]
     margin: Float[Array, ""]
@@ -113,33 +115,32 @@ class GeneratorStep(AbstractStep):
     hide: Float[Array, ""] | None
     goal: Float[Array, ""] | None
     n_epochs: Float[Array, ""]
-    attacker: AbstractAttacker
+    panel: AbstractPanel
     setting: Setting
     loss: Loss = eqx.field(static=True)
     cost: Cost = eqx.field(static=True)
     wanted: Wanted = eqx.field(static=True)
     balance: bool = eqx.field(static=True)
     harden: bool = eqx.field(static=True)
-    recompute: bool = eqx.field(static=True)
     n_first: int | None = eqx.field(static=True, default=None)
 
     # ---- the loop's view ----------------------------------------------------------------------------
 
     def init(self, model: AbstractModel) -> GeneratorState:
-        """State of both optimisers and of the attacker."""
+        """State of both optimisers and of the panel."""
         assert isinstance(model, CounterNetModel)
         predictor, generator = (
             optax.scale_by_adam().init(eqx.filter(part, eqx.is_inexact_array))
             for part in (model.predictor, model.generator)
         )
-        attacker = self.attacker.init(model.predictor)
+        panel = self.panel.init(model.predictor)
         latest = eqx.filter(model.predictor, eqx.is_inexact_array)
-        return GeneratorState(predictor, latest, generator, attacker, jnp.zeros(()), Watch.begin(model.n_classes))
+        return GeneratorState(predictor, latest, generator, panel, jnp.zeros(()), Watch.begin(model.n_classes))
 
     def update(
         self, model: AbstractModel, state: GeneratorState, batch: Data, key: PRNGKeyArray, epoch: Int[Array, ""]
     ) -> tuple[CounterNetModel, GeneratorState, Float[Array, ""]]:
-        """Predictor, attacker, generator."""
+        """Predictor, panel, generator."""
         assert isinstance(model, CounterNetModel)
         predict_key, rest_key = jax.random.split(key)
         if self.n_first is None:
@@ -212,9 +213,9 @@ class GeneratorStep(AbstractStep):
         latest, own = adam(latest, grads, state.predictor, self.step_size, self.weight_decay)
         moved = averaged(model.predictor, latest, own, self.average)
         learn_key = jax.random.fold_in(key, 1)
-        learned = self.attacker.learn(state.attacker, model.predictor, batch, self.prediction_losses, learn_key)
+        learned = self.panel.learn(state.panel, model.predictor, batch, self.prediction_losses, learn_key)
         latest = eqx.filter(latest, eqx.is_inexact_array)
-        state = state._replace(predictor=own, latest=latest, attacker=learned, watch=watch)
+        state = state._replace(predictor=own, latest=latest, panel=learned, watch=watch)
         return eqx.tree_at(lambda m: m.predictor, model, moved), state, value
 
     def _generator(
@@ -230,15 +231,15 @@ class GeneratorStep(AbstractStep):
 
         (rows, charge), back = eqx.filter_vjp(write, model.generator)
         scene = self._scene(model, batch, jax.lax.stop_gradient(rows), target, weight)
-        judges = self.attacker.judges(state.attacker, scene, attack_key)
+        judges = self.panel.judges(state.panel, scene, attack_key)
         cost_weight = self.cost_weight * jnp.exp(state.adjusted)
 
         def loss(at: Float[Array, "n d"], charged: Float[Array, " n"]) -> Float[Array, ""]:
             logits = jax.vmap(judges)(at)
             judged = jax.vmap(lambda each: self.validity_losses(each, target, self.margin), in_axes=1)(logits)
             own = self.validity_losses(jax.vmap(model.predictor.logits)(at), target, self.margin)
-            share = self.attacker.own_weight / (1.0 + self.attacker.own_weight)
-            validity = (1.0 - share) * harshest(judged, self.attacker.tail) + share * own
+            share = self.own_weight / (1.0 + self.own_weight)
+            validity = (1.0 - share) * harshest(judged, self.panel.tail) + share * own
             losses = self.validity_weight * validity + cost_weight * self.costs(at, batch.x)
             return weighted_mean(losses + self.charge_weight * charged, weight)
 
@@ -254,9 +255,9 @@ class GeneratorStep(AbstractStep):
         def learn(predictor: Any, x: Float[Array, "n d"]) -> Float[Array, ""]:
             return weighted_mean(self.prediction_losses(predictor, x, batch.y, None), batch.weight)
 
-        def harm(predictor: Any) -> Float[Array, ""]:
+        def harm(predictor: Any, anew: bool) -> Float[Array, ""]:
             at, goal = rows, target
-            if self.recompute:
+            if anew:
                 shifted = eqx.tree_at(lambda m: m.predictor, model, predictor)
                 goal = self.targets(shifted, batch, None)
                 at, _ = self.recourse(shifted, batch.x, goal, None)
@@ -276,7 +277,7 @@ class GeneratorStep(AbstractStep):
             if self.harden
             else jax.vmap(lambda x, row: self.setting.permits(x).hard(row)[0])(scene.batch.x, rows)
         )
-        logits = jax.vmap(self.attacker.held_out(state.attacker, scene))(hard)
+        logits = jax.vmap(self.panel.held_out(state.panel, scene))(hard)
         margins = jax.vmap(jax.vmap(self._decision(scene.predictor).margin_of, in_axes=(0, None)))(logits, target)
         valid = weighted_mean(jnp.mean(margins >= 0, axis=1), weight)
         moved = state.adjusted + PACE * jnp.clip((valid - self.goal) / (1.0 - self.goal), -1.0, 1.0)

@@ -1,75 +1,28 @@
 """Guides: models of plausible other data, trained beside the predictor, that judge its recourse."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, PRNGKeyArray, UInt
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from holdfast.encoding import Layout, Permits
+from holdfast.encoding import Permits
+from holdfast.errors import DataError
 from holdfast.models import AbstractModel, Data, MLPModel, adam, averaged, weighted_mean
-from holdfast.training._attackers import AbstractAttacker, Judges, Losses, Scene
+from holdfast.training._attackers import AbstractAttacker
+from holdfast.training._base import Setting
 from holdfast.training._codes import Renumbering, hidden
-
-POISSON = np.cumsum([0.36788, 0.36788, 0.18394, 0.06131, 0.01533, 0.00307, 0.00051])
-SLOTS = 3  # features that a guide's tilts depend on
-LARGEST = 3.0  # standard deviations of a tilt that count
-
-
-class Tilts(eqx.Module):
-    """How each guide's data differ from the rows: log-weights that depend on the class, on features, and on both.
-
-    Attributes
-    ----------
-    prior : log-weight of every class.
-    rows : unit direction in the encoded columns along which people become more or less frequent.
-    concept : unit direction along which one label becomes more, and the other less, frequent.
-    sides : sign of every class for `concept`.
-    salt : of the bootstrap.
-    """
-
-    prior: Float[Array, "g k"]
-    rows: Float[Array, "g d"]
-    concept: Float[Array, "g d"]
-    sides: Float[Array, "g k"]
-    salt: UInt[Array, " g"]
-
-    @staticmethod
-    def of(layout: Layout, n_classes: int, n_guides: int, seed: int) -> "Tilts":
-        """Draw the tilts of `n_guides`, each of size 1."""
-        rng = np.random.default_rng(seed)
-        # Spread evenly, then shuffled: a few guides should not all lean one way.
-        levels = np.linspace(-1.0, 1.0, n_guides)
-        prior = np.stack([rng.permutation(levels) for _ in range(n_classes)], axis=1)
-        sides = rng.choice([-1.0, 1.0], (n_guides, n_classes))
-        if n_classes == 2:
-            prior[:, 0], sides[:, 0] = -prior[:, 1], -sides[:, 1]
-        rows, concept = (np.stack([_direction(layout, rng) for _ in range(n_guides)]) for _ in range(2))
-        prior, rows, concept, sides = (jnp.asarray(a, jnp.float32) for a in (prior, rows, concept, sides))
-        return Tilts(prior, rows, concept, sides, jnp.asarray(rng.integers(1, 2**31, n_guides), jnp.uint32))
-
-    def weights(self, batch: Data, prior: Array, rows: Array, concept: Array) -> Float[Array, "g n"]:
-        """Weight of every row for every guide, with tilts of these sizes."""
-        total = jnp.maximum(jnp.sum(batch.weight), 1e-12)
-
-        def standard(direction: Float[Array, " d"]) -> Float[Array, " n"]:
-            score = batch.x @ direction
-            score = score - jnp.sum(batch.weight * score) / total
-            spread = jnp.sqrt(jnp.sum(batch.weight * score**2) / total + 1e-6)
-            return jnp.clip(score / spread, -LARGEST, LARGEST)
-
-        def one(own: Tilts) -> Float[Array, " n"]:
-            tilt = 0.5 * prior * own.prior[batch.y] + rows * standard(own.rows)
-            tilt = tilt + concept * own.sides[batch.y] * standard(own.concept)
-            return batch.weight * jnp.exp(tilt) * _copies(batch.x, own.salt)
-
-        return jax.vmap(one)(self)
+from holdfast.training._counterfactual import check_counts, check_weights
+from holdfast.training._counternet import AbstractGeneratorRegime
+from holdfast.training._panels import AbstractPanel, Judges, Losses, Scene
+from holdfast.training._space import Range, Space
+from holdfast.training._tilts import Tilts
 
 
-class Guides(AbstractAttacker):
+class GuidePanel(AbstractPanel):
     """Models of the predictor's shape, each trained on its own reweighting of the rows (see `Tilts`).
 
     Some are held out: they judge nothing, so that what recourse is worth under them is an honest measure.
@@ -84,7 +37,6 @@ class Guides(AbstractAttacker):
     renumber : chance that a judge reads a category in another coding (`Renumbering`), drawn for every minibatch.
     """
 
-    own_weight: Float[Array, ""]
     step_size: Float[Array, ""]
     weight_decay: Float[Array, ""]
     average: Float[Array, ""]
@@ -170,24 +122,104 @@ class Guides(AbstractAttacker):
         return asked
 
 
-def _direction(layout: Layout, rng: np.random.Generator) -> np.ndarray:
-    """Unit vector over the columns of a few features drawn at random."""
-    out, slots = np.zeros(layout.n_columns), layout.slots
-    for i in rng.choice(len(slots), min(SLOTS, len(slots)), replace=False):
-        width = slots[i].stop - slots[i].start
-        out[slots[i].start : slots[i].stop] = rng.normal(size=width)
-    return out / max(np.linalg.norm(out), 1e-12)
+class Guides(AbstractAttacker):
+    """Models of plausible other data, trained beside the predictor. Ours.
 
+    Each learns from the same minibatches with rows weighted as another year might weight them, by class, by
+    features, by both, and resampled. Some are held out: they judge nothing, and a regime's `goal` is measured on
+    them. A guide helps as far as its shift is the one that comes.
 
-def _copies(x: Float[Array, "n d"], salt: UInt[Array, ""]) -> Float[Array, " n"]:
-    """How often each row is in a bootstrap sample, by the row's own content.
+    Parameters
+    ----------
+    n_guides, n_held : int, default=12, 6
+        Guides that judge, and guides that are held out to measure by.
+    tilt, row_tilt, concept_tilt : float, default=3.0, 0.5, 0.5
+        Largest difference of the classes' log-weights; standard deviations of log-weights that depend on a few
+        features, and on a few features and the class.
+    weight_decay : float, optional
+        Of the guides; the predictor's when left out.
+    drop : float, default=0.2
+        Share of people whose level of a category is hidden from a guide in training.
+    blind : float, default=0.0
+        Share of guides that never see a category, for each category: neither in training nor as judges. Where
+        categories may come to mean nothing, recourse has to hold without them.
+    renumber : float, default=0.0
+        Chance that a judge reads a category in another coding, in which each level means another one, drawn for
+        every minibatch. Where codes may be renumbered, recourse has to hold against what its categories then
+        say; with a small `tail`, against the worst of it.
+    tail : float, default=1.0
+        Share of the guides, for each person the harshest, that count; 1 is their mean.
 
-    The loop shuffles rows, so that only what a row holds tells it again in the next epoch.
+    Notes
+    -----
+    Guides are networks of the predictor's shape and share the regime's `step_size` and `average`.
+
+    Examples
+    --------
+    >>> import holdfast as hf
+    >>> hf.Robust(regime=hf.CFModel(), attacker=hf.Guides(n_guides=8, tilt=4.0)).attacker
+    Guides(n_guides=8, tilt=4.0)
     """
-    bits = jax.lax.bitcast_convert_type(x.astype(jnp.float32), jnp.uint32)
-    odd = jnp.asarray(np.random.default_rng(7).integers(0, 2**31, x.shape[1]) * 2 + 1, jnp.uint32)
-    mixed = jnp.sum(bits * odd, axis=1, dtype=jnp.uint32) ^ salt
-    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):  # the finaliser of MurmurHash3: every bit counts
-        mixed = (mixed ^ (mixed >> shift)) * jnp.uint32(factor)
-    uniform = (mixed ^ (mixed >> 16)).astype(jnp.float32) / 2.0**32
-    return jnp.sum(uniform[:, None] > jnp.asarray(POISSON, jnp.float32), axis=1).astype(jnp.float32)
+
+    search_space: ClassVar[Space] = {"tilt": Range(0.0, 6.0)}
+
+    def __init__(
+        self,
+        *,
+        n_guides: int = 12,
+        n_held: int = 6,
+        tilt: float = 3.0,
+        row_tilt: float = 0.5,
+        concept_tilt: float = 0.5,
+        weight_decay: float | None = None,
+        drop: float = 0.2,
+        blind: float = 0.0,
+        renumber: float = 0.0,
+        tail: float = 1.0,
+    ) -> None:
+        self.n_guides = n_guides
+        self.n_held = n_held
+        self.tilt = tilt
+        self.row_tilt = row_tilt
+        self.concept_tilt = concept_tilt
+        self.weight_decay = weight_decay
+        self.drop = drop
+        self.blind = blind
+        self.renumber = renumber
+        self.tail = tail
+
+    def panel(self, setting: Setting, trained: AbstractGeneratorRegime) -> GuidePanel:
+        """Return the guides."""
+        self._check()
+        f32 = jnp.float32
+        weight_decay = trained.weight_decay if self.weight_decay is None else self.weight_decay
+        return GuidePanel(
+            step_size=jnp.asarray(trained.step_size, f32),
+            weight_decay=jnp.asarray(weight_decay, f32),
+            average=jnp.asarray(trained.average, f32),
+            prior=jnp.asarray(self.tilt, f32),
+            rows=jnp.asarray(self.row_tilt, f32),
+            concept=jnp.asarray(self.concept_tilt, f32),
+            drop=jnp.asarray(self.drop, f32),
+            blind=jnp.asarray(self.blind, f32),
+            renumber=jnp.asarray(self.renumber, f32),
+            permits=setting.permits,
+            n_guides=int(self.n_guides),
+            n_held=int(self.n_held),
+            tail=float(self.tail),
+        )
+
+    def _check(self) -> None:
+        check_weights(self, ("tilt", "row_tilt", "concept_tilt"))
+        check_counts(self, ("n_guides",))
+        if not isinstance(self.n_held, (int, np.integer)) or self.n_held < 0:
+            raise DataError(f"Guides: `n_held` must be a whole number of at least 0; got {self.n_held!r}.")
+        if self.weight_decay is not None and not self.weight_decay >= 0:
+            raise DataError(f"Guides: `weight_decay` must be at least 0, or None; got {self.weight_decay!r}.")
+        if not 0 <= self.drop < 1:
+            raise DataError(f"Guides: `drop` must be at least 0 and below 1; got {self.drop!r}.")
+        for option in ("blind", "renumber"):
+            if not 0 <= getattr(self, option) <= 1:
+                raise DataError(f"Guides: `{option}` is a share from 0 to 1; got {getattr(self, option)!r}.")
+        if not 0 < self.tail <= 1:
+            raise DataError(f"Guides: `tail` is a share above 0 and at most 1; got {self.tail!r}.")

@@ -38,6 +38,15 @@ def test_configure_sets_and_reaches_into_parts():
     assert ensemble.member.widths == (8,)
 
 
+def test_configure_reaches_into_an_attacker_that_is_named():
+    named = configure(hf.Robust, parse_settings(["attacker.tilt=4", "attacker=guides", "regime=vaecf"]))
+    assert repr(named) == "Robust(attacker=Guides(tilt=4), regime=VAECF())"
+    assert (
+        configure(hf.RoCourseNet, parse_settings(["attacker.bound=none"])).attacker.bound is None
+    )  # the default's
+    assert hf.RoCourseNet().attacker == "vds"
+
+
 @pytest.mark.parametrize(
     ("make", "pair", "text"),
     [
@@ -50,6 +59,9 @@ def test_configure_sets_and_reaches_into_parts():
         (hf.MLP, "widths.x=1", "has no parameters of its own"),
         (hf.Linear, "widths=1", "It has no parameters"),
         (hf.Ensemble, "member=mpl", "Did you mean 'mlp'"),
+        (hf.RoCourseNet, "attacker=guide", "Did you mean 'guides'"),
+        (hf.RoCourseNet, "attacker.tilt=4", "VirtualShift has no such parameter; got 'attacker.tilt'"),
+        (hf.RoCourseNet, "attacker.steps=0.5", "must be a whole number; got 0.5"),
     ],
 )
 def test_configure_refuses(make, pair, text):

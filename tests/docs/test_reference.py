@@ -11,7 +11,7 @@ import holdfast as hf
 from holdfast import cli
 from holdfast.methods import METHODS
 from holdfast.models import ARCHITECTURES
-from holdfast.training import REGIMES
+from holdfast.training import ATTACKERS, REGIMES
 
 from .conftest import ROOT, blocks
 
@@ -41,7 +41,13 @@ def parameters(cls: type) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("file", "registry"), [("methods.md", METHODS), ("models.md", ARCHITECTURES), ("models.md", REGIMES)]
+    ("file", "registry"),
+    [
+        ("methods.md", METHODS),
+        ("models.md", ARCHITECTURES),
+        ("models.md", REGIMES),
+        ("models.md", ATTACKERS),
+    ],
 )
 def test_registered_names_are_documented(file: str, registry: dict) -> None:
     for name, cls in registry.items():

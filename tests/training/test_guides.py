@@ -10,10 +10,9 @@ import pandas as pd
 import pytest
 
 from holdfast.encoding import Encoder, Permits
-from holdfast.errors import DataError
 from holdfast.models import MLP, CounterNet, Data, fit_many
 from holdfast.schema import Feature, Schema
-from holdfast.training import RoCourseNet, Setting
+from holdfast.training import Guides, RoCourseNet, Setting
 from holdfast.training._codes import Renumbering, hidden
 
 SCHEMA = Schema([
@@ -30,9 +29,10 @@ def setting() -> Setting:
 
 @pytest.mark.parametrize(("blind", "told_c", "told_d"), [(0.0, 4, 4), (0.5, 2, 2), (1.0, 0, 0)])
 def test_a_share_of_the_guides_never_sees_a_category(blind, told_c, told_d):
-    guides: Any = RoCourseNet(attacker="guides", n_guides=4, n_held=0, blind=blind).step(setting()).attacker
+    guides = Guides(n_guides=4, n_held=0, blind=blind).panel(setting(), RoCourseNet())
     predictor = MLP(widths=(8,)).build(6, 2, jax.random.key(0))
-    judges = guides.judges(guides.init(predictor), SimpleNamespace(predictor=predictor), jax.random.key(1))
+    scene: Any = SimpleNamespace(predictor=predictor)
+    judges = guides.judges(guides.init(predictor), scene, jax.random.key(1))
     person = jnp.asarray([0.3, 1, 0, 0, 1, 0.0])
     other_c, other_d = jnp.asarray([0.3, 0, 1, 0, 1, 0.0]), jnp.asarray([0.3, 1, 0, 0, 0, 1.0])
     other_u = jnp.asarray([0.9, 1, 0, 0, 1, 0.0])
@@ -45,29 +45,21 @@ def test_a_share_of_the_guides_never_sees_a_category(blind, told_c, told_d):
 
 def test_guides_have_a_decay_of_their_own_and_judge_by_their_mean_weights():
     """Nothing to learn from, so that weights only shrink: by (1 - step size * decay) at every update."""
-    options: Any = {"attacker": "guides", "n_guides": 2, "n_held": 0, "step_size": 0.1, "weight_decay": 3.0}
     predictor = MLP(widths=(8,)).build(6, 2, jax.random.key(0))
     nobody = Data(jnp.zeros((4, 6)), jnp.zeros(4, int), jnp.zeros(4))
 
-    def factor(**own: Any) -> np.ndarray:
-        step: Any = RoCourseNet(**options, **own).step(setting())
-        first = step.attacker.init(predictor)
-        after = step.attacker.learn(first, predictor, nobody, step.prediction_losses, jax.random.key(1))
+    def factor(weight_decay: float | None = None, average: float = 0.0) -> np.ndarray:
+        guides = Guides(n_guides=2, n_held=0, weight_decay=weight_decay)
+        regime = RoCourseNet(attacker=guides, step_size=0.1, weight_decay=3.0, average=average)
+        step = regime.step(setting())
+        first = step.panel.init(predictor)
+        after = step.panel.learn(first, predictor, nobody, step.prediction_losses, jax.random.key(1))
         return np.asarray([after[i].weights[0] / first[i].weights[0] for i in range(2)])
 
     assert factor() == pytest.approx(0.7, rel=1e-5)
-    mean, latest = factor(guide_decay=1.0, average=1.0)
+    mean, latest = factor(weight_decay=1.0, average=1.0)
     assert latest == pytest.approx(0.9, rel=1e-5)
     assert mean == pytest.approx(0.95, rel=1e-5)
-    with pytest.raises(DataError, match="`guide_decay` must be at least 0, or None; got -1"):
-        RoCourseNet(**options, guide_decay=-1).step(setting())
-
-
-@pytest.mark.parametrize("name", ["blind", "renumber"])
-def test_a_share_is_a_share(name):
-    options: Any = {name: 1.5}
-    with pytest.raises(DataError, match=rf"`{name}` is a share from 0 to 1; got 1\.5"):
-        RoCourseNet(attacker="guides", **options).step(setting())
 
 
 @pytest.mark.parametrize("scaling", ["minmax", "standard-all"])
@@ -135,10 +127,13 @@ def fitted():
         for columns, y in (people(), people(), (swapped, swapped_y), doubled(), doubled())
     ]
     where = Setting(Permits.of(encoder), 1, n_rows=400)
-    options: Any = {"attacker": "guides", "n_guides": 2, "n_held": 0, "tilt": 1.0, "margin": 1.0,
-                    "cost_weight": 2.0, "step_size": 0.01}  # fmt: skip
+    options: Any = {"margin": 1.0, "cost_weight": 2.0, "step_size": 0.01}
     shares = ((0.0, 1e-9), (1.0, 1e-9), (0.0, 1e-9), (0.0, 1e-9), (0.0, 0.8))
-    steps = [RoCourseNet(**options, renumber=renumber, hide=hide).step(where) for renumber, hide in shares]
+    guides = [Guides(n_guides=2, n_held=0, tilt=1.0, renumber=renumber) for renumber, _ in shares]
+    steps = [
+        RoCourseNet(**options, attacker=attacker, hide=hide).step(where)
+        for attacker, (_, hide) in zip(guides, shares, strict=True)
+    ]
     network = CounterNet(encoder=(16,), predictor=(), generator=(16,), dropout=0.0)
     starts = [network.build(3, 2, jax.random.key(0))] * 5
     models = fit_many(starts, steps, tables, [jax.random.key(1)] * 5, n_epochs=75, batch_size=100)

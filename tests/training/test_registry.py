@@ -3,16 +3,16 @@
 import pytest
 
 from holdfast.testing import RegimeChecks
-from holdfast.training import REGIMES, CFModel
+from holdfast.training import REGIMES, CFModel, Guides, VirtualShift
 
 FEW = {"n_epochs": 20, "step_size": 0.01}
 SHORT = FEW | {"batch_size": 64, "min_updates": 0}
 SETTINGS = {
     "counternet": SHORT,
-    "rocoursenet": SHORT | {"steps": 2, "inner_steps": 1},
+    "rocoursenet": SHORT | {"attacker": VirtualShift(steps=2, inner_steps=1)},
     "cf_model": SHORT,
     "vaecf": SHORT,
-    "robust": {"regime": CFModel(**SHORT), "attacker": "guides", "n_guides": 2, "n_held": 1},
+    "robust": {"regime": CFModel(**SHORT), "attacker": Guides(n_guides=2, n_held=1)},
 }
 
 

@@ -19,9 +19,9 @@ from holdfast.papers.rocoursenet._data import Task
 from holdfast.papers.rocoursenet._generators import Recipe, judged, trained
 from holdfast.papers.rocoursenet._judge import performance
 from holdfast.papers.rocoursenet._recipes import Sizes, counts, guided, network
-from holdfast.papers.rocoursenet._settings import BASE_WIDTHS, SETTINGS
+from holdfast.papers.rocoursenet._settings import BASE_WIDTHS, SETTINGS, Setting
 from holdfast.papers.rocoursenet._train import fit_all, plain
-from holdfast.training import RoCourseNet
+from holdfast.training import Guides, RoCourseNet
 
 NONE = 1e-9
 """A share that is none, where 0 would be another program than the grid's other values."""
@@ -91,12 +91,12 @@ def choose(
     task = Task.load(name, n_people=n_people, subsets=subsets, choosing=True)
     setting = SETTINGS[name]
     sizes = Sizes(n_updates or setting.n_updates, setting.batch_size, seeds, 0)
-    own: dict[str, Any] = {**setting.ours, **guided(setting), **dict(fixed or {}), **counts(sizes)}
+    own: dict[str, Any] = {**setting.ours, **dict(fixed or {}), **counts(sizes)}
     group, options = {}, {}
     for values in itertools.product(*grid.values()):
         chosen = dict(zip(grid, values, strict=True))
         label = json.dumps(chosen)
-        group[label] = Recipe(network(setting, **(other_network or {})), RoCourseNet(**{**own, **chosen}))
+        group[label] = Recipe(network(setting, **(other_network or {})), tried(setting, {**own, **chosen}))
         options[label] = {k: 0.0 if v == NONE else v for k, v in chosen.items()}
     models, seconds = trained(task, group, seeds)
     rows = []
@@ -114,6 +114,14 @@ def choose(
         say(json.dumps({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}))
     say(f"{len(group)} settings, {len(seeds)} seeds, {seconds:.1f} s")
     return rows
+
+
+def tried(setting: Setting, options: Mapping[str, Any]) -> RoCourseNet:
+    """The regime of options that are its own or its guides'; `guide_decay` is the guides' `weight_decay`."""
+    of_guides = {"guide_decay": "weight_decay"} | {k: k for k in Guides().get_params() if k != "weight_decay"}
+    guides = {of_guides[key]: value for key, value in options.items() if key in of_guides}
+    own: dict[str, Any] = {key: value for key, value in options.items() if key not in of_guides}
+    return RoCourseNet(**own, **guided(setting, **guides))
 
 
 def base_accuracy(

@@ -8,7 +8,16 @@ from holdfast.models import CounterNet
 from holdfast.papers.rocoursenet._data import Task
 from holdfast.papers.rocoursenet._generators import Recipe
 from holdfast.papers.rocoursenet._settings import ATTACKER_STEPS, INNER_STEPS, RADIUS, Setting
-from holdfast.training import VAECF, CFModel, CounterNetTraining, Robust, RoCourseNet
+from holdfast.training import (
+    VAECF,
+    CFModel,
+    CounterNetTraining,
+    Guides,
+    RandomShift,
+    Robust,
+    RoCourseNet,
+    VirtualShift,
+)
 
 GUIDED = "RoCourseNet, guides"
 MAIN = (
@@ -68,18 +77,20 @@ def printed_losses(setting: Setting) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def shift(setting: Setting) -> dict[str, Any]:
-    """The attacker of Algorithm 1 with the paper's numbers."""
-    return {
-        "attacker": "vds", "eps": RADIUS, "steps": ATTACKER_STEPS, "inner_steps": INNER_STEPS, "inner": "sgd",
+def shift(
+    setting: Setting, kind: type[VirtualShift] | type[RandomShift] = VirtualShift, **other: Any
+) -> dict[str, Any]:
+    """The attacker of Algorithm 1 with the paper's numbers but for some, and nobody else to judge."""
+    numbers: dict[str, Any] = {
+        "eps": RADIUS, "steps": ATTACKER_STEPS, "inner_steps": INNER_STEPS, "inner": "sgd",
         "inner_step_size": setting.inner_step, "norm": "linf", "schedule": "linear", "bound": None,
-        "own_weight": 0.0,
     }  # fmt: skip
+    return {"attacker": kind(**{**numbers, **other}), "own_weight": 0.0}
 
 
-def guided(setting: Setting) -> dict[str, Any]:
-    """Guides in place of the attacker."""
-    return {**setting.guides, "attacker": "guides"}
+def guided(setting: Setting, **other: Any) -> dict[str, Any]:
+    """Guides in place of the attacker: the setting's, but for some numbers."""
+    return {"attacker": Guides(**{**setting.guides, **other})}
 
 
 def recipes(task: Task, sizes: Sizes, wanted: Collection[str]) -> list[Group]:
@@ -103,7 +114,7 @@ def recipes(task: Task, sizes: Sizes, wanted: Collection[str]) -> list[Group]:
             {"RoCourseNet, ours": Recipe(ours, RoCourseNet(**own, **shift(setting)))},
         ]
     if "random" in wanted:
-        noisy: dict[str, Any] = {**shift(setting), "attacker": "random"}
+        noisy = shift(setting, RandomShift)
         groups.append({"RoCourseNet-Random": Recipe(plain, RoCourseNet(**printed_losses(setting), **noisy, **n))})
     row: CounterNet = network(setting, head="row")
     vae: CounterNet = network(setting, head="vae", generator=(50, 20), dropout=0.0)

@@ -73,10 +73,13 @@ def sweeps(task: Task, few: Task, sizes: Sizes, wanted: Collection[str]) -> Iter
                 yield _front(part, title, title, _methods(part, sizes)[method], FEW_FACTORS)
 
 
-def attacked(task: Task, sizes: Sizes, **other: Any) -> Recipe:
-    """RoCourseNet as printed, but for some numbers of its attacker or losses."""
-    numbers: dict[str, Any] = {**printed_losses(task.setting), **shift(task.setting), **counts(sizes), **other}
-    return Recipe(printed_network(task.setting), RoCourseNet(**numbers))
+def attacked(task: Task, sizes: Sizes, *, cost_weight: float | None = None, **other: Any) -> Recipe:
+    """RoCourseNet as printed, but for the weight of its cost or some numbers of its attacker."""
+    setting = task.setting
+    numbers: dict[str, Any] = {**printed_losses(setting), **shift(setting, **other), **counts(sizes)}
+    if cost_weight is not None:
+        numbers["cost_weight"] = cost_weight
+    return Recipe(printed_network(setting), RoCourseNet(**numbers))
 
 
 def _attackers(task: Task, sizes: Sizes, norm: str, suffix: str) -> Iterator[Sweep]:
