@@ -40,7 +40,7 @@ def main() -> None:
     ).fit(X, y)
     data, model = clf.training_.data, clf.architecture().build(clf.training_.data.x.shape[1], 2, jax.random.key(0))
     for attacker in ("none", "vds", "guides"):
-        regime: Any = hf.CounterNetTraining() if attacker == "none" else RoCourseNet(attacker=attacker)  # type: ignore[arg-type]
+        regime: Any = hf.CounterNetTraining() if attacker == "none" else RoCourseNet(attacker=attacker)
         values[f"seconds per epoch, {attacker}"] = seconds_per_epoch(regime, model, data, clf)
     values |= generation(clf, X)
     record("generators", "python -m benchmarks.generators", values)

@@ -41,9 +41,8 @@ def test_configure_sets_and_reaches_into_parts():
 def test_configure_reaches_into_an_attacker_that_is_named():
     named = configure(hf.Robust, parse_settings(["attacker.tilt=4", "attacker=guides", "regime=vaecf"]))
     assert repr(named) == "Robust(attacker=Guides(tilt=4), regime=VAECF())"
-    assert (
-        configure(hf.RoCourseNet, parse_settings(["attacker.bound=none"])).attacker.bound is None
-    )  # the default's
+    default = configure(hf.RoCourseNet, parse_settings(["attacker.bound=none"]))
+    assert repr(default) == "RoCourseNet(attacker=VirtualShift(bound=None))"
     assert hf.RoCourseNet().attacker == "vds"
 
 

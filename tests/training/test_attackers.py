@@ -48,7 +48,7 @@ def test_a_name_is_the_attacker_with_its_defaults(setting, name):
 
 
 def test_the_default_is_the_printed_attack(setting):
-    """Algorithm 1 with the numbers of appendix A, but for the bound and for the model as it is among the judges."""
+    """Algorithm 1 with the numbers of appendix A, but for the bound and the model as it is among the judges."""
     step = RoCourseNet().step(setting)
     panel: Any = step.panel
     assert (panel.n_steps, panel.n_inner, panel.inner, panel.norm, panel.schedule) == (
