@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import holdfast as hf
+from holdfast.audit import Trial, Tuning
 from holdfast.classifier._bench import Bench
-from holdfast.cli._fit import split
+from holdfast.cli._fit import build, by_family, split
+from holdfast.cli._tune import _space
+from holdfast.training import Range
 
 optuna = pytest.importorskip("optuna", reason="optuna is not installed; pip install 'holdfast[tune]' to run it")
 
@@ -79,6 +82,18 @@ def test_tune_then_fit(run, run_json, people, tmp_path, monkeypatch):
 )
 def test_bad_options(run, people, more, words):
     assert words in run("tune", people, "--target", "approve", *QUICK, *more, code=2).stderr
+
+
+def test_a_part_is_reached_with_a_dot():
+    """Tried as scikit-learn names it, whole where it is a whole number, and written as `fit --config` reads it."""
+    rule = hf.Robust(attacker="guides")
+    assert _space("attacker.tilt=1:5", rule) == ("attacker__tilt", Range(1.0, 5.0))
+    assert _space("attacker.n_guides=2:8", rule) == ("attacker__n_guides", Range(2.0, 8.0, whole=True))
+    trial = Trial(0, {"attacker__tilt": 2.0}, "done", 0.9, 1.0, 1.0, 1.0)
+    chosen = Tuning("robust", (trial,), {}, 0.0, 0.0).config()["set"]
+    assert chosen == {"regime.attacker.tilt": 2.0}
+    fitted = build("regime", "robust", by_family({"regime.attacker": "guides"} | chosen)["regime"])
+    assert repr(fitted) == "Robust(attacker=Guides(tilt=2.0))"
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"set": 3}', '{"regime": 5}'])
