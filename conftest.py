@@ -1,4 +1,4 @@
-"""For every test: compiled programs are kept between workers and runs, since the suite is bound by compilation."""
+"""For every test: programs are traced and compiled as fast as can be, since that is most of the time."""
 
 import gc
 import importlib.util
@@ -25,9 +25,10 @@ QUICK = {
 
 def pytest_configure(config: pytest.Config) -> None:
     """Set what jax reads from the environment, before it is imported."""
-    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(config.rootpath) / ".pytest_cache" / "xla"))
-    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
-    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+    # No cache of compiled programs: few are compiled twice in a run, and to keep them takes a tenth of its time.
+    # Set JAX_COMPILATION_CACHE_DIR to keep them from run to run.
+    os.environ.setdefault("JAX_INCLUDE_FULL_TRACEBACKS_IN_LOCATIONS", "0")  # where in a program's source: unread
+    os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
     quick = [f"--{flag}={value}" for flag, value in QUICK.items() if _known(flag)]
     os.environ.setdefault("XLA_FLAGS", " ".join(quick))
     here = Path(config.rootpath) / ".." / "shared" / "data"

@@ -169,9 +169,8 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         model_key, fit_key = start_keys(seed)
         weight = self.regime_.weights(codes, weight, classes)
-        data = Data(
-            jnp.asarray(x), jnp.asarray(codes, jnp.int32), jnp.asarray(weight / weight.mean(), jnp.float32)
-        )
+        weight = (weight / weight.mean()).astype(np.float32)
+        data = jax.device_put(Data(x, codes.astype(np.int32), weight))  # type: ignore[arg-type]
         model = self.architecture().build(encoder.n_columns, len(classes), model_key)
         setting = Setting(Permits.of(encoder), self._favourable(), self.threshold, len(x))
         model, self.history_ = self.regime_.train(

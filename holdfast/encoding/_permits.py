@@ -1,6 +1,9 @@
 """A person's feasible set as a function of their encoded row, for training, where people come in minibatches."""
 
+from typing import Any
+
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
@@ -76,15 +79,17 @@ class Permits(eqx.Module):
         a, b = constraint_rows(encoder, np.zeros((1, d)))
         missing = {s.name: s.start for s in layout.indicators}
         slots = [s.name for s in layout.slots]
-        f32 = jnp.float32
+
+        def single(values: Any) -> Array:  # rounded on the host: no program need be compiled for it
+            return jax.device_put(np.asarray(values, np.float32))
+
         return Permits(
-            lower=jnp.asarray(lower, f32), upper=jnp.asarray(upper, f32), grid=jnp.asarray(grid, f32),
-            rises=jnp.asarray(rises), falls=jnp.asarray(falls), level=jnp.asarray(level_columns(schema, layout)),
-            reach=tuple(jnp.asarray(r) for r in reach),
-            a=jnp.asarray(a, f32), b=jnp.asarray(b[0], f32),
-            moves=jnp.asarray([c.on == "change" for c in schema.constraints], f32),
-            scale=jnp.asarray(encoder.scale, f32), offset=jnp.asarray(encoder.offset, f32),
-            price=jnp.asarray(norm_weights(encoder, "l1"), f32), layout=layout,
+            lower=single(lower), upper=single(upper), grid=single(grid),
+            rises=jax.device_put(rises), falls=jax.device_put(falls),
+            level=jax.device_put(level_columns(schema, layout)), reach=jax.device_put(tuple(reach)),
+            a=single(a), b=single(b[0]), moves=single([c.on == "change" for c in schema.constraints]),
+            scale=single(encoder.scale), offset=single(encoder.offset),
+            price=single(norm_weights(encoder, "l1")), layout=layout,
             indicator=tuple(missing.get(s.name, -1) for s in layout.numbers),
             was=tuple(
                 tuple((slots.index(n), level_positions(schema[n], tuple(levels))) for n, levels in i.was.items())

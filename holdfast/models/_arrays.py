@@ -5,7 +5,6 @@ from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from holdfast.errors import DataError
@@ -32,7 +31,7 @@ def with_arrays(model: M, arrays: Mapping[str, np.ndarray], prefix: str, *, stac
         raise DataError(
             "load: the stored weights do not fit the model's build. The file is damaged, or fit again."
         )
-    filled = [jnp.asarray(s, leaf.dtype) for s, leaf in zip(stored, leaves, strict=True)]
+    filled = [jax.device_put(np.asarray(s, leaf.dtype)) for s, leaf in zip(stored, leaves, strict=True)]
     return eqx.combine(jax.tree.unflatten(tree, filled), static)
 
 

@@ -1,7 +1,7 @@
 """Many models of one shape that answer together."""
 
 import hashlib
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -68,9 +68,12 @@ def _digest(arrays: list[np.ndarray]) -> str:
 
 def stack(models: list[AbstractModel]) -> EnsembleModel:
     """Make an ensemble of models of one shape."""
-    return EnsembleModel(
-        jax.tree.map(lambda *leaves: jnp.stack(leaves) if eqx.is_array(leaves[0]) else leaves[0], *models)
-    )
+
+    def together(*leaves: Any) -> Any:
+        # On the host, where no program need be compiled for it.
+        return jax.device_put(np.stack(leaves)) if eqx.is_array(leaves[0]) else leaves[0]
+
+    return EnsembleModel(jax.tree.map(together, *models))
 
 
 class Ensemble(AbstractArchitecture):

@@ -2,7 +2,8 @@
 
 from typing import ClassVar
 
-import jax.numpy as jnp
+import jax
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from holdfast.models._base import AbstractArchitecture, AbstractModel
@@ -57,4 +58,5 @@ class Linear(AbstractArchitecture):
 
     def build(self, n_inputs: int, n_classes: int, key: PRNGKeyArray) -> LinearModel:
         """Build an untrained model."""
-        return LinearModel(jnp.zeros((n_classes, n_inputs)), jnp.zeros(n_classes))
+        weight, bias = np.zeros((n_classes, n_inputs), np.float32), np.zeros(n_classes, np.float32)
+        return jax.device_put(LinearModel(weight, bias))  # type: ignore[arg-type]

@@ -1,5 +1,6 @@
 """Multi-layer perceptron."""
 
+import functools
 from collections.abc import Callable
 from typing import ClassVar, Literal
 
@@ -110,10 +111,13 @@ class MLP(AbstractArchitecture):
         widths = (n_inputs, *(int(w) for w in self.widths), n_classes)
         if min(widths) < 1:
             raise DataError(f"MLP: `widths` must be positive; got {self.widths!r}.")
-        init = jax.nn.initializers.glorot_uniform(in_axis=1, out_axis=0)
-        keys = jax.random.split(key, len(widths) - 1)
-        weights = tuple(
-            init(k, (o, i), jnp.float32) for k, i, o in zip(keys, widths[:-1], widths[1:], strict=True)
-        )
-        biases = tuple(jnp.zeros(o) for o in widths[1:])
+        weights, biases = _start(key, widths)
         return MLPModel(weights, biases, self.activation, float(self.dropout))
+
+
+@functools.partial(jax.jit, static_argnames="widths")  # one program in place of several for every layer
+def _start(key: PRNGKeyArray, widths: tuple[int, ...]) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    init = jax.nn.initializers.glorot_uniform(in_axis=1, out_axis=0)
+    keys = jax.random.split(key, len(widths) - 1)
+    weights = tuple(init(k, (o, i), jnp.float32) for k, i, o in zip(keys, widths[:-1], widths[1:], strict=True))
+    return weights, tuple(jnp.zeros(o) for o in widths[1:])

@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 import equinox as eqx
 import jax
 import jax.experimental
-import jax.numpy as jnp
 import numpy as np
 
 M = TypeVar("M")
@@ -21,4 +20,6 @@ def double_precision() -> AbstractContextManager[Any]:
 
 def in_double(model: M) -> M:
     """The same model with its arrays in double precision; within `double_precision` only."""
-    return jax.tree.map(lambda a: jnp.asarray(np.asarray(a), jnp.float64) if eqx.is_inexact_array(a) else a, model)
+    return jax.tree.map(
+        lambda a: jax.device_put(np.asarray(a, np.float64)) if eqx.is_inexact_array(a) else a, model
+    )

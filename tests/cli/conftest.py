@@ -74,12 +74,15 @@ def run_json(run):
 
 @pytest.fixture(scope="session")
 def script(tmp_path_factory):
-    """Run a command in a process of its own; compiled programs are kept for the session."""
+    """Run a command in a process of its own, after the code `first`; its programs are kept for the session."""
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}
     environment.pop("HOLDFAST_CACHE", None)
 
-    def call(*args, **rest):
-        command = [sys.executable, "-m", "holdfast.cli", *[str(a) for a in args]]
+    def call(*args, first=None, **rest):
+        program = (
+            ["-m", "holdfast.cli"] if first is None else ["-c", f"{first}\nfrom holdfast.cli import main\nmain()"]
+        )
+        command = [sys.executable, *program, *[str(a) for a in args]]
         return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, **rest)
 
     return call

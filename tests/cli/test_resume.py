@@ -10,6 +10,7 @@ import pytest
 from holdfast.cli import _rows
 
 CHUNK = ("--chunk-rows", 50)
+WHILE = 300  # seconds: a process that takes longer has hung
 
 
 @pytest.fixture
@@ -125,21 +126,37 @@ def test_an_old_output_stays_until_the_new_one_is_whole(run, tmp_path, model, pa
     assert out.read_text() == "last month's"
 
 
+ENDLESS = """
+from holdfast.cli._rows import Work
+
+search = Work.run
+
+
+def run(self, chunk):
+    while chunk.first_row >= 10:
+        search(self, chunk)
+    return search(self, chunk)
+
+
+Work.run = run
+"""
+
+
 def test_control_c_and_resume_in_a_process_of_its_own(script, tmp_path, model, parquet):
+    """The third chunk is searched for over and over, so that the signal comes in the midst of a search."""
     out = tmp_path / "out.csv"
     args = ("recourse", model, parquet, "--out", out, "--chunk-rows", 5)
-    process = script(*args)
+    process = script(*args, first=ENDLESS)
     folder = tmp_path / "out.csv.parts"
-    until = time.monotonic() + 50
-    while time.monotonic() < until and len(list(folder.glob("part-*.json"))) < 2:
-        time.sleep(0.005)
+    while process.poll() is None and len(list(folder.glob("part-*.json"))) < 2:
+        time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    _, remarks = process.communicate(timeout=30)
+    _, remarks = process.communicate(timeout=WHILE)
     assert process.returncode == 130, remarks.decode()
-    assert b"rows are finished and kept" in remarks
+    assert b"10 rows are finished and kept" in remarks
     assert b"Traceback" not in remarks
     process = script(*args, "--resume", stdout=subprocess.PIPE)
-    answer, remarks = process.communicate(timeout=60)
+    answer, remarks = process.communicate(timeout=WHILE)
     assert process.returncode == 0, remarks.decode()
     assert b"300 people" in answer
     assert len(out.read_text().splitlines()) == 301
@@ -149,14 +166,14 @@ def test_pipes(script, model, table):
     """Through a shell's pipes, and with a reader that leaves early."""
     with open(table, "rb") as people:
         process = script("recourse", model, "-", "--chunk-rows", 100, stdin=people, stdout=subprocess.PIPE)
-        answer, remarks = process.communicate(timeout=60)
+        answer, remarks = process.communicate(timeout=WHILE)
     assert process.returncode == 0, remarks.decode()
     assert answer.count(b"\n") == 301
     reader, writer = os.pipe()
     process = script("recourse", model, table, "--chunk-rows", 10, stdout=writer)
     os.close(writer)
     os.close(reader)
-    _, remarks = process.communicate(timeout=60)
+    _, remarks = process.communicate(timeout=WHILE)
     assert process.returncode == 1
     assert b"Traceback" not in remarks
     assert b"BrokenPipe" not in remarks

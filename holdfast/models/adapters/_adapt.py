@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 
 from holdfast.models._base import AbstractModel
@@ -88,16 +88,17 @@ def disagreement(decision: Decision, foreign: BlackBox, table: Table) -> str | N
     own = {name: np.resize(rows, MIXED_ROWS)[rng.permutation(MIXED_ROWS)] for name in table.columns}
     columns = {name: values[np.concatenate([rows, own[name]])] for name, values in table.columns.items()}
     both = foreign.encoder.schema.check(Table(columns, len(rows) + MIXED_ROWS))
-    theirs = jnp.asarray(foreign.log_proba(both), jnp.float32)
+    encoded, log_proba = foreign.encoder.encode(both), foreign.log_proba(both)
     # Padded to a size that predictions use too, so that one compilation serves both.
-    encoded = foreign.encoder.encode(both).astype(np.float32)
-    padded = encoded[np.resize(np.arange(len(encoded)), N_ROWS)]
-    ours = batch_logits(decision.model, jnp.asarray(padded))[: len(encoded)]
-    p, q = _proba(np.asarray(theirs)), _proba(np.asarray(ours))
+    padded = np.resize(np.arange(len(encoded)), N_ROWS)
+    x, theirs = (jax.device_put(a[padded].astype(np.float32)) for a in (encoded, log_proba))
+    ours = batch_logits(decision.model, x)
+    p, q = (_proba(np.asarray(logits)[: len(encoded)]) for logits in (theirs, ours))
     gap = float(np.abs(p - q).max()) if p.shape == q.shape else np.inf
     if not gap <= CLOSE:
         return f"gives probabilities that differ by {gap:.2g}"
-    other = np.asarray(batch_decide(decision, theirs)) != np.asarray(batch_decide(decision, ours))
+    decided = [np.asarray(batch_decide(decision, logits))[: len(encoded)] for logits in (theirs, ours)]
+    other = decided[0] != decided[1]
     if "differentiable" in decision.model.capabilities:
         # Float32 cannot tell on which side of the boundary a person right on it stands.
         ordered = np.sort(p, axis=1)

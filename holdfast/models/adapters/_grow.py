@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -121,10 +122,10 @@ def _assemble(trees: list[Tree], starts: np.ndarray, nodes: np.ndarray, slots: S
     words = nodes.astype(np.uint64).astype(np.uint32).view(np.int32)
     return TreesModel(
         slots=slots,
-        nodes=jnp.asarray(words),
-        roots=jnp.asarray(starts, jnp.int32),
+        nodes=jax.device_put(words),
+        roots=jax.device_put(starts.astype(np.int32)),
         leaf=_rounded(value, sums) if sums.single else _exact(value, trees, starts, groups, sums),
-        group=None if groups is None else jnp.asarray(groups, jnp.int32),
+        group=None if groups is None else jax.device_put(groups.astype(np.int32)),
         factor=jnp.asarray(sums.factor if sums.single else 1.0, jnp.float32),
         depth=_depth(nodes, starts),
         head=sums.head,
@@ -135,7 +136,7 @@ def _assemble(trees: list[Tree], starts: np.ndarray, nodes: np.ndarray, slots: S
 def _rounded(value: np.ndarray, sums: Sums) -> Rounded:
     base = np.zeros((2, len(sums.base)))
     base[int(sums.base_last)] = sums.base
-    return Rounded(jnp.asarray(value, jnp.float32), jnp.asarray(base, jnp.float32))
+    return Rounded(jax.device_put(value.astype(np.float32)), jax.device_put(base.astype(np.float32)))
 
 
 def _exact(
@@ -151,7 +152,7 @@ def _exact(
     reach = sum(float(np.abs(value[s : s + len(t.left)]).max()) for s, t in zip(starts, trees, strict=True))
     exponent = int(np.floor(29 + bits - np.log2(max(reach, 1e-30))))
     fixed = np.rint(np.ldexp(value, exponent)).astype(np.int64)
-    high, low = jnp.asarray(fixed >> bits, jnp.int32), jnp.asarray(fixed & ((1 << bits) - 1), jnp.int32)
+    high, low = (jax.device_put(part.astype(np.int32)) for part in (fixed >> bits, fixed & ((1 << bits) - 1)))
     return Exact(high, low, jnp.asarray(2.0**-exponent, jnp.float32), bits)
 
 
@@ -177,7 +178,7 @@ def _slots(encoder: Encoder) -> tuple[Slots, dict[str, int]]:
             numbers.append((slot.name, (slot.start, flag)))
     groups = [(slot.name, (slot.start, slot.stop)) for slot in encoder.layout.groups]
     names = [name for name, _ in (*numbers, *positions, *groups)]
-    scale, offset = (jnp.asarray(a, jnp.float32) for a in (encoder.scale, encoder.offset))
+    scale, offset = (jax.device_put(a.astype(np.float32)) for a in (encoder.scale, encoder.offset))
     parts = (tuple(part for _, part in kind) for kind in (numbers, positions, groups))
     return Slots(scale, offset, *parts), {name: i for i, name in enumerate(names)}  # type: ignore[arg-type]
 

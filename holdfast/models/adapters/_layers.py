@@ -220,8 +220,9 @@ def chain(front: Front, layers: list[Any], head: Head, n_classes: int) -> Abstra
     if not rest and not first.steps and head != "one_vs_rest":
         if head == "logits":
             return LinearModel(first.weight, first.bias)
-        zero = jnp.zeros_like(first.weight)
-        return LinearModel(jnp.concatenate([zero, first.weight]), jnp.concatenate([zero[:, 0], first.bias]))
+        weight, bias = np.asarray(first.weight), np.asarray(first.bias)
+        zero = np.zeros_like(weight)
+        return LinearModel(_single(np.concatenate([zero, weight])), _single(np.concatenate([zero[:, 0], bias])))
     return LayersModel((first, *rest), head, n_classes)
 
 
@@ -231,4 +232,5 @@ def as_layer(part: Any) -> Any:
 
 
 def _single(values: Any) -> Array:
-    return jnp.asarray(values, jnp.float32)
+    # Rounded on the host: no program need be compiled for it.
+    return jax.device_put(np.asarray(values, np.float32))
