@@ -84,31 +84,34 @@ def people(n: int = 300, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 @functools.cache
-def classifier(kind: str = "mlp", threshold: float = 0.5, n_classes: int = 2) -> RecourseClassifier:
+def classifier(
+    kind: str = "mlp", threshold: float = 0.5, n_classes: int = 2, limits: bool = True
+) -> RecourseClassifier:
     """A fitted classifier on `people`.
 
-    Limits across features make every search more than twice as long to compile; with three classes there are none.
+    Limits across features make every search more than twice as long to compile; without `limits`, and with three
+    classes, there are none.
     """
     table, y = people()
     if n_classes == 3:
         y = y + (table["income"].to_numpy() > table["income"].quantile(0.75)) * y
     if kind == "generator":
         if threshold != 0.5:
-            return classifier(kind, n_classes=n_classes).at_threshold(threshold)
+            return classifier(kind, n_classes=n_classes, limits=limits).at_threshold(threshold)
         model: AbstractArchitecture = CounterNet(encoder=(16, 8), predictor=(8,), generator=(32,), dropout=0.0)
         regime: AbstractRegime = CounterNetTraining(n_epochs=80, batch_size=128, step_size=0.01, min_updates=0)
     else:
         model = Linear() if kind == "linear" else MLP(widths=(16, 8))
         regime = StandardTraining(n_epochs=60, step_size=0.01)
-    schema = SCHEMA if n_classes == 2 else PLAIN
+    schema = SCHEMA if limits and n_classes == 2 else PLAIN
     clf = RecourseClassifier(schema=schema, model=model, regime=regime, threshold=threshold, random_state=0)
     return clf.fit(table, y)
 
 
 @functools.cache
-def black_box() -> Predictor:
+def black_box(limits: bool = True) -> Predictor:
     """A foreign classifier that offers nothing but `predict_proba`."""
-    return wrap(_Foreign(classifier("linear")), SCHEMA, people()[0])
+    return wrap(_Foreign(classifier("linear")), SCHEMA if limits else PLAIN, people()[0])
 
 
 class _Foreign:
