@@ -53,7 +53,7 @@ def test_schema_is_guessed_when_omitted(quick):
 
 def test_polars_in_polars_out(quick):
     table, y = world.people()
-    clf = hf.RecourseClassifier(schema=world.SCHEMA, random_state=0, **quick).fit(pl.from_pandas(table), y)
+    clf = hf.RecourseClassifier(schema=world.PLAIN, random_state=0, **quick).fit(pl.from_pandas(table), y)
     plan = clf.recourse(pl.from_pandas(table).head(5))
     assert isinstance(plan.to_frame(), pl.DataFrame)
 

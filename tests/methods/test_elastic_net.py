@@ -110,7 +110,7 @@ def test_a_yes_out_of_reach_is_not_found():
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 def test_ending_rounds_that_stand_still_changes_no_answer(norm):
     table, _ = world.people()
-    method = ElasticNet(norm=norm).fit(world.classifier())
+    method = ElasticNet(norm=norm).fit(world.classifier(limits=False))
     sets = feasible_sets(method.predictor_.encoder, as_table(table.head(120)))
     x = np.asarray(sets.x)
     problems = Problem(x, np.ones(len(x), np.int32), sets, method._keys(x), x)

@@ -45,7 +45,11 @@ def test_a_list_in_words():
 @pytest.fixture(scope="module")
 def plan():
     table, _ = world.people()
-    return Wachter(n_steps=100).fit(world.classifier()).recourse(table, overrides={0: {"income": "fixed"}})
+    return (
+        Wachter(n_steps=100)
+        .fit(world.classifier(limits=False))
+        .recourse(table, overrides={0: {"income": "fixed"}})
+    )
 
 
 def test_sentences_say_what_changed_or_why_not(plan):
@@ -65,7 +69,7 @@ def test_frame_holds_the_recourse_and_how_it_was_found(plan):
     assert list(frame.columns[: len(world.SCHEMA)]) == world.SCHEMA.names
     assert set(frame["holdfast_status"]) <= {s.name for s in Status}
     assert frame["age"].dtype == world.people()[0]["age"].dtype
-    decided = world.classifier().predict(frame)
+    decided = world.classifier(limits=False).predict(frame)
     assert (decided[plan.found] == 1).all()
 
 
@@ -85,7 +89,7 @@ def test_chunks_join_to_one_call(plan, monkeypatch):
     table, _ = world.people()
     again = (
         Wachter(n_steps=100)
-        .fit(world.classifier())
+        .fit(world.classifier(limits=False))
         .recourse(table, overrides={0: {"income": "fixed"}, 150: {"debt": "fixed"}})
     )
     assert again.status.tolist()[:150] == plan.status.tolist()[:150]
@@ -114,10 +118,10 @@ class Advised(Wachter):
 def test_a_plan_says_which_models_its_search_asked(monkeypatch):
     monkeypatch.setattr("holdfast.methods._base.CHUNK", 3)
     table, y = world.people()
-    method = Advised(n_steps=3).fit(world.classifier(), table, y)
+    method = Advised(n_steps=3).fit(world.classifier(limits=False), table, y)
     plan = method.recourse(table[:5])
     assert plan.consulted == plan.take([0]).consulted == ("a", "b")
     assert method.recourse(table[:5], deadline=1e-9).consulted == ("a", "b")
-    over = hf.SNS(base=Advised(n_steps=3), n_steps=2).fit(world.classifier(), table, y)
+    over = hf.SNS(base=Advised(n_steps=3), n_steps=2).fit(world.classifier(limits=False), table, y)
     assert over.consulted() == ("a", "b")
-    assert hf.SNS().fit(world.classifier(), table, y).consulted() == ()
+    assert hf.SNS().fit(world.classifier(limits=False), table, y).consulted() == ()

@@ -131,9 +131,7 @@ def test_the_set_size_changes_the_path_by_its_slope():
 def test_the_threshold_is_kept_in_files(tmp_path):
     table, y = world.people()
     method = ECCCo(conformal_weight=0.1, n_steps=200)
-    clf = hf.RecourseClassifier(schema=world.SCHEMA, model=hf.Linear(), method=method, random_state=0).fit(
-        table, y
-    )
+    clf = hf.RecourseClassifier(schema=world.PLAIN, model=hf.Linear(), method=method, random_state=0).fit(table, y)
     plan = clf.recourse(table[clf.predict(table) == 0].head(8))
     assert plan.found.mean() > 0.5
     clf.save(tmp_path / "model.hf")

@@ -84,9 +84,7 @@ def test_what_cannot_change_is_given_to_the_decoder():
 def test_a_file_keeps_the_autoencoder(tmp_path):
     table, y = world.people()
     method = REVISE(n_epochs=5, random_state=0)
-    clf = hf.RecourseClassifier(schema=world.SCHEMA, model=hf.Linear(), method=method, random_state=0).fit(
-        table, y
-    )
+    clf = hf.RecourseClassifier(schema=world.PLAIN, model=hf.Linear(), method=method, random_state=0).fit(table, y)
     X = table[clf.predict(table) == 0].head(8)
     clf.save(tmp_path / "model.hf")
     again = hf.RecourseClassifier.load(tmp_path / "model.hf")

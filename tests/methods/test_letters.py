@@ -19,7 +19,7 @@ def clf():
     regime = hf.StandardTraining(n_epochs=60, step_size=0.02)
     method = hf.Wachter(n_steps=100, random_state=0)
     return hf.RecourseClassifier(
-        schema=world.SCHEMA, model=hf.Linear(), regime=regime, method=method, threshold=0.6, random_state=0
+        schema=world.PLAIN, model=hf.Linear(), regime=regime, method=method, threshold=0.6, random_state=0
     ).fit(table, y)
 
 

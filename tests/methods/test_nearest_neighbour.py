@@ -78,7 +78,7 @@ def test_serves_a_scikit_learn_forest():
 
 def test_refused_neighbours_do_not_crowd_out_the_accepted():
     """Where few are accepted, the nearest rows are refused ones; they must not use up the candidates."""
-    clf = world.classifier("linear", threshold=0.9)
+    clf = world.classifier("linear", threshold=0.9, limits=False)
     people = world.refused(clf.predictor_, 20)
     plan = NearestNeighbour(n_candidates=16).fit(clf, *world.people()).recourse(people)
     assert plan.found.mean() > 0.8

@@ -84,7 +84,7 @@ def test_lime_on_a_linear_model_is_the_model():
 
 def test_many_people_at_once_with_lime():
     """More people than slots, so that two threads search: they must not wait for each other."""
-    clf = small_world.classifier()
+    clf = small_world.classifier(limits=False)
     X = pd.concat([small_world.refused(clf.predictor_, 60)] * 5, ignore_index=True)
     method = ROAR(surrogate="lime", n_samples=50, n_steps=5, random_state=0).fit(clf, small_world.people()[0])
     assert len(method.recourse(X).status) == len(X)

@@ -94,7 +94,7 @@ def test_who_has_no_recourse_from_the_base_has_none():
 def test_a_model_file_keeps_the_base_and_what_it_learned(tmp_path):
     table, y = world.people()
     clf = hf.RecourseClassifier(
-        schema=world.SCHEMA,
+        schema=world.PLAIN,
         model=hf.Linear(),
         regime=hf.StandardTraining(n_epochs=20),
         method=SNS(base=NearestNeighbour(n_rows=50, norm="l2"), n_steps=20),

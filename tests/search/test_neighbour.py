@@ -15,7 +15,7 @@ from holdfast.testing import _world as world
 @pytest.fixture(scope="module")
 def search():
     """A stable-neighbour search from the recourse of one person of the small world."""
-    fitted = SNS(radius=1.0, n_steps=30, base=Wachter(n_steps=80)).fit(world.classifier())
+    fitted = SNS(radius=1.0, n_steps=30, base=Wachter(n_steps=80)).fit(world.classifier(limits=False))
     person = world.refused(fitted.predictor_, 1)
     sets = feasible_sets(fitted.predictor_.encoder, as_table(person))
     axes = sets.axes(sets.layout)

@@ -15,7 +15,7 @@ from holdfast.testing import _world as world
 
 @pytest.fixture(scope="module")
 def problem():
-    fitted = GrowingSpheres().fit(world.classifier())
+    fitted = GrowingSpheres().fit(world.classifier(limits=False))
     feasible = feasible_sets(fitted.predictor_.encoder, as_table(world.refused(fitted.predictor_, 1)))
     one = jax.tree.map(
         lambda leaf, axis: leaf if axis is None else leaf[0],

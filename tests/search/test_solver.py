@@ -28,7 +28,7 @@ def one_problem(fitted, person):
 
 @pytest.fixture(scope="module")
 def search():
-    fitted = Wachter(n_steps=80).fit(world.classifier())
+    fitted = Wachter(n_steps=80).fit(world.classifier(limits=False))
     person = world.refused(fitted.predictor_, 1)
     return fitted.solver(), one_problem(fitted, person)
 
@@ -77,7 +77,7 @@ def test_the_search_starts_where_it_is_told(search):
 
 
 def test_candidates_are_asked_in_order_of_cost():
-    fitted = NearestNeighbour(n_candidates=40).fit(world.classifier(), *world.people())
+    fitted = NearestNeighbour(n_candidates=40).fit(world.classifier(limits=False), *world.people())
     solver = fitted.solver()
     problem = one_problem(fitted, world.refused(fitted.predictor_, 1))
     queue = solver.start(problem)
