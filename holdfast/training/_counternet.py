@@ -42,6 +42,9 @@ class AbstractGeneratorRegime(AbstractRegime):
     guard: float
     average: float
     hide: float
+    rare: float
+    proposals: int
+    strange_weight: float
     min_updates: int
     step_size: float
     weight_decay: float
@@ -75,6 +78,9 @@ class AbstractGeneratorRegime(AbstractRegime):
             guard=jnp.asarray(self.guard, f32),
             average=jnp.asarray(self.average, f32),
             hide=jnp.asarray(self.hide, f32) if self.hide else None,
+            rare=jnp.asarray(self.rare, f32) if self.rare else None,
+            proposals=int(self.proposals),
+            strange_weight=jnp.asarray(self.strange_weight, f32) if self.strange_weight else None,
             goal=None,
             n_epochs=jnp.asarray(n_epochs, f32),
             n_first=n_epochs // 2 if self.post_hoc else None,
@@ -94,21 +100,32 @@ class AbstractGeneratorRegime(AbstractRegime):
                     f"{type(self).__name__}: `{name}` is not known; got {getattr(self, name)!r}. Known are "
                     f"{list(known)!r}."
                 )
-        check_weights(self, ("prediction_weight", "validity_weight", "cost_weight", "margin", "weight_decay"))
+        weights = (
+            "prediction_weight",
+            "validity_weight",
+            "cost_weight",
+            "strange_weight",
+            "margin",
+            "weight_decay",
+        )
+        check_weights(self, weights)
         for name in ("guard", "average"):
             if not 0 <= getattr(self, name) <= 1:
                 raise DataError(
                     f"{type(self).__name__}: `{name}` is a share from 0 to 1; got {getattr(self, name)!r}."
                 )
-        if not 0 <= self.hide < 1:
-            raise DataError(
-                f"{type(self).__name__}: `hide` is a share, at least 0 and below 1; got {self.hide!r}."
-            )
-        if not isinstance(self.min_updates, int) or self.min_updates < 0:
-            raise DataError(
-                f"{type(self).__name__}: `min_updates` must be a whole number of at least 0; got "
-                f"{self.min_updates!r}."
-            )
+        for name in ("hide", "rare"):
+            if not 0 <= getattr(self, name) < 1:
+                raise DataError(
+                    f"{type(self).__name__}: `{name}` is a share, at least 0 and below 1; got "
+                    f"{getattr(self, name)!r}."
+                )
+        for name in ("min_updates", "proposals"):
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 0:
+                raise DataError(
+                    f"{type(self).__name__}: `{name}` must be a whole number of at least 0; got "
+                    f"{getattr(self, name)!r}."
+                )
 
 
 class CounterNetTraining(AbstractGeneratorRegime):
@@ -149,6 +166,18 @@ class CounterNetTraining(AbstractGeneratorRegime):
     hide : float, default=0.0
         Share of people whose level of a category is hidden from the predictor in training, for each category: it
         then learns to decide by what is left too, and leans less on codes that may come to mean something else.
+    rare : float, default=0.0
+        Levels of a category that less than this share of people have are one to the predictor, that of having none
+        of the others. What few people's outcomes say of a level is often chance, and recourse by it does not last.
+        0 knows all levels.
+    proposals : int, default=0
+        Rows that are tried for each person and update beside the generator's own: its recourse with a feature or
+        two as in the person's row, in somebody else's recourse, or in somebody else's row. The generator also
+        learns to write the best of them where that has less loss than its own. Slopes alone do not find another
+        level of a category that is better by far; each of 8 proposals costs about as much as one more judgement.
+    strange_weight : float, default=0.0
+        Weight of numbers that, taken together, hardly anybody has (`Tally.strangeness`), in the generator's loss.
+        Beyond the data models say what they like, and agree least.
     min_updates : int, default=2000
         Updates at least: small tables get more epochs than `n_epochs`.
     n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
@@ -188,6 +217,9 @@ class CounterNetTraining(AbstractGeneratorRegime):
         guard: float = 0.3,
         average: float = 0.0,
         hide: float = 0.0,
+        rare: float = 0.0,
+        proposals: int = 0,
+        strange_weight: float = 0.0,
         min_updates: int = 2000,
         n_epochs: int = 50,
         batch_size: int = 128,
@@ -209,6 +241,9 @@ class CounterNetTraining(AbstractGeneratorRegime):
         self.guard = guard
         self.average = average
         self.hide = hide
+        self.rare = rare
+        self.proposals = proposals
+        self.strange_weight = strange_weight
         self.min_updates = min_updates
         self.n_epochs = n_epochs
         self.batch_size = batch_size

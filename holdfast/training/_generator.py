@@ -21,55 +21,22 @@ from holdfast.models import (
 from holdfast.training._base import Setting
 from holdfast.training._codes import hidden
 from holdfast.training._panels import AbstractPanel, Scene, harshest
+from holdfast.training._proposals import mixtures, unlike
 from holdfast.training._standard import training_logits
+from holdfast.training._tally import Tally
+from holdfast.training._watch import Watch
 
 Loss = Literal["cross_entropy", "squared"]
 Cost = Literal["l1", "squared"]
 Wanted = Literal["other", "favourable"]
 SEEN = 512  # rows on which an epoch's notes are taken
 PACE = 0.01  # largest change of the logarithm of the cost's weight per update, while it is adjusted
-WATCHED = 0.02  # share of the running frequencies of classes that a minibatch renews
-EVENING = 0.002  # largest change, per minibatch, of how much classes are evened out
 RANGE = 4.0  # largest change of that logarithm in all
-
-
-class Watch(NamedTuple):
-    """What keeps a class from vanishing: running shares of decisions and labels, and how even classes are made.
-
-    At 0 rows weigh as they are, at 1 all classes weigh equally. It moves slowly, so that the predictor can follow:
-    a guard that switches between the two swings between deciding a rare class never and for everybody near it.
-    """
-
-    given: Float[Array, " k"]
-    true: Float[Array, " k"]
-    evened: Float[Array, ""]
-
-    @staticmethod
-    def begin(n_classes: int) -> "Watch":
-        """Every class as frequent as any."""
-        return Watch(jnp.full(n_classes, 1.0 / n_classes), jnp.full(n_classes, 1.0 / n_classes), jnp.zeros(()))
-
-    def weights(self) -> Float[Array, " k"]:
-        """Weights of the classes."""
-        return (1.0 / (self.true.shape[0] * jnp.maximum(self.true, 1e-6))) ** self.evened
-
-    def after(self, decided: Int[Array, " n"], batch: Data, guard: Float[Array, ""]) -> "Watch":
-        """The same after a minibatch."""
-        k, total = self.true.shape[0], jnp.sum(batch.weight)
-        share = batch.weight / jnp.maximum(total, 1e-12)
-        pace = jnp.where(total > 0, WATCHED, 0.0)
-        given = self.given + pace * (share @ jax.nn.one_hot(decided, k) - self.given)
-        true = self.true + pace * (share @ jax.nn.one_hot(batch.y, k) - self.true)
-        # Evening helps those that are rarer than others alone: of a frequent class it would make still less.
-        least = jnp.where(true < 1.0 / k, guard * true, 0.0)
-        lacking = jnp.where(least > 1e-6, 1.0 - given / jnp.maximum(least, 1e-6), -1.0)
-        evened = self.evened + EVENING * jnp.clip(jnp.max(lacking), -1.0, 1.0)
-        return Watch(given, true, jnp.clip(evened, 0.0, 1.0))
 
 
 class GeneratorState(NamedTuple):
     """Adam's states of both heads, the predictor's weights before averaging, what the panel has learned, the
-    logarithm of the cost's adjustment, and the watch over the classes."""
+    logarithm of the cost's adjustment, the watch over the classes, and the tally of rows."""
 
     predictor: Any
     latest: Any
@@ -77,6 +44,7 @@ class GeneratorState(NamedTuple):
     panel: Any
     adjusted: Float[Array, ""]
     watch: Watch
+    tally: Tally
 
 
 class GeneratorStep(AbstractStep):
@@ -91,10 +59,14 @@ class GeneratorStep(AbstractStep):
     prediction_weight, validity_weight, cost_weight : lambda_1, lambda_2, lambda_3 of eq. 4.
     own_weight : of the validity under the model as it is, against 1 under the panel's judges.
     charge_weight : of what a generator charges for how it writes (a variational one, for its codes).
+    strange_weight : of numbers that hardly anybody has (`Tally.strangeness`); None is no such loss.
     margin : log-odds beyond the decision that recourse is to reach.
     guard : share of its true frequency below which a class that is hardly ever decided is given more weight.
     average : the predictor is the running mean of its weights over this share of the updates so far.
     hide : share of people whose level of a category the predictor is not told in training; None is nobody.
+    rare : share of people below which the predictor does not know a level (`Tally.known`); None is no level.
+    proposals : rows tried for each person beside the generator's; it also learns to write the best, where that is
+        better than its own (`mixtures`).
     goal : share of people whose recourse should be valid under the panel's held-out models; while it is, the
         cost weighs more, and while it is not, less. None leaves the weight alone.
     n_epochs : over which the panel's strength grows.
@@ -109,10 +81,12 @@ class GeneratorStep(AbstractStep):
     own_weight: Float[Array, ""]
     cost_weight: Float[Array, ""]
     charge_weight: Float[Array, ""]
+    strange_weight: Float[Array, ""] | None
     margin: Float[Array, ""]
     guard: Float[Array, ""]
     average: Float[Array, ""]
     hide: Float[Array, ""] | None
+    rare: Float[Array, ""] | None
     goal: Float[Array, ""] | None
     n_epochs: Float[Array, ""]
     panel: AbstractPanel
@@ -122,6 +96,7 @@ class GeneratorStep(AbstractStep):
     wanted: Wanted = eqx.field(static=True)
     balance: bool = eqx.field(static=True)
     harden: bool = eqx.field(static=True)
+    proposals: int = eqx.field(static=True, default=0)
     n_first: int | None = eqx.field(static=True, default=None)
 
     # ---- the loop's view ----------------------------------------------------------------------------
@@ -135,7 +110,8 @@ class GeneratorStep(AbstractStep):
         )
         panel = self.panel.init(model.predictor)
         latest = eqx.filter(model.predictor, eqx.is_inexact_array)
-        return GeneratorState(predictor, latest, generator, panel, jnp.zeros(()), Watch.begin(model.n_classes))
+        watch, tally = Watch.begin(model.n_classes), Tally.begin(self.setting.permits)
+        return GeneratorState(predictor, latest, generator, panel, jnp.zeros(()), watch, tally)
 
     def update(
         self, model: AbstractModel, state: GeneratorState, batch: Data, key: PRNGKeyArray, epoch: Int[Array, ""]
@@ -165,7 +141,7 @@ class GeneratorStep(AbstractStep):
         """Both losses on held-out rows, judged by the model as it is."""
         assert isinstance(model, CounterNetModel)
         target = self.targets(model, data, None)
-        rows, charge = self.recourse(model, data.x, target, None)
+        rows, charge, _ = self.recourse(model, data.x, target, None)
         validity = self.validity_losses(jax.vmap(model.logits)(rows), target, self.margin)
         losses = (
             self.prediction_weight * self.prediction_losses(model, data.x, data.y, None)
@@ -204,6 +180,11 @@ class GeneratorStep(AbstractStep):
         if self.hide is not None:
             x = hidden(batch, self.setting.permits.layout, self.hide, jax.random.fold_in(key, 2))
 
+        tally, known = state.tally.after(batch), None
+        if self.rare is not None:
+            known = tally.known(self.setting.permits, self.rare, jnp.full(x.shape[1], 0.5))
+            x = x * known
+
         def loss(predictor: Any) -> Float[Array, ""]:
             losses = self.prediction_losses(predictor, x, batch.y, key)
             return self.prediction_weight * weighted_mean(losses, weight)
@@ -212,10 +193,14 @@ class GeneratorStep(AbstractStep):
         value, grads = eqx.filter_value_and_grad(loss)(latest)
         latest, own = adam(latest, grads, state.predictor, self.step_size, self.weight_decay)
         moved = averaged(model.predictor, latest, own, self.average)
+        if self.rare is not None:  # what a rare level meant before training, or while it was not yet, is forgotten
+            latest, moved = (
+                eqx.tree_at(lambda m: m.weights[0], part, part.weights[0] * known) for part in (latest, moved)
+            )
         learn_key = jax.random.fold_in(key, 1)
-        learned = self.panel.learn(state.panel, model.predictor, batch, self.prediction_losses, learn_key)
+        learned = self.panel.learn(state.panel, model.predictor, batch, tally, self.prediction_losses, learn_key)
         latest = eqx.filter(latest, eqx.is_inexact_array)
-        state = state._replace(predictor=own, latest=latest, panel=learned, watch=watch)
+        state = state._replace(predictor=own, latest=latest, panel=learned, watch=watch, tally=tally)
         return eqx.tree_at(lambda m: m.predictor, model, moved), state, value
 
     def _generator(
@@ -229,28 +214,50 @@ class GeneratorStep(AbstractStep):
             made = eqx.tree_at(lambda m: m.generator, model, generator)
             return self.recourse(made, batch.x, target, write_key)
 
-        (rows, charge), back = eqx.filter_vjp(write, model.generator)
-        scene = self._scene(model, batch, jax.lax.stop_gradient(rows), target, weight)
+        (rows, charge, relaxed), back = eqx.filter_vjp(write, model.generator)
+        scene = self._scene(model, batch, state.tally, jax.lax.stop_gradient(rows), target, weight)
         judges = self.panel.judges(state.panel, scene, attack_key)
         cost_weight = self.cost_weight * jnp.exp(state.adjusted)
 
-        def loss(at: Float[Array, "n d"], charged: Float[Array, " n"]) -> Float[Array, ""]:
+        def losses(at: Float[Array, "n d"]) -> Float[Array, " n"]:
             logits = jax.vmap(judges)(at)
             judged = jax.vmap(lambda each: self.validity_losses(each, target, self.margin), in_axes=1)(logits)
             own = self.validity_losses(jax.vmap(model.predictor.logits)(at), target, self.margin)
             share = self.own_weight / (1.0 + self.own_weight)
             validity = (1.0 - share) * harshest(judged, self.panel.tail) + share * own
-            losses = self.validity_weight * validity + cost_weight * self.costs(at, batch.x)
-            return weighted_mean(losses + self.charge_weight * charged, weight)
+            total = self.validity_weight * validity + cost_weight * self.costs(at, batch.x)
+            if self.strange_weight is None:
+                return total
+            return total + self.strange_weight * state.tally.strangeness(at, batch.x)
 
-        value, slopes = jax.value_and_grad(loss, argnums=(0, 1))(rows, charge)
+        def loss(at: Float[Array, "n d"], charged: Float[Array, " n"], soft: Float[Array, "n d"]) -> Array:
+            total = losses(at) + self.charge_weight * charged
+            if self.proposals:
+                better, gain = self._better(losses, rows, batch.x, target, jax.random.fold_in(key, 3))
+                total = total + gain * unlike(soft, better, self.setting.permits)
+            return weighted_mean(total, weight)
+
+        value, slopes = jax.value_and_grad(loss, argnums=(0, 1, 2))(rows, charge, relaxed)
         moved, own = adam(model.generator, back(slopes)[0], state.generator, self.step_size)
         adjusted = self._adjusted(state, scene, rows, target, weight)
         state = state._replace(generator=own, adjusted=adjusted)
         return eqx.tree_at(lambda m: m.generator, model, moved), state, value
 
+    def _better(
+        self, losses: Any, rows: Array, x: Float[Array, "n d"], target: Array, key: PRNGKeyArray
+    ) -> tuple[Float[Array, "n d"], Float[Array, " n"]]:
+        """The best of some mixtures for everybody, hardened, and how much less its loss is, up to 1."""
+        permits = self.setting.permits
+        tried = mixtures(rows, x, target, permits.layout, self.proposals, key)
+        hard, ok = jax.vmap(jax.vmap(lambda own, row: permits(own).hard(row)), in_axes=(None, 0))(x, tried)
+        found = jnp.where(ok, jax.vmap(losses)(hard), jnp.inf)
+        best = jnp.argmin(found, axis=0)
+        gain = jnp.clip(losses(rows) - jnp.min(found, axis=0), 0.0, 1.0)
+        better = jnp.take_along_axis(hard, best[None, :, None], axis=0)[0]
+        return jax.lax.stop_gradient((better, gain))
+
     def _scene(
-        self, model: CounterNetModel, batch: Data, rows: Array, target: Array, weight: Float[Array, " n"]
+        self, model: CounterNetModel, batch: Data, tally: Tally, rows: Array, target: Array, weight: Array
     ) -> Scene:
         def learn(predictor: Any, x: Float[Array, "n d"]) -> Float[Array, ""]:
             return weighted_mean(self.prediction_losses(predictor, x, batch.y, None), batch.weight)
@@ -260,11 +267,11 @@ class GeneratorStep(AbstractStep):
             if anew:
                 shifted = eqx.tree_at(lambda m: m.predictor, model, predictor)
                 goal = self.targets(shifted, batch, None)
-                at, _ = self.recourse(shifted, batch.x, goal, None)
+                at, _, _ = self.recourse(shifted, batch.x, goal, None)
             return weighted_mean(self.validity_losses(jax.vmap(predictor.logits)(at), goal, 0.0), weight)
 
         done = jnp.ones(()) if batch.beside is None else batch.beside
-        return Scene(model.predictor, batch, learn, harm, done)
+        return Scene(model.predictor, batch, tally, learn, harm, done)
 
     def _adjusted(
         self, state: GeneratorState, scene: Scene, rows: Array, target: Array, weight: Array
@@ -297,15 +304,15 @@ class GeneratorStep(AbstractStep):
 
     def recourse(
         self, model: CounterNetModel, x: Float[Array, "n d"], target: Int[Array, " n"], key: PRNGKeyArray | None
-    ) -> tuple[Float[Array, "n d"], Float[Array, " n"]]:
-        """Generated rows of a minibatch, and what the generator charges. Relaxed, or with `harden` the hardened
-        rows with the slopes of the relaxed ones."""
+    ) -> tuple[Float[Array, "n d"], Float[Array, " n"], Float[Array, "n d"]]:
+        """Generated rows of a minibatch, what the generator charges, and the rows relaxed. The former are relaxed
+        too, or with `harden` the hardened rows with the slopes of the relaxed ones."""
 
-        def one(row: Array, aim: Array, own: PRNGKeyArray | None) -> tuple[Array, Array]:
+        def one(row: Array, aim: Array, own: PRNGKeyArray | None) -> tuple[Array, Array, Array]:
             relaxed, charge, hard, ok = self._written(model, row, aim, own)
             # Where there is no permitted row near, the relaxed one stands.
             at = jax.lax.stop_gradient(relaxed)
-            return (relaxed + jnp.where(ok, hard - at, 0.0) if self.harden else relaxed), charge
+            return (relaxed + jnp.where(ok, hard - at, 0.0) if self.harden else relaxed), charge, relaxed
 
         if key is None:
             return jax.vmap(lambda row, aim: one(row, aim, None))(x, target)

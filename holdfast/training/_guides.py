@@ -19,6 +19,7 @@ from holdfast.training._counterfactual import check_counts, check_weights
 from holdfast.training._counternet import AbstractGeneratorRegime
 from holdfast.training._panels import AbstractPanel, Judges, Losses, Scene
 from holdfast.training._space import Range, Space
+from holdfast.training._tally import Tally
 from holdfast.training._tilts import Tilts
 
 
@@ -34,6 +35,8 @@ class GuidePanel(AbstractPanel):
     rows, concept : standard deviations of the other log-weights.
     drop : share of people and categories that a guide is not told, in training.
     blind : share of guides that never see a category, for each category: neither in training nor as judges.
+    rare : share of people below which half of the guides do not know a level, and fewer the more people have it;
+        nobody has such a level in their data.
     renumber : chance that a judge reads a category in another coding (`Renumbering`), drawn for every minibatch.
     """
 
@@ -45,6 +48,7 @@ class GuidePanel(AbstractPanel):
     concept: Float[Array, ""]
     drop: Float[Array, ""]
     blind: Float[Array, ""]
+    rare: Float[Array, ""]
     renumber: Float[Array, ""]
     permits: Permits
     n_guides: int = eqx.field(static=True)
@@ -67,7 +71,15 @@ class GuidePanel(AbstractPanel):
         arrays = jax.vmap(start)(jax.random.split(jax.random.key(self.seed), self.n_guides + self.n_held))
         return arrays, arrays, optax.scale_by_adam().init(arrays)
 
-    def learn(self, state: Any, predictor: AbstractModel, batch: Data, losses: Losses, key: PRNGKeyArray) -> Any:
+    def learn(
+        self,
+        state: Any,
+        predictor: AbstractModel,
+        batch: Data,
+        tally: Tally,
+        losses: Losses,
+        key: PRNGKeyArray,
+    ) -> Any:
         """One Adam update of every guide, on its own weights and with categories hidden at random."""
         means, arrays, moments = state
         static = eqx.filter(predictor, eqx.is_inexact_array, inverse=True)
@@ -83,12 +95,12 @@ class GuidePanel(AbstractPanel):
 
         tilts = Tilts.of(self.permits.layout, predictor.n_classes, self.n_guides + self.n_held, self.seed)
         weights = tilts.weights(batch, self.prior, self.rows, self.concept)
-        grads = jax.vmap(slope)(arrays, weights, self._seen(), jax.random.split(key, weights.shape[0]))
+        grads = jax.vmap(slope)(arrays, weights, self._seen(tally), jax.random.split(key, weights.shape[0]))
         arrays, moments = adam(arrays, grads, moments, self.step_size, self.weight_decay)
         return averaged(means, arrays, moments, self.average), arrays, moments
 
-    def _seen(self) -> Float[Array, "g d"]:
-        """Columns that each guide sees, as 1; the levels of a category it is blind to, as 0."""
+    def _seen(self, tally: Tally) -> Float[Array, "g d"]:
+        """Columns that each guide sees, as 1; levels that it does not know or is blind to, as 0."""
         n, rng, layout = self.n_guides + self.n_held, np.random.default_rng(self.seed + 1), self.permits.layout
         if not layout.groups:
             return jnp.ones((n, layout.n_columns))
@@ -97,7 +109,9 @@ class GuidePanel(AbstractPanel):
         levels = np.zeros((len(layout.groups), layout.n_columns), np.float32)
         for row, group in zip(levels, layout.groups, strict=True):
             row[group.start : group.stop] = 1.0
-        return 1.0 - (jnp.asarray(ranks) < self.blind).astype(jnp.float32) @ levels
+        seen = 1.0 - (jnp.asarray(ranks) < self.blind).astype(jnp.float32) @ levels
+        ranks = np.stack([rng.permutation((np.arange(n) + 0.5) / n) for _ in range(layout.n_columns)], axis=1)
+        return seen * tally.known(self.permits, self.rare, jnp.asarray(ranks, jnp.float32))
 
     def judges(self, state: Any, scene: Scene, key: PRNGKeyArray) -> Judges:
         """Guides that are not held out."""
@@ -111,7 +125,7 @@ class GuidePanel(AbstractPanel):
     def _asked(self, state: Any, scene: Scene, which: slice, key: PRNGKeyArray) -> Judges:
         chosen = jax.lax.stop_gradient(jax.tree.map(lambda leaf: leaf[which], state[0]))
         static = eqx.filter(scene.predictor, eqx.is_inexact_array, inverse=True)
-        seen = self._seen()[which]
+        seen = self._seen(scene.tally)[which]
         codings = Renumbering.draw(self.permits, self.renumber, seen.shape[0], key)
 
         def asked(row: Float[Array, " d"]) -> Float[Array, "m k"]:
@@ -143,6 +157,10 @@ class Guides(AbstractAttacker):
     blind : float, default=0.0
         Share of guides that never see a category, for each category: neither in training nor as judges. Where
         categories may come to mean nothing, recourse has to hold without them.
+    rare : float, default=0.0
+        Share of people that makes a level rare: half of the guides do not know a level that so many have, more of
+        them do not know a rarer one, and fewer one that more people have. Other data may lack such levels, and
+        what few people's outcomes say of a level may be chance.
     renumber : float, default=0.0
         Chance that a judge reads a category in another coding, in which each level means another one, drawn for
         every minibatch. Where codes may be renumbered, recourse has to hold against what its categories then
@@ -174,6 +192,7 @@ class Guides(AbstractAttacker):
         weight_decay: float | None = None,
         drop: float = 0.2,
         blind: float = 0.0,
+        rare: float = 0.0,
         renumber: float = 0.0,
         tail: float = 1.0,
     ) -> None:
@@ -185,6 +204,7 @@ class Guides(AbstractAttacker):
         self.weight_decay = weight_decay
         self.drop = drop
         self.blind = blind
+        self.rare = rare
         self.renumber = renumber
         self.tail = tail
 
@@ -202,6 +222,7 @@ class Guides(AbstractAttacker):
             concept=jnp.asarray(self.concept_tilt, f32),
             drop=jnp.asarray(self.drop, f32),
             blind=jnp.asarray(self.blind, f32),
+            rare=jnp.asarray(self.rare, f32),
             renumber=jnp.asarray(self.renumber, f32),
             permits=setting.permits,
             n_guides=int(self.n_guides),
@@ -218,7 +239,7 @@ class Guides(AbstractAttacker):
             raise DataError(f"Guides: `weight_decay` must be at least 0, or None; got {self.weight_decay!r}.")
         if not 0 <= self.drop < 1:
             raise DataError(f"Guides: `drop` must be at least 0 and below 1; got {self.drop!r}.")
-        for option in ("blind", "renumber"):
+        for option in ("blind", "rare", "renumber"):
             if not 0 <= getattr(self, option) <= 1:
                 raise DataError(f"Guides: `{option}` is a share from 0 to 1; got {getattr(self, option)!r}.")
         if not 0 < self.tail <= 1:

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from holdfast.models import AbstractModel, Data
+from holdfast.training._tally import Tally
 
 Losses = Callable[[Any, Float[Array, "n d"], Int[Array, " n"], PRNGKeyArray | None], Float[Array, " n"]]
 """Of a model, rows, labels and a key that switches on dropout: the loss of every row."""
@@ -24,6 +25,7 @@ class Scene(NamedTuple):
     ----------
     predictor : the model as it is.
     batch : rows, labels and weights.
+    tally : what rows were like so far.
     learn : prediction loss of a model on the minibatch with other rows in place of its own.
     harm : validity loss, under a model, of the recourse at hand; or of what is written anew for that model and the
         classes that it makes people want.
@@ -32,6 +34,7 @@ class Scene(NamedTuple):
 
     predictor: AbstractModel
     batch: Data
+    tally: Tally
     learn: Callable[[Any, Float[Array, "n d"]], Float[Array, ""]]
     harm: Callable[[Any, bool], Float[Array, ""]]
     done: Float[Array, ""]
@@ -48,7 +51,15 @@ class AbstractPanel(eqx.Module):
         """State at the outset."""
         return None
 
-    def learn(self, state: Any, predictor: AbstractModel, batch: Data, losses: Losses, key: PRNGKeyArray) -> Any:
+    def learn(
+        self,
+        state: Any,
+        predictor: AbstractModel,
+        batch: Data,
+        tally: Tally,
+        losses: Losses,
+        key: PRNGKeyArray,
+    ) -> Any:
         """State after a minibatch was seen; `losses` are the prediction losses that the predictor descends on."""
         return state
 

@@ -20,7 +20,7 @@ class CFModel(CounterNetTraining):
     Parameters
     ----------
     prediction_weight, validity_weight, cost_weight, loss, cost, margin, wanted, balance, harden, guard,
-    average, hide, min_updates
+    average, hide, rare, proposals, strange_weight, min_updates
         As in `CounterNetTraining`; `min_updates` counts for each of the two.
     n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
         As in `CounterNetTraining`. Early stopping watches the sum of all losses, in both stages.
@@ -59,7 +59,7 @@ class VAECF(AbstractGeneratorRegime):
     code_weight : float, default=0.01
         Weight of the divergence of codes from their prior.
     prediction_weight, validity_weight, cost_weight, loss, cost, margin, wanted, balance, harden, guard,
-    average, hide, min_updates
+    average, hide, rare, proposals, strange_weight, min_updates
         As in `CFModel`; the cost is what makes the decoder give the row back.
     n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
         As in `CFModel`.
@@ -99,6 +99,9 @@ class VAECF(AbstractGeneratorRegime):
         guard: float = 0.3,
         average: float = 0.0,
         hide: float = 0.0,
+        rare: float = 0.0,
+        proposals: int = 0,
+        strange_weight: float = 0.0,
         min_updates: int = 2000,
         n_epochs: int = 50,
         batch_size: int = 128,
@@ -121,6 +124,9 @@ class VAECF(AbstractGeneratorRegime):
         self.guard = guard
         self.average = average
         self.hide = hide
+        self.rare = rare
+        self.proposals = proposals
+        self.strange_weight = strange_weight
         self.min_updates = min_updates
         self.n_epochs = n_epochs
         self.batch_size = batch_size

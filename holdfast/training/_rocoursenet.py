@@ -36,7 +36,7 @@ class RoCourseNet(AbstractAttacked, AbstractGeneratorRegime):
         Share of people whose recourse the attacker's held-out models should accept (those that guides have, else
         the model as it is). While they do the cost weighs more, and else less. None leaves `cost_weight` alone.
     prediction_weight, validity_weight, cost_weight, loss, cost, margin, wanted, balance, harden, guard,
-    average, hide, min_updates
+    average, hide, rare, proposals, strange_weight, min_updates
         As in `CounterNetTraining`.
     n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
         As in `CounterNetTraining`.
@@ -80,6 +80,9 @@ class RoCourseNet(AbstractAttacked, AbstractGeneratorRegime):
         guard: float = 0.3,
         average: float = 0.0,
         hide: float = 0.0,
+        rare: float = 0.0,
+        proposals: int = 0,
+        strange_weight: float = 0.0,
         min_updates: int = 2000,
         n_epochs: int = 50,
         batch_size: int = 128,
@@ -104,6 +107,9 @@ class RoCourseNet(AbstractAttacked, AbstractGeneratorRegime):
         self.guard = guard
         self.average = average
         self.hide = hide
+        self.rare = rare
+        self.proposals = proposals
+        self.strange_weight = strange_weight
         self.min_updates = min_updates
         self.n_epochs = n_epochs
         self.batch_size = batch_size

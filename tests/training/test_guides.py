@@ -14,6 +14,7 @@ from holdfast.models import MLP, CounterNet, Data, fit_many
 from holdfast.schema import Feature, Schema
 from holdfast.training import Guides, RoCourseNet, Setting
 from holdfast.training._codes import Renumbering, hidden
+from holdfast.training._tally import Tally
 
 SCHEMA = Schema([
     Feature(name="u", kind="numeric", bounds=(0.0, 1.0)),
@@ -31,7 +32,7 @@ def setting() -> Setting:
 def test_a_share_of_the_guides_never_sees_a_category(blind, told_c, told_d):
     guides = Guides(n_guides=4, n_held=0, blind=blind).panel(setting(), RoCourseNet())
     predictor = MLP(widths=(8,)).build(6, 2, jax.random.key(0))
-    scene: Any = SimpleNamespace(predictor=predictor)
+    scene: Any = SimpleNamespace(predictor=predictor, tally=Tally.begin(guides.permits))
     judges = guides.judges(guides.init(predictor), scene, jax.random.key(1))
     person = jnp.asarray([0.3, 1, 0, 0, 1, 0.0])
     other_c, other_d = jnp.asarray([0.3, 0, 1, 0, 1, 0.0]), jnp.asarray([0.3, 1, 0, 0, 0, 1.0])
@@ -53,7 +54,8 @@ def test_guides_have_a_decay_of_their_own_and_judge_by_their_mean_weights():
         regime = RoCourseNet(attacker=guides, step_size=0.1, weight_decay=3.0, average=average)
         step = regime.step(setting())
         first = step.panel.init(predictor)
-        after = step.panel.learn(first, predictor, nobody, step.prediction_losses, jax.random.key(1))
+        tally = Tally.begin(step.setting.permits)
+        after = step.panel.learn(first, predictor, nobody, tally, step.prediction_losses, jax.random.key(1))
         return np.asarray([after[i].weights[0] / first[i].weights[0] for i in range(2)])
 
     assert factor() == pytest.approx(0.7, rel=1e-5)

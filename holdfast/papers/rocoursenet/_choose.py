@@ -38,7 +38,9 @@ STUDENT: dict[str, Sequence[float]] = {
     "hide": (NONE, 0.3, 0.6), "renumber": (0.0, 0.3), "margin": (10.0, 15.0), "cost_weight": (0.05, 0.1),
 }  # fmt: skip
 LOAN: dict[str, Any] = {
-    "average": 0.2, "n_guides": 8, "tilt": 4.0, "concept_tilt": 0.0, "drop": 0.0, "guide_decay": 2.0
+    "average": 0.2, "weight_decay": 1.0, "guard": 0.8, "rare": 0.003, "cost_weight": 0.15, "margin": 2.0,
+    "proposals": 8, "strange_weight": 1.0, "n_guides": 8, "tilt": 4.0, "concept_tilt": 0.0, "drop": 0.0,
+    "guide_decay": 2.0,
 }  # fmt: skip
 TRIALS: dict[str, dict[str, Trial]] = {
     "german": {
@@ -55,13 +57,17 @@ TRIALS: dict[str, dict[str, Trial]] = {
         "worst": (STUDENT, {"n_guides": 12, "tail": 0.25}, {}),
     },
     "loan": {
-        "guarded": ({"guard": (0.8, 0.9), "margin": (1.25, 2.0)}, LOAN | {"weight_decay": 1.0}, {}),
-        "decayed": ({"guard": (0.7, 0.8, 0.9), "margin": (1.25, 2.0)}, LOAN | {"weight_decay": 1.5}, {}),
-        "parts": (
-            {"average": (0.0, 0.2), "guard": (0.3, 0.8), "concept_tilt": (0.0, 0.5)},
-            LOAN | {"weight_decay": 1.5, "margin": 2.0},
+        "steps": (
+            {"step_size": (0.001, 0.003), "concept_tilt": (0.0, 0.3), "guide_rare": (0.003, 0.01)},
+            LOAN,
             {},
         ),
+        "parts": (
+            {"strange_weight": (NONE, 1.0), "rare": (NONE, 0.003), "guide_rare": (0.0, 0.01)},
+            LOAN | {"step_size": 0.001},
+            {},
+        ),
+        "slopes": ({"guide_rare": (0.0, 0.01)}, LOAN | {"step_size": 0.001, "proposals": 0}, {}),
     },
     "covariate": {"all": SIMULATED},
     "label": {"all": SIMULATED},
@@ -117,8 +123,10 @@ def choose(
 
 
 def tried(setting: Setting, options: Mapping[str, Any]) -> RoCourseNet:
-    """The regime of options that are its own or its guides'; `guide_decay` is the guides' `weight_decay`."""
-    of_guides = {"guide_decay": "weight_decay"} | {k: k for k in Guides().get_params() if k != "weight_decay"}
+    """The regime of options that are its own or its guides'; the guides' `weight_decay` and `rare`, which both
+    have, are `guide_decay` and `guide_rare`."""
+    both = {"guide_decay": "weight_decay", "guide_rare": "rare"}
+    of_guides = both | {key: key for key in Guides().get_params() if key not in both.values()}
     guides = {of_guides[key]: value for key, value in options.items() if key in of_guides}
     own: dict[str, Any] = {key: value for key, value in options.items() if key not in of_guides}
     return RoCourseNet(**own, **guided(setting, **guides))

@@ -70,8 +70,13 @@ SETTINGS = {
     "loan": Setting(
         "Loan", "sba_loans", "Year", (200, 10), (10,), (10,), 128, 0.003, 0.03, (1.0, 0.2, 0.1), 4000, sort=True,
         network={"generator": (200, 200), "dropout": 0.0},
-        ours={"cost_weight": 0.15, "margin": 2.0, "weight_decay": 1.0, "guard": 0.9, "average": 0.2},
-        guides=GUIDES | {"n_guides": 8, "tilt": 4.0, "concept_tilt": 0.0, "drop": 0.0, "weight_decay": 2.0},
+        ours={
+            "cost_weight": 0.15, "margin": 2.0, "step_size": 0.001, "weight_decay": 1.0, "guard": 0.8,
+            "average": 0.2, "rare": 0.003, "proposals": 8, "strange_weight": 1.0,
+        },
+        guides=GUIDES | {
+            "n_guides": 8, "tilt": 4.0, "concept_tilt": 0.3, "drop": 0.0, "weight_decay": 2.0, "rare": 0.003,
+        },
         some=("1994", "1999", "2004", "2009"),
     ),
 }  # fmt: skip
