@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 
 from holdfast.encoding._encoder import Encoder, level_codes, to_grid
@@ -53,9 +53,9 @@ def feasible_sets(encoder: Encoder, factual: Table, overrides: Any = None) -> Fe
         movable=movable,  # type: ignore[arg-type]
         b=b.astype(f32),  # type: ignore[arg-type]
         active=active,  # type: ignore[arg-type]
-        a=jnp.asarray(a, jnp.float32),
-        scale=jnp.asarray(encoder.scale, jnp.float32),
-        offset=jnp.asarray(encoder.offset, jnp.float32),
+        a=jax.device_put(a.astype(f32)),
+        scale=jax.device_put(encoder.scale.astype(f32)),
+        offset=jax.device_put(encoder.offset.astype(f32)),
         layout=layout,
     )
 

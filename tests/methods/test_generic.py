@@ -119,13 +119,14 @@ def test_the_set_size_changes_the_path_by_its_slope():
         p = np.array([1 / (1 + np.exp(z)), 1 / (1 + np.exp(-z))])
         return 2.0 * max(np.sum(1 / (1 + np.exp(-(p - tau) / 0.1))) - 1, 0)
 
+    @jax.jit
     def loss(values):
         reply = Reply(values, values[1] - values[0], jnp.asarray(1), jnp.asarray(0))
         return solver.loss(reply) - solver.loss.loss(reply)
 
     numeric = (penalty(logits[1] + 1e-4) - penalty(logits[1] - 1e-4)) / 2e-4
     assert float(loss(jnp.asarray(logits))) == pytest.approx(penalty(logits[1]), abs=1e-4)
-    assert float(jax.grad(loss)(jnp.asarray(logits))[1]) == pytest.approx(numeric, abs=1e-3)
+    assert float(jax.jit(jax.grad(loss))(jnp.asarray(logits))[1]) == pytest.approx(numeric, abs=1e-3)
 
 
 def test_the_threshold_is_kept_in_files(tmp_path):

@@ -27,13 +27,14 @@ def test_on_a_linear_loss_both_attacks_reach_the_dual_norm(norm, held):
     truth = RADIUS * (np.abs(moved).sum() if norm == "linf" else np.linalg.norm(moved))
     options = {"norm": norm, "movable": jnp.asarray(mask)}
     assert float(linear_rise(w, RADIUS, **options)) == pytest.approx(truth, rel=1e-5)
-    for attacked, short in (
-        (fgsm(lambda at: w @ at, x, RADIUS, **options), 1e-4),
-        (pgd(lambda at: w @ at, x, RADIUS, **options), 1e-4),
+    for attack, short in (
+        (lambda x: fgsm(lambda at: w @ at, x, RADIUS, **options), 1e-4),
+        (lambda x: pgd(lambda at: w @ at, x, RADIUS, **options), 1e-4),
         # On the sphere each step turns by a share of the angle that is left: exp(-2.5) of it, at most 0.13 in
         # radians, remains in the end, which costs 1 - cos(0.13) of the rise.
-        (pgd(lambda at: w @ at, x, RADIUS, jax.random.key(0), n_restarts=3, **options), 0.01),
+        (lambda x: pgd(lambda at: w @ at, x, RADIUS, jax.random.key(0), n_restarts=3, **options), 0.01),
     ):
+        attacked = jax.jit(attack)(x)
         assert truth * (1 - short) <= float(w @ attacked - w @ x) <= truth * (1 + 1e-4)
         change = np.asarray(attacked - x)
         assert (change[list(held)] == 0).all()
@@ -46,20 +47,22 @@ def test_pgd_finds_what_a_grid_over_the_ball_finds(norm):
     model = MLP(widths=(16,)).build(2, 2, jax.random.key(3))
     model = jax.tree.map(lambda leaf: 3 * leaf, model)
 
+    @jax.jit
     def loss(at):
         logits = model.logits(at)
         return logits[0] - logits[1] + jnp.sin(4 * at[0]) * jnp.cos(3 * at[1])
 
     x = jnp.asarray([0.1, -0.2])
-    side = jnp.linspace(-1.0, 1.0, 401)
-    grid = jnp.stack(jnp.meshgrid(side, side), axis=-1).reshape(-1, 2)
+    side = np.linspace(-1.0, 1.0, 401)
+    grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
     if norm == "l2":
-        grid = grid[jnp.sum(grid**2, axis=1) <= 1]
-    truth = float(jnp.max(jax.vmap(loss)(x[None] + grid)))
-    found = pgd(loss, x, 1.0, jax.random.key(0), norm=norm, n_steps=100, n_restarts=20)
+        grid = grid[np.sum(grid**2, axis=1) <= 1]
+    truth = float(np.max(jax.jit(jax.vmap(loss))((np.asarray(x) + grid).astype(np.float32))))
+    attack = jax.jit(lambda key: pgd(loss, x, 1.0, key, norm=norm, n_steps=100, n_restarts=20))
+    found = attack(jax.random.key(0))
     assert float(loss(found)) >= truth - 0.01 * abs(truth)
     assert float(loss(found)) <= truth + 0.01 * abs(truth)
-    assert float(loss(found)) >= float(loss(fgsm(loss, x, 1.0, norm=norm))) - 1e-5
+    assert float(loss(found)) >= float(loss(jax.jit(lambda at: fgsm(loss, at, 1.0, norm=norm))(x))) - 1e-5
 
 
 def test_a_flat_loss_is_left_alone_and_differentiable():

@@ -15,6 +15,12 @@ from holdfast.testing import _world as world
 SMALL = {"encoder": (8, 4), "predictor": (4,), "generator": (8,)}
 
 
+@eqx.filter_jit
+def hardened(feasible, rows):
+    axes = feasible.axes(feasible.layout)
+    return jax.vmap(lambda f, row: f.hard(row), in_axes=(axes, 0))(feasible, rows)
+
+
 @pytest.fixture(scope="module")
 def people():
     table, _ = world.people(120)
@@ -27,10 +33,10 @@ def people():
 def test_every_limit_holds_whatever_the_weights(people, head, size):
     encoder, table, feasible = people
     model = CounterNet(head=head, **SMALL).build(encoder.n_columns, 3, jax.random.key(5))
-    model = jax.tree.map(lambda a: size * a if eqx.is_inexact_array(a) else a, model)
-    target = jnp.arange(120) % 3
+    model = jax.tree.map(lambda a: size * np.asarray(a) if eqx.is_inexact_array(a) else a, model)
     axes = feasible.axes(feasible.layout)
-    rows = np.asarray(jax.vmap(model.generate, in_axes=(0, axes, 0))(jnp.asarray(feasible.x), feasible, target))
+    generate = jax.jit(jax.vmap(model.generate, in_axes=(0, axes, 0)))
+    rows = np.asarray(generate(feasible.x, feasible, np.arange(120) % 3))
     x, movable = np.asarray(feasible.x), np.asarray(feasible.movable)
     low = np.where(movable, np.minimum(feasible.lower, x), x)
     high = np.where(movable, np.maximum(feasible.upper, x), x)
@@ -42,7 +48,7 @@ def test_every_limit_holds_whatever_the_weights(people, head, size):
         own = x[:, group.start : group.stop] > 0.5
         np.testing.assert_allclose(share.sum(axis=1), 1, atol=1e-5)
         assert (share[~(movable[:, group.start : group.stop] | own)] == 0).all()
-    hard, ok = jax.vmap(lambda f, row: f.hard(row), in_axes=(axes, 0))(feasible, jnp.asarray(rows))
+    hard, ok = hardened(feasible, rows)
     assert bool(ok.all())
     got = decode_recourse(encoder, np.asarray(hard), table, None)
     assert [b for b in broken_limits(encoder, table, got, None) if b] == []
@@ -57,7 +63,7 @@ def test_an_output_of_nothing_stays(people):
     def stays(f):
         return f.hard(recourse_of(jnp.full(encoder.n_columns, 0.04), f, residual=True))[0]
 
-    np.testing.assert_array_equal(jax.vmap(stays, in_axes=(axes,))(feasible), feasible.x)
+    np.testing.assert_array_equal(jax.jit(jax.vmap(stays, in_axes=(axes,)))(feasible), feasible.x)
 
 
 def test_limits_of_the_training_step_are_those_of_recourse(people):
@@ -65,10 +71,10 @@ def test_limits_of_the_training_step_are_those_of_recourse(people):
     encoder, _, feasible = people
     permits = Permits.of(encoder)
     model = CounterNet(**SMALL).build(encoder.n_columns, 2, jax.random.key(1))
-    x, aim = jnp.asarray(feasible.x), jnp.ones(120, int)
+    x, aim = feasible.x, np.ones(120, int)
     axes = feasible.axes(feasible.layout)
-    one = jax.vmap(model.generate, in_axes=(0, axes, 0))(x, feasible, aim)
-    other = jax.vmap(lambda row, t: model.generate(row, permits(row), t))(x, aim)
+    one = jax.jit(jax.vmap(model.generate, in_axes=(0, axes, 0)))(x, feasible, aim)
+    other = jax.jit(jax.vmap(lambda row, t: model.generate(row, permits(row), t)))(x, aim)
     np.testing.assert_allclose(one, other, atol=2e-5)
 
 

@@ -26,8 +26,11 @@ def problem():
     return Problem(one.x, jnp.asarray(1), one, jax.random.key(0), one.x)
 
 
+DRAW = eqx.filter_jit(RowSpace().draw)
+
+
 def drawn(problem, low, high, n=2000):
-    return RowSpace().draw(problem, problem.x, jax.random.key(1), jnp.asarray(low), jnp.asarray(high), n)
+    return DRAW(problem, problem.x, jax.random.key(1), np.float32(low), np.float32(high), n)
 
 
 def lengths(problem, rows):
@@ -64,7 +67,7 @@ def test_categories_change_more_often_farther_out(problem):
 
 def test_only_what_may_move_is_drawn(problem):
     rows = drawn(problem, 2.0, 3.0)
-    hardened, _ = jax.vmap(problem.feasible.hard)(rows)
+    hardened, _ = jax.jit(jax.vmap(problem.feasible.hard))(rows)
     still = ~np.asarray(problem.feasible.movable)
     numbers = np.arange(len(still)) < len(problem.feasible.layout.numbers)
     fixed = still & numbers

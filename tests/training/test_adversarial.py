@@ -14,6 +14,9 @@ from holdfast.models import MLP, Data, Decision, Linear, LinearModel, fit, fit_m
 from holdfast.schema import Feature, Schema
 from holdfast.training import AdversarialStep, AdversarialTraining, CosineStep, CrossEntropyStep, Setting
 
+LOSS = eqx.filter_jit(lambda step, *args: step.loss(*args))
+UPDATE = eqx.filter_jit(lambda step, *args: step.update(*args))
+
 
 def blobs(n=300, d=4, apart=0.6, seed=0):
     rng = np.random.default_rng(seed)
@@ -39,13 +42,14 @@ def test_the_linear_loss_is_the_maximum_over_the_ball(norm):
     rng = np.random.default_rng(5)
     model = LinearModel(jnp.asarray(rng.normal(size=(2, 4)), jnp.float32), jnp.asarray([0.3, -0.4]))
     at = jnp.asarray(0)
-    exact = step(radius=0.2, norm=norm).loss(model, data, None, at)
+    exact = LOSS(step(radius=0.2, norm=norm), model, data, None, at)
     for attack in ("pgd", "fgsm"):
-        sought = step(radius=0.2, norm=norm, attack=attack, n_steps=20).loss(model, data, None, at)
+        sought = LOSS(step(radius=0.2, norm=norm, attack=attack, n_steps=20), model, data, None, at)
         assert float(sought) == pytest.approx(float(exact), rel=1e-5)
-    plain = CrossEntropyStep(jnp.asarray(0.1), jnp.asarray(0.0)).loss(model, data, None, at)
+    plain = LOSS(CrossEntropyStep(jnp.asarray(0.1), jnp.asarray(0.0)), model, data, None, at)
     assert float(exact) > float(plain) + 0.05
-    assert float(step(radius=0.0, norm=norm).loss(model, data, None, at)) == pytest.approx(float(plain), rel=1e-6)
+    none = LOSS(step(radius=0.0, norm=norm), model, data, None, at)
+    assert float(none) == pytest.approx(float(plain), rel=1e-6)
 
 
 def fitted(radius, *, norm="linf", data=None, n_epochs=400, columns="all"):
@@ -102,10 +106,10 @@ def test_the_radius_grows_along_the_ramp():
     key = jax.random.key(0)
 
     def at(epoch):
-        return float(rule.loss(model, data, key, jnp.asarray(epoch)))
+        return float(LOSS(rule, model, data, key, jnp.asarray(epoch)))
 
     def of(radius):
-        return float(step(radius=radius).loss(model, data, key, jnp.asarray(0)))
+        return float(LOSS(step(radius=radius), model, data, key, jnp.asarray(0)))
 
     assert at(0) == pytest.approx(of(0.0))
     assert at(2) == pytest.approx(of(0.08))
@@ -136,10 +140,11 @@ def test_a_cosine_step_is_a_shorter_step():
     model = MLP(widths=(8,)).build(4, 2, jax.random.key(1))
     inner = CrossEntropyStep(jnp.asarray(0.01), jnp.asarray(0.1))
     outer = CosineStep(inner, jnp.asarray(10.0))
-    full, *_ = inner.update(model, inner.init(model), data, key, jnp.asarray(5))
+    full, *_ = UPDATE(inner, model, inner.init(model), data, key, jnp.asarray(5))
     for epoch, share in ((0, 1.0), (5, 0.5), (10, 0.0)):
-        part, *_ = outer.update(model, outer.init(model), data, key, jnp.asarray(epoch))
-        for start, whole, got in zip(*map(jax.tree.leaves, (model, full, part)), strict=True):
+        part, *_ = UPDATE(outer, model, outer.init(model), data, key, jnp.asarray(epoch))
+        leaves = (map(np.asarray, jax.tree.leaves(tree)) for tree in (model, full, part))
+        for start, whole, got in zip(*leaves, strict=True):
             np.testing.assert_allclose(got - start, share * (whole - start), atol=1e-7)
 
 
