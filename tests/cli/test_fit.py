@@ -46,7 +46,8 @@ def test_fit_from_standard_input(run, tmp_path, table, bank):
 def test_a_regime_brings_its_model_and_its_method(run, tmp_path):
     out = tmp_path / "m.holdfast"
     settings = {"regime.regime": "cf_model", "regime.regime.n_epochs": 2, "regime.regime.min_updates": 0,
-                "regime.steps": 1, "regime.inner_steps": 1, "model.generator": 8}  # fmt: skip
+                "regime.attacker": "vds", "regime.attacker.steps": 1, "regime.attacker.inner_steps": 1,
+                "model.generator": 8}  # fmt: skip
     run("fit", "dataset:moons", "--out", out, "--regime", "robust",
         *(part for key, value in settings.items() for part in ("--set", f"{key}={value}")))  # fmt: skip
     clf = RecourseClassifier.load(out)

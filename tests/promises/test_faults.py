@@ -1,13 +1,17 @@
 """Gates that are killed, gates beside issuers, and ledgers that are not whole."""
 
+import contextlib
 import hashlib
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,15 +25,32 @@ from .world import model, promise
 SCRIPT = Path(__file__).with_name("gates.py")
 
 
-def start(*args: object) -> subprocess.Popen:
-    process = subprocess.Popen(
-        [sys.executable, str(SCRIPT), *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline().strip() == "ready", process.communicate()[1]
-    return process
+@contextlib.contextmanager
+def gating(place: Path, rounds: dict[Path, int]) -> Iterator[dict[Path, int]]:
+    """Processes that gate, each with its folder: their numbers. In the end all of them have ended."""
+    command = [sys.executable, str(SCRIPT), str(place), *(str(a) for pair in rounds.items() for a in pair)]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, start_new_session=True, **pipes) as parent:
+        assert parent.stdout is not None
+        numbers = {folder: int(parent.stdout.readline() or 0) for folder in rounds}
+        try:
+            assert all(numbers.values()), parent.communicate()[1]
+            yield numbers
+        finally:
+            if parent.poll() is None:
+                os.killpg(parent.pid, signal.SIGKILL)
 
 
+def wait_for(folder: Path, word: str) -> list[str]:
+    """What a process has said up to a word."""
+    said, error = folder / "said", folder / "error"
+    while not (said.exists() and word in said.read_text().split("\n")):
+        assert not error.exists(), error.read_text()
+        time.sleep(0.01)
+    return said.read_text().splitlines()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 def test_killed_while_gating(tmp_path):
     place = tmp_path / "l.db"
     with hf.Ledger.create(place) as ledger:
@@ -37,16 +58,18 @@ def test_killed_while_gating(tmp_path):
         head = ledger.head()
     before = hashlib.sha256(place.read_bytes()).hexdigest()
     rng = random.Random(20261115)
-    for number in range(3):
-        folder = tmp_path / str(number)
+    folders = [tmp_path / str(number) for number in range(3)]
+    for folder in folders:
         folder.mkdir()
-        process = start(place, folder)
-        time.sleep(rng.uniform(0.05, 1.5))
-        process.kill()
-        process.wait()
-        for stream in (process.stdout, process.stderr):
-            stream.close()
-        assert hashlib.sha256(place.read_bytes()).hexdigest() == before
+    with gating(place, dict.fromkeys(folders, 0)) as numbers:
+        for folder in folders:
+            wait_for(folder, "ready")
+        for folder in folders:
+            time.sleep(rng.uniform(0.05, 1.0))
+            os.kill(numbers[folder], signal.SIGKILL)
+    assert hashlib.sha256(place.read_bytes()).hexdigest() == before
+    for folder in folders:
+        assert not (folder / "error").exists()
         for file in folder.glob("cases-*.jsonl"):  # one that is there is whole
             assert len(file.read_text().splitlines()) == 120
     assert sorted(p.name for p in tmp_path.iterdir() if p.is_file()) == ["l.db"]
@@ -55,6 +78,7 @@ def test_killed_while_gating(tmp_path):
         assert gate(model(60), ledger, at=START).n_broken == 120
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 def test_two_gates_and_four_issuers_at_once(tmp_path):
     place = tmp_path / "l.db"
     with hf.Ledger.create(place) as ledger:
@@ -62,7 +86,6 @@ def test_two_gates_and_four_issuers_at_once(tmp_path):
     folders = [tmp_path / name for name in "ab"]
     for folder in folders:
         folder.mkdir()
-    gates = [start(place, folder, 12) for folder in folders]
 
     def issuing(number: int) -> None:
         with hf.Ledger(place) as own:
@@ -70,15 +93,16 @@ def test_two_gates_and_four_issuers_at_once(tmp_path):
                 own.issue([promise(f"{number}-{i}-{k}", income) for k, income in enumerate((50, 70))])
 
     issuers = [threading.Thread(target=issuing, args=(number,)) for number in range(4)]
-    for issuer in issuers:
-        issuer.start()
     seen = []
-    for process in gates:
-        out, error = process.communicate(timeout=120)
-        assert process.returncode == 0, error
-        seen += [tuple(map(int, line.split())) for line in out.splitlines()]
-    for issuer in issuers:
-        issuer.join()
+    with gating(place, dict.fromkeys(folders, 12)):
+        for folder in folders:
+            wait_for(folder, "ready")
+        for issuer in issuers:
+            issuer.start()
+        for folder in folders:
+            seen += [tuple(map(int, line.split())) for line in wait_for(folder, "done")[1:-1]]
+        for issuer in issuers:
+            issuer.join()
     assert len(seen) == 24
     # Every event issues a promise. Each issuer's pair is one transaction, so that the gate sees both or neither.
     for n_live, n_broken, seq in seen:
