@@ -2,7 +2,7 @@
 
 Each is forked from one that has imported everything and computed nothing, and writes into its FOLDER: in ``said``
 a line "ready" when the first gate is done, at each further one what it counted, then "done"; in ``error`` what
-went wrong. Rounds of 0 go on until it is killed. This process says each one's number, and ends when all have ended.
+went wrong. Rounds of 0 go on until it is killed. This process says each one's number, and ends after all of them.
 """
 
 import itertools
