@@ -16,7 +16,8 @@ def draw(found: list[dict[str, Any]], images: Path) -> None:
     for name, make in PICTURES.items():
         figure = make(found)
         if figure is not None:
-            figure.savefig(images / f"shift-{name}.png", dpi=130, metadata={"Software": None})
+            small = {"dpi": 100, "metadata": {"Software": None}, "pil_kwargs": {"optimize": True}}
+            figure.savefig(images / f"shift-{name}.png", **small)
             plt.close(figure)
 
 
