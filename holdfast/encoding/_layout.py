@@ -61,6 +61,13 @@ class Layout:
         """Every feature's own columns, indicators left out."""
         return self.numbers + self.groups
 
+    @property
+    def members(self) -> np.ndarray:
+        """Boolean per slot and encoded column: whether the column is one of the feature's."""
+        starts, stops = np.asarray([(s.start, s.stop) for s in self.slots], int).reshape(-1, 2).T
+        at = np.arange(self.n_columns)
+        return (starts[:, None] <= at) & (at < stops[:, None])
+
     def slot(self, name: str) -> Slot:
         """Columns of one feature."""
         return next(s for s in self.slots if s.name == name)

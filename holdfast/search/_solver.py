@@ -6,7 +6,6 @@ from typing import Any, Generic, TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from holdfast.encoding import Norm, distance
@@ -148,9 +147,7 @@ class AbstractSolver(eqx.Module):
     def _can_move(self, problem: Problem) -> Bool[Array, " d"]:
         """Columns in which this person could be anywhere but where they are."""
         feasible = problem.feasible
-        in_group = np.zeros(feasible.layout.n_columns, bool)
-        for group in feasible.layout.groups:
-            in_group[group.start : group.stop] = True
+        in_group = feasible.layout.members[len(feasible.layout.numbers) :].any(axis=0)
         own_level = in_group & (problem.x * feasible.scale + feasible.offset > 0.5)
         elsewhere = (feasible.lower < feasible.upper) | (problem.x < feasible.lower) | (problem.x > feasible.upper)
         return feasible.movable & elsewhere & ~own_level

@@ -106,9 +106,7 @@ class GuidePanel(AbstractPanel):
             return jnp.ones((n, layout.n_columns))
         # Evenly spread ranks, shuffled for every category: a share of 0.5 is half of the guides.
         ranks = np.stack([rng.permutation((np.arange(n) + 0.5) / n) for _ in layout.groups], axis=1)
-        levels = np.zeros((len(layout.groups), layout.n_columns), np.float32)
-        for row, group in zip(levels, layout.groups, strict=True):
-            row[group.start : group.stop] = 1.0
+        levels = layout.members[len(layout.numbers) :].astype(np.float32)
         seen = 1.0 - (jnp.asarray(ranks) < self.blind).astype(jnp.float32) @ levels
         ranks = np.stack([rng.permutation((np.arange(n) + 0.5) / n) for _ in range(layout.n_columns)], axis=1)
         return seen * tally.known(self.permits, self.rare, jnp.asarray(ranks, jnp.float32))

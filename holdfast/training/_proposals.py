@@ -32,10 +32,7 @@ def mixtures(
     shape = (count, n)
     taken = jax.random.bernoulli(more, 1.0 / len(slots), (*shape, len(slots)))
     taken = taken | (jax.random.randint(which, shape, 0, len(slots))[..., None] == np.arange(len(slots)))
-    columns = np.zeros((len(slots), layout.n_columns), bool)
-    for row, slot in zip(columns, slots, strict=True):
-        row[slot.start : slot.stop] = True
-    taken = jnp.any(taken[..., None] & columns, axis=-2)
+    taken = jnp.any(taken[..., None] & layout.members, axis=-2)
     alike = jnp.where(target[:, None] == target[None, :], 0.0, -jnp.inf)
     peer = jax.random.categorical(whose, alike, shape=shape)
     anyone = jax.random.randint(who, shape, 0, n)

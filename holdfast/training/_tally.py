@@ -43,9 +43,7 @@ class Tally(NamedTuple):
         """
         share = self.columns / jnp.maximum(self.weight, 1e-12) * permits.scale + permits.offset
         known = ranks >= rare / jnp.maximum(rare + jnp.maximum(share, 0.0), 1e-12)
-        level = np.zeros(permits.layout.n_columns, bool)
-        for group in permits.layout.groups:
-            level[group.start : group.stop] = True
+        level = permits.layout.members[len(permits.layout.numbers) :].any(axis=0)
         return jnp.where(level, known, True).astype(jnp.float32)
 
     def strangeness(self, rows: Float[Array, "n d"], x: Float[Array, "n d"]) -> Float[Array, " n"]:

@@ -37,6 +37,8 @@ def test_layout_and_minmax_by_hand() -> None:
         *("age", "school", "paid", "debt", "home=own", "home=rent", "home=free"),
         *("town=x", "town=y", "town=(missing)", "age is missing", "paid is missing"),
     ]
+    owners = [[4, 5, 6], [7, 8, 9]]  # of the columns of both categories; numbers have one, indicators are nobody's
+    assert [np.flatnonzero(row).tolist() for row in encoder.layout.members] == [[0], [1], [2], [3], *owners]
     assert encoder.filled == {"age": 30.0, "paid": 1.0}
     np.testing.assert_allclose(
         encoder.encode(TABLE),
