@@ -39,9 +39,12 @@ def main() -> None:
         schema=schema, model=NETWORK, regime=hf.CounterNetTraining(n_epochs=5, min_updates=0), random_state=0
     ).fit(X, y)
     data, model = clf.training_.data, clf.architecture().build(clf.training_.data.x.shape[1], 2, jax.random.key(0))
+    more: dict[str, Any] = {"proposals": 8, "strange_weight": 1.0, "rare": 0.003}
     for attacker in ("none", "vds", "guides"):
-        regime: Any = hf.CounterNetTraining() if attacker == "none" else RoCourseNet(attacker=attacker)
-        values[f"seconds per epoch, {attacker}"] = seconds_per_epoch(regime, model, data, clf)
+        for suffix, extra in {"": {}, ", 8 proposals": more}.items():
+            regime: Any = hf.CounterNetTraining() if attacker == "none" else RoCourseNet(attacker=attacker)
+            regime.set_params(**extra)
+            values[f"seconds per epoch, {attacker}{suffix}"] = seconds_per_epoch(regime, model, data, clf)
     values |= generation(clf, X)
     record("generators", "python -m benchmarks.generators", values)
 
