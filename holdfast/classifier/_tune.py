@@ -205,7 +205,9 @@ def _prepare(optuna: Any, study: Any, asked: dict[str, Any], rule: AbstractRegim
     if stored is None:
         study.set_user_attr("asked", asked)
         own = rule.get_params()
-        study.enqueue_trial({key: _inside(own[key], what) for key, what in tried.items()})
+        # What is off by default (None) is no number to begin with: the first trial draws one.
+        told = {key: what for key, what in tried.items() if isinstance(what, OneOf) or own[key] is not None}
+        study.enqueue_trial({key: _inside(own[key], what) for key, what in told.items()})
         return 0
     changed = [key for key in asked if stored.get(key) != asked[key]]
     if changed:

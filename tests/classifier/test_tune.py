@@ -94,6 +94,14 @@ def test_the_best_of_a_known_function_is_found(bank, known):
     assert frame["not_dominated"].sum() == len(tuning.front)
 
 
+def test_a_range_over_a_parameter_that_is_off_by_default(bank, known):
+    """`patience` is None at first: no number to begin with, so the first trial draws one."""
+    space = {"divergence_weight": Range(0.0, 1.0), "patience": Range(2, 9, whole=True)}
+    tuning = hf.tune(bank.X, bank.y, schema=bank.schema, space=space, n_trials=3, prune=False)
+    assert tuning.trials[0].settings["divergence_weight"] == 0.5
+    assert all(2 <= t.settings["patience"] <= 9 for t in tuning.trials)
+
+
 def test_pruned_and_failed_trials_are_told(bank, monkeypatch):
     def measure(self, rule):
         bad = rule.divergence_weight > 0.3
