@@ -135,9 +135,8 @@ class MethodChecks:
             else:
                 raise AssertionError("several recourses were asked of a method that offers one, without an error")
             return
-        clf = self.classifier(method, limits=False)  # in `known` they hold; here they would only take long
-        X = world.refused(clf.predictor_, N)
-        plan = self.plan(_seeded(method), X, clf, n_recourses=3)
+        X = world.refused(self.classifier(method).predictor_, N)
+        plan = self.plan(_seeded(method), X, n_recourses=3)
         assert plan.valid[plan.found].all()
         encoder = plan.predictor.encoder
         assert not any(broken_limits(encoder, plan.factual, plan.recourse, None, plan.consequences))
@@ -175,7 +174,7 @@ class MethodChecks:
         """The batch runner gives what the one-person loop gives."""
         if not isinstance(method, AbstractSolverMethod):
             return  # not one person's solver: nothing to compare
-        fitted: Any = _seeded(method).fit(self.classifier(method, limits=False), *world.people())
+        fitted: Any = _seeded(method).fit(self.classifier(method), *world.people())
         predictor = fitted.predictor_
         table = as_table(world.refused(predictor, 6))
         feasible = feasible_sets(predictor.encoder, table)
@@ -220,13 +219,13 @@ class MethodChecks:
         """A black box is served, or refused with the names of methods that do."""
         if method.needs:
             try:
-                fresh(method).fit(world.black_box(limits=False), *world.people())
+                fresh(method).fit(world.black_box(), *world.people())
             except CapabilityError as error:
                 assert "Use " in str(error)
             else:
                 raise AssertionError("a black box was accepted by a method that needs more")
         else:
-            plan = self.plan(method, clf=world.black_box(limits=False))
+            plan = self.plan(method, clf=world.black_box())
             assert plan.found.any()
             assert plan.valid[plan.found].all()
 

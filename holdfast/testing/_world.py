@@ -109,9 +109,9 @@ def classifier(
 
 
 @functools.cache
-def black_box(limits: bool = True) -> Predictor:
+def black_box() -> Predictor:
     """A foreign classifier that offers nothing but `predict_proba`."""
-    return wrap(_Foreign(classifier("linear")), SCHEMA if limits else PLAIN, people()[0])
+    return wrap(_Foreign(classifier("linear")), SCHEMA, people()[0])
 
 
 class _Foreign:

@@ -14,7 +14,7 @@ from holdfast.methods import Wachter
 from holdfast.models import BlackBoxModel
 from holdfast.models.adapters import TorchModel
 from holdfast.schema import as_table
-from holdfast.search import Problem, Status, iterate
+from holdfast.search import Problem, Status
 from holdfast.testing import _world as world
 
 
@@ -33,22 +33,6 @@ def test_slots_do_not_change_the_answers(job):
     few, many = solve(solver, problems, slots=16), solve(solver, problems, slots=300)
     assert few.status.tolist() == many.status.tolist()
     np.testing.assert_allclose(few.cost, many.cost, rtol=1e-3, atol=1e-4)
-
-
-def test_a_batch_is_as_good_as_one_by_one_under_every_limit(job):
-    """The checks of every method compare the two where no limit goes across features."""
-    solver, problems = job
-    few = problems.take(np.arange(6, 12))
-    together, run = solve(solver, few, slots=16), jax.jit(iterate)
-    for i in range(6):
-        x, key = few.x[i], jax.random.wrap_key_data(few.key[i])
-        feasible = jax.tree.map(
-            lambda leaf, axis, i=i: leaf if axis is None else leaf[i],
-            few.feasible, few.feasible.axes(few.feasible.layout), is_leaf=lambda leaf: leaf is None,
-        )  # fmt: skip
-        alone = run(solver, Problem(x, few.target[i], feasible, key, x))
-        assert int(alone.status) == together.status[i]
-        np.testing.assert_allclose(alone.cost, together.cost[i], rtol=1e-3, atol=1e-4)
 
 
 def test_everyone_is_answered_once(job):
