@@ -42,6 +42,7 @@ LOAN: dict[str, Any] = {
     "proposals": 8, "strange_weight": 1.0, "n_guides": 8, "tilt": 4.0, "concept_tilt": 0.0, "drop": 0.0,
     "guide_decay": 2.0,
 }  # fmt: skip
+LARGER: dict[str, Any] = LOAN | {"step_size": 0.003, "guide_rare": 0.01}
 TRIALS: dict[str, dict[str, Trial]] = {
     "german": {
         "mean": (RENUMBERED, {"n_guides": 12, "tail": 1.0}, {}),
@@ -62,12 +63,18 @@ TRIALS: dict[str, dict[str, Trial]] = {
             LOAN,
             {},
         ),
-        "parts": (
-            {"strange_weight": (NONE, 1.0), "rare": (NONE, 0.003), "guide_rare": (0.0, 0.01)},
-            LOAN | {"step_size": 0.001},
+        "charged": ({"cost_weight": (0.1, 0.15), "margin": (1.25, 2.0), "blind": (0.0, 0.2)}, LARGER, {}),
+        "harshest": ({"margin": (1.25, 2.0)}, LARGER | {"cost_weight": 0.1, "guard": 0.9, "tail": 0.5}, {}),
+        "uncharged": (
+            {"cost_weight": (0.05, 0.1), "margin": (1.25, 3.0), "guard": (0.8, 0.9)},
+            LARGER | {"strange_weight": 0.0},
             {},
         ),
-        "slopes": ({"guide_rare": (0.0, 0.01)}, LOAN | {"step_size": 0.001, "proposals": 0}, {}),
+        "averaged": (
+            {"average": (0.2, 0.5), "guide_rare": (0.01, 0.03)},
+            LARGER | {"strange_weight": 0.0, "cost_weight": 0.07},
+            {},
+        ),
     },
     "covariate": {"all": SIMULATED},
     "label": {"all": SIMULATED},
