@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 .PHONY: run test check tests format docs bench clean
 
 run: $(STAMP)
-	$(BIN)/holdfast demo
+	$(BIN)/holdtrue demo
 
 # Beside one another: linting and type-checking take one core for a minute, and the end of the tests leaves one free.
 test: $(STAMP)
@@ -22,9 +22,9 @@ check: $(STAMP)
 
 # Two workers: the suite is bound by compilation, which one process does on one core. A file's tests share compiled
 # programs and fixtures, so they stay together. Where Python writes no bytecode, each of the processes that the tests
-# start would compile all of holdfast.
+# start would compile all of holdtrue.
 tests: $(STAMP)
-	$(BIN)/python -m compileall -qq holdfast
+	$(BIN)/python -m compileall -qq holdtrue
 	$(BIN)/python -m pytest -n 2 --dist loadfile --durations 25
 
 format: $(STAMP)
@@ -32,7 +32,7 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 
 docs: $(STAMP)
-	$(BIN)/python -m holdfast.cli._reference > docs/reference/cli.md
+	$(BIN)/python -m holdtrue.cli._reference > docs/reference/cli.md
 	$(BIN)/python docs/reference/make_datasets.py
 	$(BIN)/python docs/reference/make_methods.py
 	$(BIN)/python docs/reference/make_comparison.py
@@ -44,11 +44,11 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
 $(STAMP): pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit("holdfast needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -c 'import sys; sys.exit("holdtrue needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
-	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib holdfast >/dev/null 2>&1 || true # pip compiles on one core
+	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib holdtrue >/dev/null 2>&1 || true # pip compiles on one core
 	touch $(STAMP)
 
 clean:

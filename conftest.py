@@ -37,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("XLA_FLAGS", " ".join(quick))
     here = Path(config.rootpath) / ".." / "shared" / "data"
     if here.is_dir():
-        os.environ.setdefault("HOLDFAST_DATA", str(here.resolve()))
+        os.environ.setdefault("HOLDTRUE_DATA", str(here.resolve()))
 
 
 def _known(flag: str) -> bool:

@@ -15,40 +15,40 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 
-import holdfast as hf
-from holdfast.models import n_cores
+import holdtrue as ht
+from holdtrue.models import n_cores
 
 RESULTS = Path(__file__).parent / "results"
 WIDTHS = (128, 64, 16)
 
 
-def german_job(seed: int = 0) -> tuple[hf.RecourseClassifier, pd.DataFrame, str]:
+def german_job(seed: int = 0) -> tuple[ht.RecourseClassifier, pd.DataFrame, str]:
     """A fitted MLP 128-64-16 on German Credit (700 rows), the people it refuses, and what data it was.
 
-    Without the data file (see `holdfast datasets`), a table of the same shape is made up, and said so.
+    Without the data file (see `holdtrue datasets`), a table of the same shape is made up, and said so.
     """
     try:
-        bank = hf.datasets.load("german_credit")
+        bank = ht.datasets.load("german_credit")
         X, y, schema, name = bank.X, bank.y, bank.schema, "german_credit"
-    except hf.errors.DataError:
+    except ht.errors.DataError:
         X, y, schema = made_up()
         name = "made up, 61 inputs (german_credit is not installed)"
-    clf = hf.RecourseClassifier(schema=schema, model=hf.MLP(widths=WIDTHS), random_state=seed)
+    clf = ht.RecourseClassifier(schema=schema, model=ht.MLP(widths=WIDTHS), random_state=seed)
     clf.fit(X.iloc[:700], y[:700])
     return clf, X[clf.predict(X) != clf.predictor_.favourable], name
 
 
-def made_up(n: int = 1000) -> tuple[pd.DataFrame, np.ndarray, hf.Schema]:
+def made_up(n: int = 1000) -> tuple[pd.DataFrame, np.ndarray, ht.Schema]:
     """Seven numbers and thirteen categories with 54 levels in all, as in German Credit."""
     rng = np.random.default_rng(0)
     levels = (4, 5, 10, 5, 5, 4, 3, 4, 3, 3, 4, 2, 2)
     columns: dict[str, Any] = {f"n{i}": rng.integers(0, 60, n) for i in range(7)}
     columns |= {f"c{i}": rng.integers(0, k, n).astype(str) for i, k in enumerate(levels)}
     table = pd.DataFrame(columns)
-    features = [hf.Feature(name=f"n{i}", kind="integer") for i in range(7)]
-    features += [hf.Feature(name=f"c{i}", kind="categorical") for i in range(len(levels))]
+    features = [ht.Feature(name=f"n{i}", kind="integer") for i in range(7)]
+    features += [ht.Feature(name=f"c{i}", kind="categorical") for i in range(len(levels))]
     score = table["n0"] - table["n1"] + 20.0 * (table["c0"] == "1") + rng.normal(0, 10, n)
-    return table, (score > score.quantile(0.3)).astype(int).to_numpy(), hf.Schema(features)
+    return table, (score > score.quantile(0.3)).astype(int).to_numpy(), ht.Schema(features)
 
 
 def matmul_rate(rows: int, widths: tuple[int, ...], threads: int) -> float:
@@ -106,7 +106,7 @@ def record(name: str, command: str, values: dict[str, Any], *, shown: bool = Tru
         "machine": platform.machine(),
         "python": platform.python_version(),
         "jax": jax.__version__,
-        "holdfast": hf.__version__,
+        "holdtrue": ht.__version__,
     }
     target = RESULTS / f"{name}.json"
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 """Run by `benchmarks.peers` in another library's environment: the job from files, the answer to files.
 
-Knows nothing of holdfast. The model is numpy arrays, asked with one-hot columns made from the people's own.
+Knows nothing of holdtrue. The model is numpy arrays, asked with one-hot columns made from the people's own.
 """
 
 import json

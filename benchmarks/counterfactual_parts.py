@@ -6,7 +6,7 @@
 
 `share` runs the other two: every group of regimes of every dataset is trained by a process of its own, its models
 go to STORE, and when a dataset's are all there another process judges them and writes ``OUT/DATASET.json``, as
-``holdfast papers counterfactual-training --protocol both --out OUT`` does in one process. A lane of processors
+``holdtrue papers counterfactual-training --protocol both --out OUT`` does in one process. A lane of processors
 takes the lightest training that is left, one of the accelerator the heaviest; images are trained on the
 accelerator only. What is in STORE or OUT already is not made again, so that a run may be cut short at any time.
 """
@@ -30,9 +30,9 @@ EFFORT = {"StandardTraining": 1, "AdversarialTraining": 8, "TRADES": 8, "JEM": 5
 
 def groups_of(name: str) -> list[list[str]]:
     """Regimes of a dataset that are trained together."""
-    from holdfast.papers.counterfactual_training._run import GENERATORS, WITH_GENERATORS
-    from holdfast.papers.counterfactual_training._settings import SETTINGS, regimes
-    from holdfast.papers.counterfactual_training._train import groups
+    from holdtrue.papers.counterfactual_training._run import GENERATORS, WITH_GENERATORS
+    from holdtrue.papers.counterfactual_training._settings import SETTINGS, regimes
+    from holdtrue.papers.counterfactual_training._train import groups
 
     chosen = regimes(SETTINGS[name])
     return groups(chosen, [k for k in chosen if k not in GENERATORS or name in WITH_GENERATORS])
@@ -40,9 +40,9 @@ def groups_of(name: str) -> list[list[str]]:
 
 def train(store: Path, name: str, group: int, n_seeds: int = 5) -> None:
     """Train one group of regimes."""
-    from holdfast.papers.counterfactual_training._run import fitted
-    from holdfast.papers.counterfactual_training._settings import regimes
-    from holdfast.papers.counterfactual_training._task import Task
+    from holdtrue.papers.counterfactual_training._run import fitted
+    from holdtrue.papers.counterfactual_training._settings import regimes
+    from holdtrue.papers.counterfactual_training._task import Task
 
     task = Task.load(name)
     for kind, kept in fitted(name, task, regimes(task.setting), groups_of(name)[group], n_seeds, store).items():
@@ -51,10 +51,10 @@ def train(store: Path, name: str, group: int, n_seeds: int = 5) -> None:
 
 def judge(store: Path, name: str, out: Path) -> None:
     """Judge a dataset's models; what is not in the store yet is trained first."""
-    from holdfast.cli._console import to_json
-    from holdfast.cli._papers import made_by
-    from holdfast.papers import experiment
-    from holdfast.papers.counterfactual_training import run
+    from holdtrue.cli._console import to_json
+    from holdtrue.cli._papers import made_by
+    from holdtrue.papers import experiment
+    from holdtrue.papers.counterfactual_training import run
 
     options = experiment(PAPER).options | {"protocol": "both", "quick": False}
     out.mkdir(parents=True, exist_ok=True)
@@ -110,8 +110,8 @@ class Board:
 
 def share(store: Path, out: Path, datasets: Sequence[str], cpus: Sequence[str], n_accelerated: int) -> None:
     """Run everything that is not there yet."""
-    from holdfast.papers.counterfactual_training._settings import SETTINGS, regimes
-    from holdfast.papers.counterfactual_training._store import is_there
+    from holdtrue.papers.counterfactual_training._settings import SETTINGS, regimes
+    from holdtrue.papers.counterfactual_training._store import is_there
 
     left = [name for name in datasets if not (out / f"{name}.json").exists()]
     size = {"adult": 26.0 * 107, "ch": 16.0 * 8, "cred": 11.0 * 33, "gmsc": 13.0 * 10, "heloc": 8.0 * 60}

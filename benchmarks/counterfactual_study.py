@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks._common import record
-from holdfast.models import fresh
-from holdfast.papers.counterfactual_training._compare import gain
-from holdfast.papers.counterfactual_training._judge import accuracies
-from holdfast.papers.counterfactual_training._run import searched
-from holdfast.papers.counterfactual_training._settings import OURS, PGD, PLAIN, PROTOCOLS, regimes
-from holdfast.papers.counterfactual_training._task import Task
-from holdfast.papers.counterfactual_training._train import trained
+from holdtrue.models import fresh
+from holdtrue.papers.counterfactual_training._compare import gain
+from holdtrue.papers.counterfactual_training._judge import accuracies
+from holdtrue.papers.counterfactual_training._run import searched
+from holdtrue.papers.counterfactual_training._settings import OURS, PGD, PLAIN, PROTOCOLS, regimes
+from holdtrue.papers.counterfactual_training._task import Task
+from holdtrue.papers.counterfactual_training._train import trained
 
 GRID = {"adversarial_weight": (0.25, 0.5, 1.0), "pull": (5.0, 12.0)}
 N_SEEDS, N_PEOPLE = 2, 60

@@ -3,7 +3,7 @@
     python -m benchmarks.counterfactual_training [DATASET]
 
 One hidden layer of 32, 100 epochs of batches of 1,000; 5,000 searches of 30 steps an epoch, as in the paper. One
-model at a time. Needs the file of Adult (or of another dataset of ``holdfast papers counterfactual-training``).
+model at a time. Needs the file of Adult (or of another dataset of ``holdtrue papers counterfactual-training``).
 """
 
 import sys
@@ -11,9 +11,9 @@ import time
 from typing import Any
 
 from benchmarks._common import forward_operations, record
-from holdfast.papers.counterfactual_training._settings import OURS, PAPER, PGD, PLAIN, WIDTHS, regimes
-from holdfast.papers.counterfactual_training._task import Task
-from holdfast.papers.counterfactual_training._train import trained
+from holdtrue.papers.counterfactual_training._settings import OURS, PAPER, PGD, PLAIN, WIDTHS, regimes
+from holdtrue.papers.counterfactual_training._task import Task
+from holdtrue.papers.counterfactual_training._train import trained
 
 
 def operations(task: Task, regime: Any) -> dict[str, int]:

@@ -1,8 +1,8 @@
-"""What `holdfast tune` chooses for our setting of counterfactual training, on the experiment's own rows.
+"""What `holdtrue tune` chooses for our setting of counterfactual training, on the experiment's own rows.
 
     python -m benchmarks.counterfactual_tune DATASET [TRIALS [SECONDS]]
 
-`holdfast.tune`, which the command runs, is given the rows that the experiment learns from; its test rows are not
+`holdtrue.tune`, which the command runs, is given the rows that the experiment learns from; its test rows are not
 looked at, and a quarter of the others is held out for validation. The weights of the adversarial loss and of the
 pull, the pull itself and the maturity of a search are tried; everything else is as in the experiment. Needs the
 dataset's file.
@@ -11,10 +11,10 @@ dataset's file.
 import sys
 
 from benchmarks._common import record
-from holdfast.classifier import tune
-from holdfast.papers.counterfactual_training._settings import OURS, SETTINGS, architecture, regimes
-from holdfast.papers.counterfactual_training._task import training_table
-from holdfast.training import Range
+from holdtrue.classifier import tune
+from holdtrue.papers.counterfactual_training._settings import OURS, SETTINGS, architecture, regimes
+from holdtrue.papers.counterfactual_training._task import training_table
+from holdtrue.training import Range
 
 TRIED = {
     "adversarial_weight": Range(0.1, 2.0, log=True),

@@ -25,15 +25,15 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-import holdfast as hf
+import holdtrue as ht
 from benchmarks._common import RESULTS, record
-from holdfast.cli import cli
-from holdfast.ledger import Ledger
-from holdfast.testing._ledger import START, promise_to
+from holdtrue.cli import cli
+from holdtrue.ledger import Ledger
+from holdtrue.testing._ledger import START, promise_to
 
 # Imported before the fork, not used in this process: jax must not have started its threads.
-from holdfast.cli import _gate, _recourse, _rows  # isort: skip # noqa: F401
-from holdfast import classifier, promises  # isort: skip # noqa: F401
+from holdtrue.cli import _gate, _recourse, _rows  # isort: skip # noqa: F401
+from holdtrue import classifier, promises  # isort: skip # noqa: F401
 
 FEW = 10  # moments: a look that it works, as in the tests
 
@@ -84,7 +84,7 @@ def killed(work: Callable[[], Any], after: float, begun: Callable[[], bool] = la
 
 
 def command(*args: Any) -> Callable[[], Any]:
-    """A command of holdfast, as work."""
+    """A command of holdtrue, as work."""
     return lambda: cli.main([str(a) for a in args], standalone_mode=False)
 
 
@@ -144,16 +144,16 @@ def issuing(folder: Path, moments: int, rng: random.Random) -> dict[str, Any]:
 
 def models(folder: Path, rows: int = 2000, n: int = 2) -> tuple[Path, Path, Path]:
     """Two models and a table of people, made by a process of its own: jax must not begin here."""
-    old, new, table = (folder / name for name in ("old.holdfast", "new.holdfast", "people.parquet"))
+    old, new, table = (folder / name for name in ("old.holdtrue", "new.holdtrue", "people.parquet"))
 
     def make() -> None:
-        bank = hf.datasets.load("loanapp")
+        bank = ht.datasets.load("loanapp")
         people = bank.X[:rows]
         for seed, path in enumerate((old, new)[:n]):
-            regime = hf.StandardTraining(n_epochs=10, class_weight="balanced")
-            method = hf.Wachter(n_steps=60, patience=15)
-            clf = hf.RecourseClassifier(
-                schema=bank.schema, model=hf.Linear(), regime=regime, method=method, random_state=seed
+            regime = ht.StandardTraining(n_epochs=10, class_weight="balanced")
+            method = ht.Wachter(n_steps=60, patience=15)
+            clf = ht.RecourseClassifier(
+                schema=bank.schema, model=ht.Linear(), regime=regime, method=method, random_state=seed
             )
             clf.fit(bank.X, bank.y).save(path)
         people.assign(who=[f"person {i}" for i in range(len(people))]).to_parquet(table, index=False)
@@ -293,10 +293,10 @@ def together(folder: Path, issuers: int = 10, gates: int = 2) -> dict[str, Any]:
                 ledger.issue([_renamed(text, pattern[0], name) for name in names])
 
     def ask(number: int) -> None:
-        clf = hf.RecourseClassifier.load(new)
+        clf = ht.RecourseClassifier.load(new)
         with Ledger(place) as ledger, (told / str(number)).open("w") as stream:
             for _ in range(8):
-                report = hf.gate(clf, ledger, alternatives=0)
+                report = ht.gate(clf, ledger, alternatives=0)
                 stream.write(f"{report.n_live} {report.n_broken} {report.ledger['seq']}\n")
 
     began = time.perf_counter()
@@ -322,8 +322,8 @@ def together(folder: Path, issuers: int = 10, gates: int = 2) -> dict[str, Any]:
 
 
 def _renamed(text: str, pattern: Any, name: str) -> Any:
-    from holdfast.ledger import Record
-    from holdfast.ledger._record import new_id
+    from holdtrue.ledger import Record
+    from holdtrue.ledger._record import new_id
 
     raw = json.loads(text) | {"subject": name, "id": new_id()}
     return Record.from_json(json.dumps(raw))
@@ -343,7 +343,7 @@ def main() -> None:
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as place:
         os.environ["XDG_CACHE_HOME"] = place  # compiled once, and found by every process after
-        os.environ.pop("HOLDFAST_CACHE", None)
+        os.environ.pop("HOLDTRUE_CACHE", None)
         for name, work in WORK.items():
             if asked.only in (None, name):
                 folder = Path(place) / name

@@ -1,4 +1,4 @@
-"""1,000,000 live promises through `holdfast gate`: time and resident memory.
+"""1,000,000 live promises through `holdtrue gate`: time and resident memory.
 
 python -m benchmarks.gate [--promises 1000000] [--broken 1%]
 
@@ -18,23 +18,23 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-import holdfast as hf
+import holdtrue as ht
 from benchmarks._common import record
-from holdfast.cli._gate import read_share
-from holdfast.ledger._canonical import canonical
-from holdfast.ledger._ledger import _issue
-from holdfast.ledger._record import new_id
+from holdtrue.cli._gate import read_share
+from holdtrue.ledger._canonical import canonical
+from holdtrue.ledger._ledger import _issue
+from holdtrue.ledger._record import new_id
 
 
-def classifier(bank: hf.datasets.Dataset, seed: int, threshold: float = 0.5) -> hf.RecourseClassifier:
-    regime = hf.StandardTraining(n_epochs=20, class_weight="balanced")
-    method = hf.Wachter(n_steps=200, random_state=0)
-    return hf.RecourseClassifier(
+def classifier(bank: ht.datasets.Dataset, seed: int, threshold: float = 0.5) -> ht.RecourseClassifier:
+    regime = ht.StandardTraining(n_epochs=20, class_weight="balanced")
+    method = ht.Wachter(n_steps=200, random_state=0)
+    return ht.RecourseClassifier(
         schema=bank.schema, regime=regime, method=method, random_state=seed, threshold=threshold
     ).fit(bank.X, bank.y)
 
 
-def fill(ledger: hf.Ledger, records: list[hf.Record], n: int) -> None:
+def fill(ledger: ht.Ledger, records: list[ht.Record], n: int) -> None:
     """Issue `n` promises: the records over and over, each under a name of its own."""
     rows = [(one, one.to_json()) for one in records]
     for start in range(0, n, 5000):
@@ -57,23 +57,23 @@ def main() -> None:
     parser.add_argument("--folder", help="Keep the ledger here, and use one that is there.")
     asked = parser.parse_args()
     n, share = asked.promises, read_share(asked.broken)
-    bank = hf.datasets.load("loanapp")
+    bank = ht.datasets.load("loanapp")
     old = classifier(bank, 0)
     refused = bank.X[old.predict(bank.X) == 0]
     plan = old.recourse(refused)
-    records = hf.records(plan, [f"row {i}" for i in range(len(plan))], valid_for=3650)
+    records = ht.records(plan, [f"row {i}" for i in range(len(plan))], valid_for=3650)
     chance = classifier(bank, 1).predict_proba(plan.take(plan.found).recourse)[:, 1]
     new = classifier(bank, 1, threshold=float(np.quantile(chance, share)))
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(asked.folder or temporary)
-        place, model, cases = (folder / name for name in (f"promises-{n}.db", "new.holdfast", "broken.jsonl"))
+        place, model, cases = (folder / name for name in (f"promises-{n}.db", "new.holdtrue", "broken.jsonl"))
         new.save(model)
         began = time.perf_counter()
         if not place.exists():
-            with hf.Ledger.create(place) as ledger:
+            with ht.Ledger.create(place) as ledger:
                 fill(ledger, records, n)
         filling = time.perf_counter() - began
-        command = [sys.executable, "-m", "holdfast", "gate", str(model), "--ledger", str(place), "--json"]
+        command = [sys.executable, "-m", "holdtrue", "gate", str(model), "--ledger", str(place), "--json"]
         command += ["--group", "male", "--cases", str(cases), "--max-broken", "100%"]
         began = time.perf_counter()
         process = psutil.Popen(command, stdout=subprocess.PIPE)

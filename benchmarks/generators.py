@@ -19,13 +19,13 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 
-import holdfast as hf
+import holdtrue as ht
 from benchmarks._common import best_of, record
-from holdfast.encoding import Permits
-from holdfast.models import Data, fit
-from holdfast.training import RoCourseNet
+from holdtrue.encoding import Permits
+from holdtrue.models import Data, fit
+from holdtrue.training import RoCourseNet
 
-NETWORK = hf.CounterNet(encoder=(200, 10), predictor=(10,), generator=(10,))
+NETWORK = ht.CounterNet(encoder=(200, 10), predictor=(10,), generator=(10,))
 PEOPLE = 10_000
 
 
@@ -35,27 +35,27 @@ def main() -> None:
     options = parser.parse_args()
     X, y, schema, name = loans(options.rows)
     values: dict[str, Any] = {"data": name, "training rows": len(X)}
-    clf = hf.RecourseClassifier(
-        schema=schema, model=NETWORK, regime=hf.CounterNetTraining(n_epochs=5, min_updates=0), random_state=0
+    clf = ht.RecourseClassifier(
+        schema=schema, model=NETWORK, regime=ht.CounterNetTraining(n_epochs=5, min_updates=0), random_state=0
     ).fit(X, y)
     data, model = clf.training_.data, clf.architecture().build(clf.training_.data.x.shape[1], 2, jax.random.key(0))
     more: dict[str, Any] = {"proposals": 8, "strange_weight": 1.0, "rare": 0.003}
     for attacker in ("none", "vds", "guides"):
         for suffix, extra in {"": {}, ", 8 proposals": more}.items():
-            regime: Any = hf.CounterNetTraining() if attacker == "none" else RoCourseNet(attacker=attacker)
+            regime: Any = ht.CounterNetTraining() if attacker == "none" else RoCourseNet(attacker=attacker)
             regime.set_params(**extra)
             values[f"seconds per epoch, {attacker}{suffix}"] = seconds_per_epoch(regime, model, data, clf)
     values |= generation(clf, X)
     record("generators", "python -m benchmarks.generators", values)
 
 
-def loans(n: int) -> tuple[pd.DataFrame, np.ndarray, hf.Schema, str]:
+def loans(n: int) -> tuple[pd.DataFrame, np.ndarray, ht.Schema, str]:
     """Loans of 1995, or a table of their shape: seven numbers and five categories with 103 levels."""
     try:
-        sba = hf.datasets.load("sba_loans", variant="rocoursenet")
+        sba = ht.datasets.load("sba_loans", variant="rocoursenet")
         rows = np.flatnonzero((sba.groups["Year"] == 1995).to_numpy())[:n]
         return sba.X.iloc[rows].reset_index(drop=True), np.asarray(sba.y)[rows], sba.schema, "sba_loans, 1995"
-    except hf.errors.DataError:
+    except ht.errors.DataError:
         pass
     rng = np.random.default_rng(0)
     levels = (51, 36, 3, 7, 6)
@@ -63,13 +63,13 @@ def loans(n: int) -> tuple[pd.DataFrame, np.ndarray, hf.Schema, str]:
     columns |= {f"c{i}": rng.integers(0, k, n).astype(str) for i, k in enumerate(levels)}
     table = pd.DataFrame(columns)
     score = table["n0"] + table["c1"].astype(int) / 18 + rng.normal(0, 0.3, n)
-    features = [hf.Feature(name=f"n{i}", kind="numeric", bounds=(0, 1)) for i in range(7)]
-    features += [hf.Feature(name=f"c{i}", kind="categorical") for i in range(5)]
+    features = [ht.Feature(name=f"n{i}", kind="numeric", bounds=(0, 1)) for i in range(7)]
+    features += [ht.Feature(name=f"c{i}", kind="categorical") for i in range(5)]
     y = (score > score.quantile(0.2)).astype(int).to_numpy()
-    return table, y, hf.Schema(features), "made up, 110 inputs (sba_loans is not installed)"
+    return table, y, ht.Schema(features), "made up, 110 inputs (sba_loans is not installed)"
 
 
-def seconds_per_epoch(regime: Any, model: Any, data: Data, clf: hf.RecourseClassifier) -> float:
+def seconds_per_epoch(regime: Any, model: Any, data: Data, clf: ht.RecourseClassifier) -> float:
     """An epoch, without compiling."""
     step, seconds = regime.step(clf.setting_), {}
     for n_epochs in (1, 6):
@@ -79,7 +79,7 @@ def seconds_per_epoch(regime: Any, model: Any, data: Data, clf: hf.RecourseClass
     return (seconds[6] - seconds[1]) / 5
 
 
-def generation(clf: hf.RecourseClassifier, X: pd.DataFrame) -> dict[str, Any]:
+def generation(clf: ht.RecourseClassifier, X: pd.DataFrame) -> dict[str, Any]:
     """Time per person of the pass alone, and of the whole answer."""
     permits, model = Permits.of(clf.predictor_.encoder), clf.predictor_.decision.model
     rows = jnp.asarray(np.resize(np.asarray(clf.training_.data.x), (PEOPLE, clf.training_.data.x.shape[1])))

@@ -4,7 +4,7 @@
 
 An MLP 128-64-16 is fine-tuned in its top layer on resampled rows. For every fine-tuning and every person, and
 again at the person's recourse, the change of the distributional influence is set beside four right sides; see
-`holdfast.metrics.influence_bound` for what they are. Then, what of all this goes with survival: rank correlations
+`holdtrue.metrics.influence_bound` for what they are. Then, what of all this goes with survival: rank correlations
 over people, with the share of fine-tunings and of new seeds that accept their recourse.
 """
 
@@ -13,10 +13,10 @@ import argparse
 import numpy as np
 from scipy.stats import spearmanr
 
-import holdfast as hf
+import holdtrue as ht
 from benchmarks._common import german_job, record
-from holdfast.metrics import influence_bound
-from holdfast.training import retrain
+from holdtrue.metrics import influence_bound
+from holdtrue.training import retrain
 
 FORMS = ("corrected", "triangle", "printed", "along")
 
@@ -29,7 +29,7 @@ def main() -> None:
     options = parser.parse_args()
     clf, refused, data = german_job()
     tuned = retrain(clf, options.models, vary="finetune", layers="top", n_epochs=options.epochs)
-    plan = clf.recourse(refused.iloc[: options.people], method=hf.Wachter())
+    plan = clf.recourse(refused.iloc[: options.people], method=ht.Wachter())
     groups = {"people": refused.iloc[: options.people], "recourse": plan.recourse.take(plan.found)}
     values: dict[str, object] = {"data": data, "models": len(tuned), "epochs": options.epochs}
     for name, table in groups.items():

@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks._common import record
 from benchmarks.theory import installed, split
-from holdfast.models import kernel_ridge, ntk_matrix, nystroem
+from holdtrue.models import kernel_ridge, ntk_matrix, nystroem
 
 BETA = 1.0
 MANY = 5000

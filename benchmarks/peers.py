@@ -1,4 +1,4 @@
-"""One job, holdfast beside other libraries: recourse for 100 refused applicants of German Credit.
+"""One job, holdtrue beside other libraries: recourse for 100 refused applicants of German Credit.
 
     python -m benchmarks.peers [--people 100] [--methods sparse_search,wachter,...] [--peers FOLDER]
 
@@ -25,12 +25,12 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
-import holdfast as hf
+import holdtrue as ht
 from benchmarks._common import WIDTHS, best_of, record
-from holdfast.encoding import broken_limits
-from holdfast.methods import METHODS
-from holdfast.metrics import costs
-from holdfast.schema import as_table
+from holdtrue.encoding import broken_limits
+from holdtrue.methods import METHODS
+from holdtrue.metrics import costs
+from holdtrue.schema import as_table
 
 FIXED = ("age", "personal_status_sex")
 GRADIENT = ("wachter", "elastic_net", "min_pgd", "generic")
@@ -60,7 +60,7 @@ PACKAGES = {
 class Job:
     """The fitted classifier, its training rows and the people to be answered."""
 
-    clf: hf.RecourseClassifier
+    clf: ht.RecourseClassifier
     X: pd.DataFrame
     y: np.ndarray
     people: pd.DataFrame
@@ -68,14 +68,14 @@ class Job:
 
 def make_job(n_people: int, seed: int = 0) -> Job:
     """Train the model and find whom it refuses."""
-    bank = hf.datasets.load("german_credit")
+    bank = ht.datasets.load("german_credit")
     assert bank.schema is not None
     features = [
-        hf.Feature(name=f.name, kind=f.kind, levels=f.levels, bounds=f.bounds, direction=_may(f.name))
+        ht.Feature(name=f.name, kind=f.kind, levels=f.levels, bounds=f.bounds, direction=_may(f.name))
         for f in bank.schema
     ]
     train, test = train_test_split(np.arange(len(bank)), test_size=0.4, random_state=seed, stratify=bank.y)
-    clf = hf.RecourseClassifier(schema=hf.Schema(features), model=hf.MLP(widths=WIDTHS), random_state=seed)
+    clf = ht.RecourseClassifier(schema=ht.Schema(features), model=ht.MLP(widths=WIDTHS), random_state=seed)
     clf.fit(bank.X.iloc[train], bank.y[train])
     test_rows = bank.X.iloc[test]
     refused = test_rows[clf.predict(test_rows) != clf.predictor_.favourable]
@@ -103,7 +103,7 @@ def judge(job: Job, rows: pd.DataFrame, has: np.ndarray) -> dict[str, float]:
 
 
 def run_method(job: Job, name: str) -> dict[str, Any]:
-    """One of holdfast's methods with its defaults."""
+    """One of holdtrue's methods with its defaults."""
     method: Any = METHODS[name]()
     if "random_state" in method.get_params():
         method.set_params(random_state=0)
@@ -112,7 +112,7 @@ def run_method(job: Job, name: str) -> dict[str, Any]:
         first = best_of(lambda: method.recourse(job.people), 1)
         seconds = best_of(lambda: method.recourse(job.people), 3)
         plan = method.recourse(job.people)
-    except hf.errors.HoldfastError as error:
+    except ht.errors.HoldtrueError as error:
         return {"not run": str(error)}
     found = judge(job, pd.DataFrame(plan.recourse.columns), plan.found)
     return found | {"people per second": len(job.people) / seconds, "compile seconds": max(first - seconds, 0.0)}
@@ -207,7 +207,7 @@ def main() -> None:
     verdicts = yardsticks(ours)
     show(job, ours, theirs, verdicts)
     command = f"python -m benchmarks.peers --people {options.people} --methods {options.methods}"
-    values = {"people": len(job.people), "holdfast": ours, "yardsticks": verdicts}
+    values = {"people": len(job.people), "holdtrue": ours, "yardsticks": verdicts}
     values |= {"peers, measured before (valid, l1, people per second)": MEASURED}
     if theirs:
         values["peers, in this run"] = theirs
@@ -243,7 +243,7 @@ def show(job: Job, ours: dict[str, Any], theirs: dict[str, Any], verdicts: dict[
     """Print everything as one table."""
     print(f"\n{len(job.people)} people, {job.clf.predictor_.encoder.n_columns} inputs, MLP {WIDTHS}")
     print(f"{'':<30}{'valid':>8}{'broken':>8}{'l1':>8}{'l0':>8}{'people/s':>12}{'compile s':>11}")
-    for title, rows in (("holdfast", ours), ("other libraries, in this run", theirs)):
+    for title, rows in (("holdtrue", ours), ("other libraries, in this run", theirs)):
         if rows:
             print(title)
         for name, row in rows.items():

@@ -11,20 +11,20 @@ import time
 
 import numpy as np
 
-import holdfast as hf
+import holdtrue as ht
 from benchmarks._common import record
 
 N_TRAIN, N_CALIBRATE = 26_048, 6_000
 
 
 def main() -> None:
-    data = hf.datasets.load("adult")
+    data = ht.datasets.load("adult")
     order = np.random.default_rng(0).permutation(len(data.X))
     train, calibrate = order[:N_TRAIN], order[N_TRAIN : N_TRAIN + N_CALIBRATE]
-    regime = hf.RecourseTraining(recourse_weight=0.8, n_epochs=15, batch_size=15)
-    clf = hf.RecourseClassifier(
+    regime = ht.RecourseTraining(recourse_weight=0.8, n_epochs=15, batch_size=15)
+    clf = ht.RecourseClassifier(
         schema=data.schema,
-        model=hf.MLP(widths=(100, 100)),
+        model=ht.MLP(widths=(100, 100)),
         regime=regime,
         favourable=data.favourable,
         random_state=0,
@@ -35,7 +35,7 @@ def main() -> None:
     seconds = []
     for _ in range(2):
         began = time.perf_counter()
-        made = hf.certify(clf, data.X.iloc[calibrate])
+        made = ht.certify(clf, data.X.iloc[calibrate])
         seconds.append(time.perf_counter() - began)
     values = {
         "training rows": N_TRAIN,

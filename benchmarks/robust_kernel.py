@@ -15,10 +15,10 @@ import numpy as np
 
 from benchmarks._common import record
 from benchmarks.theory import installed, split
-from holdfast.encoding import Permits
-from holdfast.metrics import pgd, robust_accuracy
-from holdfast.models import NTK, AbstractModel, Data, Decision
-from holdfast.training import AdversarialTraining, Setting
+from holdtrue.encoding import Permits
+from holdtrue.metrics import pgd, robust_accuracy
+from holdtrue.models import NTK, AbstractModel, Data, Decision
+from holdtrue.training import AdversarialTraining, Setting
 
 RADII = (0.02, 0.05, 0.1, 0.2)
 

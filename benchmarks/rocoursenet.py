@@ -1,11 +1,11 @@
 """RoCourseNet's experiment, part by part in processes of their own, and what they found put together.
 
     python -m benchmarks.rocoursenet run DATASET FOLDER PART [PART ...] [--seeds N] [--first S] [--updates N]
-    python -m holdfast.papers.rocoursenet._choose DATASET --out FOLDER/DATASET-choice.json
+    python -m holdtrue.papers.rocoursenet._choose DATASET --out FOLDER/DATASET-choice.json
     python -m benchmarks.rocoursenet merge FOLDER [FOLDER ...]
 
-``holdfast papers rocoursenet`` runs everything one after the other. This runs some parts (those of
-``holdfast.papers.rocoursenet._run.PARTS``) and writes what is there to ``FOLDER/DATASET-PART.json`` after each of
+``holdtrue papers rocoursenet`` runs everything one after the other. This runs some parts (those of
+``holdtrue.papers.rocoursenet._run.PARTS``) and writes what is there to ``FOLDER/DATASET-PART.json`` after each of
 their steps; on a machine with many cores several such processes run side by side. ``merge`` puts the files of
 some folders into ``benchmarks/results/rocoursenet/DATASET.json``: files of one part with different seeds are
 joined first; then a row with more seeds replaces one with fewer, and of two with as many the later one stays. The
@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from holdfast.papers.rocoursenet._run import PARTS
+from holdtrue.papers.rocoursenet._run import PARTS
 
 RESULTS = Path(__file__).parent / "results" / "rocoursenet"
 BY_SEED = ("methods", "performance", "oracle")
@@ -30,7 +30,7 @@ def run(dataset: str, folder: Path, parts: list[str], n_seeds: int, *, quick: bo
     """Run some parts of one dataset; what is there so far is always on disk."""
     import jax
 
-    from holdfast.papers.rocoursenet import run as experiment
+    from holdtrue.papers.rocoursenet import run as experiment
 
     own = [*parts, f"seed{others['first']}"] if others.get("first") else parts
     place = folder / f"{dataset}-{'-'.join(own)}.json".replace(", ", "-").replace(" ", "-")

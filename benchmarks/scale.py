@@ -1,4 +1,4 @@
-"""Rows per second of `holdfast recourse` on one core, on all, and on a local Ray cluster; that the answers agree.
+"""Rows per second of `holdtrue recourse` on one core, on all, and on a local Ray cluster; that the answers agree.
 
 python -m benchmarks.scale [--rows 100000] [--refused 50000]
 
@@ -22,16 +22,16 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-import holdfast as hf
+import holdtrue as ht
 from benchmarks._common import record
-from holdfast.cli._io import Source
-from holdfast.cli._parts import Parts
-from holdfast.models import CORES, n_cores
+from holdtrue.cli._io import Source
+from holdtrue.cli._parts import Parts
+from holdtrue.models import CORES, n_cores
 
 
 def run(model: Path, table: Path, out: Path, *more: str, cores: int | None = None) -> tuple[float, float]:
     """Seconds by the clock and of processor time of one command; with `cores`, on so many."""
-    command = [sys.executable, "-m", "holdfast", "recourse", str(model), str(table), "--out", str(out), *more]
+    command = [sys.executable, "-m", "holdtrue", "recourse", str(model), str(table), "--out", str(out), *more]
     environment, kept = os.environ | {"RAY_USAGE_STATS_ENABLED": "0"}, os.sched_getaffinity(0)
     if cores is not None:
         environment[CORES] = str(cores)
@@ -48,7 +48,7 @@ def run(model: Path, table: Path, out: Path, *more: str, cores: int | None = Non
 
 def beside(table: Path, answers: Path, folder: Path, size: int) -> float:
     """Seconds of everything but the search: read, send there and back, write, join."""
-    schema = hf.datasets.load("loanapp").schema
+    schema = ht.datasets.load("loanapp").schema
     found = list(Source(str(answers)).tables(size))
     began = time.perf_counter()
     parts = Parts(folder / "beside.parquet", "parquet", {}, resume=False)
@@ -88,7 +88,7 @@ def measure(folder: Path, model: Path, rows: Any, name: str, chunk: int) -> dict
         outputs.append(out.read_bytes())
     told["same bytes"] = all(o == outputs[0] for o in outputs)
     told["rows per second beside the search"] = n / beside(table, out, folder, chunk)  # type: ignore[possibly-unbound]
-    status = pq.read_table(out, columns=["holdfast_status"])["holdfast_status"]  # type: ignore[possibly-unbound]
+    status = pq.read_table(out, columns=["holdtrue_status"])["holdtrue_status"]  # type: ignore[possibly-unbound]
     told["statuses"] = {s["values"]: s["counts"] for s in status.value_counts().to_pylist()}
     return told
 
@@ -102,14 +102,14 @@ def main() -> None:
         "--note", help="What else the machine did; then the clock's figures are left out of the docs."
     )
     asked = parser.parse_args()
-    bank = hf.datasets.load("loanapp")
-    clf = hf.RecourseClassifier(schema=bank.schema, regime=hf.StandardTraining(n_epochs=20), random_state=0)
+    bank = ht.datasets.load("loanapp")
+    clf = ht.RecourseClassifier(schema=bank.schema, regime=ht.StandardTraining(n_epochs=20), random_state=0)
     clf.fit(bank.X, bank.y)
     refused = bank.X[clf.predict(bank.X) == 0]
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        model = folder / "model.holdfast"
+        model = folder / "model.holdtrue"
         clf.save(model)
         drawn = bank.X.iloc[rng.integers(0, len(bank.X), asked.rows)]
         mixed = measure(folder, model, drawn, "mixed", asked.chunk_rows)

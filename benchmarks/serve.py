@@ -25,9 +25,9 @@ import httpx
 import numpy as np
 import psutil
 
-import holdfast as hf
+import holdtrue as ht
 from benchmarks._common import record
-from holdfast.server import add_key
+from holdtrue.server import add_key
 
 LEAD = 1.0  # seconds before the first request is due: making thousands of them is not the service's time
 
@@ -38,20 +38,20 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--overload", type=float, default=5)
     asked = parser.parse_args()
-    bank = hf.datasets.load("loanapp")
-    regime = hf.StandardTraining(class_weight="balanced")
-    method = hf.Wachter(random_state=0)
-    clf = hf.RecourseClassifier(schema=bank.schema, regime=regime, method=method, random_state=0)
+    bank = ht.datasets.load("loanapp")
+    regime = ht.StandardTraining(class_weight="balanced")
+    method = ht.Wachter(random_state=0)
+    clf = ht.RecourseClassifier(schema=bank.schema, regime=regime, method=method, random_state=0)
     clf.fit(bank.X, bank.y)
     people = bank.X[clf.predict(bank.X) == 0].to_dict("records")
     with tempfile.TemporaryDirectory() as folder:
-        model, keys = Path(folder) / "model.holdfast", Path(folder) / "keys.json"
+        model, keys = Path(folder) / "model.holdtrue", Path(folder) / "keys.json"
         clf.save(model)
         token = add_key(keys, "load", "officer")
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        server = [sys.executable, "-m", "holdfast", "serve", model, "--keys", keys, "--port", port]
+        server = [sys.executable, "-m", "holdtrue", "serve", model, "--keys", keys, "--port", port]
         server += ["--rate", 100_000]
         began = time.monotonic()
         process = subprocess.Popen([str(part) for part in server], stderr=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""1,000,000 rows through `holdfast recourse`, Parquet in and out: time and resident memory.
+"""1,000,000 rows through `holdtrue recourse`, Parquet in and out: time and resident memory.
 
 python -m benchmarks.stream [--rows 1000000]
 """
@@ -14,7 +14,7 @@ import numpy as np
 import psutil
 import pyarrow.parquet as pq
 
-import holdfast as hf
+import holdtrue as ht
 from benchmarks._common import record
 
 
@@ -22,16 +22,16 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=1_000_000)
     n = parser.parse_args().rows
-    bank = hf.datasets.load("loanapp")
-    clf = hf.RecourseClassifier(schema=bank.schema, regime=hf.StandardTraining(n_epochs=20), random_state=0)
+    bank = ht.datasets.load("loanapp")
+    clf = ht.RecourseClassifier(schema=bank.schema, regime=ht.StandardTraining(n_epochs=20), random_state=0)
     clf.fit(bank.X, bank.y)
     with tempfile.TemporaryDirectory() as folder:
-        model, table, out = (Path(folder) / name for name in ("model.holdfast", "in.parquet", "out.parquet"))
+        model, table, out = (Path(folder) / name for name in ("model.holdtrue", "in.parquet", "out.parquet"))
         clf.save(model)
         rows = np.random.default_rng(0).integers(0, len(bank.X), n)
         bank.X.iloc[rows].to_parquet(table, index=False, row_group_size=100_000)
         small = pq.ParquetFile(table).schema_arrow
-        command = [sys.executable, "-m", "holdfast", "recourse", str(model), str(table), "--out", str(out)]
+        command = [sys.executable, "-m", "holdtrue", "recourse", str(model), str(table), "--out", str(out)]
         began = time.perf_counter()
         process = psutil.Popen(command)
         peak = 0
@@ -45,7 +45,7 @@ def main() -> None:
         if process.wait() != 0:
             raise subprocess.CalledProcessError(process.returncode, command)
         written = pq.ParquetFile(out).metadata.num_rows
-        status = pq.read_table(out, columns=["holdfast_status"])["holdfast_status"].value_counts().to_pylist()
+        status = pq.read_table(out, columns=["holdtrue_status"])["holdtrue_status"].value_counts().to_pylist()
     record(
         "stream",
         f"python -m benchmarks.stream --rows {n}",

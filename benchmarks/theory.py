@@ -18,13 +18,13 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import minimize
 
-import holdfast as hf
+import holdtrue as ht
 from benchmarks._common import record
-from holdfast.encoding import Encoder, Permits
-from holdfast.metrics import tradeoffs as t
-from holdfast.models import NTK, Data, LinearModel, Rows, build_vae, double_precision, ntk
-from holdfast.schema import as_table
-from holdfast.training import AdversarialTraining, Setting
+from holdtrue.encoding import Encoder, Permits
+from holdtrue.metrics import tradeoffs as t
+from holdtrue.models import NTK, Data, LinearModel, Rows, build_vae, double_precision, ntk
+from holdtrue.schema import as_table
+from holdtrue.training import AdversarialTraining, Setting
 
 DATASETS = ("german_credit", "compas", "adult")
 RADII = (0.02, 0.05, 0.1, 0.2)
@@ -127,11 +127,11 @@ def random_kernels(tally: Tally, rng: np.random.Generator, n: int) -> None:
 
 def random_decoders(tally: Tally, rng: np.random.Generator, n: int, n_decoders: int = 40) -> None:
     """Untrained decoders of a mixed table, enlarged at random, and pairs of codes."""
-    features = [hf.Feature(name=f"n{i}", kind="numeric", bounds=(0, 1)) for i in range(4)]
-    features += [hf.Feature(name=f"c{i}", kind="categorical", levels=tuple("abcd"[: i + 2])) for i in range(3)]
+    features = [ht.Feature(name=f"n{i}", kind="numeric", bounds=(0, 1)) for i in range(4)]
+    features += [ht.Feature(name=f"c{i}", kind="categorical", levels=tuple("abcd"[: i + 2])) for i in range(3)]
     table = {f"n{i}": rng.random(50) for i in range(4)}
     table |= {f"c{i}": rng.choice(list("abcd"[: i + 2]), 50) for i in range(3)}  # type: ignore[dict-item]
-    encoder = Encoder.fit(hf.Schema(features), as_table(table))
+    encoder = Encoder.fit(ht.Schema(features), as_table(table))
     rows = encoder.encode(as_table(table)).astype(np.float32)
     for i in range(n_decoders):
         model = build_vae(Rows.of(encoder, rows), (16, 8), 3, (0, 5), jax.random.key(i))
@@ -148,8 +148,8 @@ def random_decoders(tally: Tally, rng: np.random.Generator, n: int, n_decoders: 
 def installed() -> Iterator[tuple[str, np.ndarray, np.ndarray, Encoder]]:
     for name in DATASETS:
         try:
-            data = hf.datasets.load(name)
-        except hf.errors.DataError:
+            data = ht.datasets.load(name)
+        except ht.errors.DataError:
             continue
         table = as_table(data.X)
         encoder = Encoder.fit(data.schema, table)
@@ -262,13 +262,13 @@ def true_change(model: Any, row: np.ndarray, aim: float, cost_weight: float) -> 
 
 def people_codes(tally: Tally, name: str, n_people: int) -> dict[str, Any]:
     """C-CHVAE's search by l1 shells, kept as codes: 300 draws each, .1 wide, under two linear models."""
-    data = hf.datasets.load(name)
+    data = ht.datasets.load(name)
     X, y = data.X[:4000], np.asarray(data.y)[:4000]
-    how = {"schema": data.schema, "model": hf.Linear(), "random_state": 0}
+    how = {"schema": data.schema, "model": ht.Linear(), "random_state": 0}
     quick = {"n_epochs": 30, "step_size": 0.01}
-    clf = hf.RecourseClassifier(**how, regime=hf.StandardTraining(**quick)).fit(X, y)
-    other = hf.RecourseClassifier(**how, regime=AdversarialTraining(radius=RADII[0], **quick)).fit(X, y)
-    generator = hf.CCHVAE(n_epochs=20, random_state=0).fit(clf, X).generator()
+    clf = ht.RecourseClassifier(**how, regime=ht.StandardTraining(**quick)).fit(X, y)
+    other = ht.RecourseClassifier(**how, regime=AdversarialTraining(radius=RADII[0], **quick)).fit(X, y)
+    generator = ht.CCHVAE(n_epochs=20, random_state=0).fit(clf, X).generator()
     x = clf.predictor_.encoder.encode(as_table(X))
     models: list[Any] = [c.predictor_.decision.model for c in (clf, other)]
     refused = np.all([t.scores_of(m, x).value < 0 for m in models], axis=0)

@@ -19,13 +19,13 @@ import jax
 import numpy as np
 import pandas as pd
 
-import holdfast as hf
+import holdtrue as ht
 from benchmarks._common import WIDTHS, best_of, german_job, matmul_rate, record
-from holdfast.encoding import feasible_sets
-from holdfast.methods import METHODS, AbstractSolverMethod
-from holdfast.models import n_cores
-from holdfast.schema import as_table
-from holdfast.search import Problem
+from holdtrue.encoding import feasible_sets
+from holdtrue.methods import METHODS, AbstractSolverMethod
+from holdtrue.models import n_cores
+from holdtrue.schema import as_table
+from holdtrue.search import Problem
 
 FEW = 64
 PATIENCE = 2.0  # seconds for the few, beyond which more people would tell nothing new
@@ -51,7 +51,7 @@ def main() -> None:
     people = refused.iloc[rows].reset_index(drop=True)
     widths = (clf.predictor_.encoder.n_columns, *WIDTHS, 2)
     rate = matmul_rate(256, widths, n_cores())
-    train = hf.datasets.load("german_credit") if data == "german_credit" else None
+    train = ht.datasets.load("german_credit") if data == "german_credit" else None
     print(f"\n{data}, MLP {WIDTHS}; plain matrix products {rate / 1e9:,.1f} GFLOP/s")
     print(
         f"{'':<20}{'family':<10}{'people':>8}{'found':>8}{'people/s':>11}{'goal':>7}{'floor/s':>12}"
@@ -84,7 +84,7 @@ def measure(name: str, clf: Any, train: Any, people: pd.DataFrame, rate: float) 
             method.recourse(people)  # another batch size may compile again
             seconds = best_of(lambda: method.recourse(people), 3)
         plan = method.recourse(people.iloc[:n])
-    except hf.errors.HoldfastError as error:
+    except ht.errors.HoldtrueError as error:
         return row | {"not run": str(error)}
     steps = float(np.asarray(plan.n_steps).mean())
     row |= {"people": n, "found": float(plan.found.mean()), "people per second": n / seconds, "steps": steps}

@@ -15,11 +15,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from benchmarks._common import record
-from holdfast.models import AbstractModel
-from holdfast.papers._relaxed import as_frame
-from holdfast.papers.robustness_tradeoffs._measure import FirstCrossing
-from holdfast.papers.robustness_tradeoffs._settings import KINDS, RADII, SETTINGS
-from holdfast.papers.robustness_tradeoffs._sweep import Task, sweep
+from holdtrue.models import AbstractModel
+from holdtrue.papers._relaxed import as_frame
+from holdtrue.papers.robustness_tradeoffs._measure import FirstCrossing
+from holdtrue.papers.robustness_tradeoffs._settings import KINDS, RADII, SETTINGS
+from holdtrue.papers.robustness_tradeoffs._sweep import Task, sweep
 
 
 def main() -> None:

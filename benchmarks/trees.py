@@ -26,11 +26,11 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
-import holdfast as hf
+import holdtrue as ht
 from benchmarks._common import record
-from holdfast.batch import Predictor
-from holdfast.metrics import costs
-from holdfast.search import DiveSolver
+from holdtrue.batch import Predictor
+from holdtrue.metrics import costs
+from holdtrue.search import DiveSolver
 
 TRAIN = 0.6
 NORMS = ("l1", "l2")
@@ -47,8 +47,8 @@ def forest(kind: str) -> Any:
 
 
 def job(data: str, kind: str, n_people: int) -> tuple[Predictor, pd.DataFrame, pd.DataFrame]:
-    """The ensemble behind holdfast's interface, its training rows, and people it refuses."""
-    bank = hf.datasets.load(data)
+    """The ensemble behind holdtrue's interface, its training rows, and people it refuses."""
+    bank = ht.datasets.load(data)
     assert bank.schema is not None
     X, y = pd.DataFrame(bank.X[bank.schema.names]), np.asarray(bank.y)
     n = int(TRAIN * len(X))
@@ -57,7 +57,7 @@ def job(data: str, kind: str, n_people: int) -> tuple[Predictor, pd.DataFrame, p
     front = make_column_transformer((codes, texts), remainder="passthrough").set_output(transform="pandas")
     known, rest = X.iloc[:n], X.iloc[n:]
     model = make_pipeline(front, forest(kind)).fit(known, y[:n])
-    predictor = hf.wrap(model, bank.schema, known)
+    predictor = ht.wrap(model, bank.schema, known)
     refused = np.flatnonzero(np.asarray(model.predict(rest)) != predictor.favourable)[:n_people]
     return predictor, known, rest.iloc[refused].reset_index(drop=True)
 
@@ -77,8 +77,8 @@ def answers(method: Any, predictor: Any, known: pd.DataFrame, people: pd.DataFra
 
 def compare(predictor: Any, known: pd.DataFrame, people: pd.DataFrame, norm: Any) -> dict[str, Any]:
     """Both methods on the same people, and by how much one beats the other."""
-    ours = answers(hf.SparseSearch(norm=norm), predictor, known, people)
-    theirs = answers(hf.GrowingSpheres(norm=norm, random_state=0), predictor, known, people)
+    ours = answers(ht.SparseSearch(norm=norm), predictor, known, people)
+    theirs = answers(ht.GrowingSpheres(norm=norm, random_state=0), predictor, known, people)
     both = ours["valid"] & theirs["valid"]
     out: dict[str, Any] = {"people": len(people)}
     for name, had in (("sparse_search", ours), ("growing_spheres", theirs)):

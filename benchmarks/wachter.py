@@ -12,11 +12,11 @@ import time
 import numpy as np
 
 from benchmarks._common import WIDTHS, best_of, forward_operations, german_job, matmul_rate, record
-from holdfast.batch import slots_for, solve
-from holdfast.encoding import feasible_sets
-from holdfast.models import n_cores
-from holdfast.schema import as_table
-from holdfast.search import Problem
+from holdtrue.batch import slots_for, solve
+from holdtrue.encoding import feasible_sets
+from holdtrue.models import n_cores
+from holdtrue.schema import as_table
+from holdtrue.search import Problem
 
 
 def main() -> None:

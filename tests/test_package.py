@@ -5,31 +5,31 @@ import sys
 
 import pytest
 
-import holdfast
+import holdtrue
 
 
 def test_import_is_light():
     heavy = ("jax", "pandas", "sklearn", "equinox", "sqlalchemy")
-    code = f"import sys, holdfast; print([m for m in {heavy!r} if m in sys.modules])"
+    code = f"import sys, holdtrue; print([m for m in {heavy!r} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("name", [n for n in holdfast.__all__ if n != "__version__"])
+@pytest.mark.parametrize("name", [n for n in holdtrue.__all__ if n != "__version__"])
 def test_every_public_name_resolves_and_is_documented(name):
-    assert getattr(holdfast, name).__doc__
+    assert getattr(holdtrue, name).__doc__
 
 
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        holdfast.nothing  # noqa: B018
+        holdtrue.nothing  # noqa: B018
 
 
 def test_version_is_the_installed_one():
     from importlib.metadata import version
 
-    assert version("holdfast") == holdfast.__version__
+    assert version("holdtrue") == holdtrue.__version__
 
 
 def test_everything_is_listed():
-    assert set(dir(holdfast)) == set(holdfast.__all__)
+    assert set(dir(holdtrue)) == set(holdtrue.__all__)

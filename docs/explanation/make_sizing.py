@@ -22,7 +22,7 @@ them anew on your machine, and another method's are to be had from its throughpu
 
 ## On processors
 
-`holdfast recourse`, Parquet in and out, {columns} columns. The start (imports, compiled programs from the cache, the first
+`holdtrue recourse`, Parquet in and out, {columns} columns. The start (imports, compiled programs from the cache, the first
 chunk) is taken off, since it does not grow with the table. Processor time is what a core must
 spend.{note}
 

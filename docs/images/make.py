@@ -14,7 +14,7 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from matplotlib.ticker import PercentFormatter
 
 matplotlib.use("Agg")
-matplotlib.rcParams.update({"svg.hashsalt": "holdfast", "font.family": "DejaVu Sans", "font.size": 10})
+matplotlib.rcParams.update({"svg.hashsalt": "holdtrue", "font.family": "DejaVu Sans", "font.size": 10})
 
 HERE = Path(__file__).parent
 INK, SOFT, LINE = "#1f2933", "#52606d", "#9aa5b1"
@@ -24,19 +24,19 @@ BLUE, ORANGE = "#1f6fb2", "#d9822b"
 
 def survival() -> None:
     """Cost against survival, one point per person, for the two methods on the mortgage applications."""
-    import holdfast as hf
+    import holdtrue as ht
 
-    bank = hf.datasets.load("loanapp")
-    clf = hf.RecourseClassifier(schema=bank.schema, random_state=0).fit(bank.X, bank.y)
+    bank = ht.datasets.load("loanapp")
+    clf = ht.RecourseClassifier(schema=bank.schema, random_state=0).fit(bank.X, bank.y)
     refused = bank.X[clf.predict(bank.X) == 0]
-    again = hf.retrain(clf, n=100)
+    again = ht.retrain(clf, n=100)
     methods: dict[str, Any] = {
-        "Wachter": (hf.Wachter(), BLUE, "o"),
-        "NearestNeighbour": (hf.NearestNeighbour(random_state=0).fit(clf, bank.X, bank.y), ORANGE, "^"),
+        "Wachter": (ht.Wachter(), BLUE, "o"),
+        "NearestNeighbour": (ht.NearestNeighbour(random_state=0).fit(clf, bank.X, bank.y), ORANGE, "^"),
     }
     figure, axes = plt.subplots(figsize=(7.0, 3.9))
     for name, (method, colour, marker) in methods.items():
-        report = hf.audit(clf.recourse(refused, method=method), against=again)
+        report = ht.audit(clf.recourse(refused, method=method), against=again)
         people = report.per_person().dropna(subset=["survival"])
         label = f"{name}: {report.survival.mean:.0%} on average, {len(people)} people"
         axes.scatter(
@@ -56,13 +56,13 @@ def survival() -> None:
 
 def reliability() -> None:
     """Stated against observed survival on the mortgage applications, for a method that asks no further models."""
-    import holdfast as hf
+    import holdtrue as ht
 
-    bank = hf.datasets.load("loanapp")
-    clf = hf.RecourseClassifier(schema=bank.schema, random_state=0).fit(bank.X, bank.y)
+    bank = ht.datasets.load("loanapp")
+    clf = ht.RecourseClassifier(schema=bank.schema, random_state=0).fit(bank.X, bank.y)
     plan = clf.recourse(bank.X[clf.predict(bank.X) == 0])
-    life = hf.shelf_life(plan, clf, n=100)
-    calibration = life.calibration(hf.retrain(clf, n=100, random_state=1))
+    life = ht.shelf_life(plan, clf, n=100)
+    calibration = life.calibration(ht.retrain(clf, n=100, random_state=1))
     print(life, calibration, sep="\n\n")
     calibration.plot(HERE / "reliability.png")
 
@@ -73,16 +73,16 @@ def two_boundaries() -> None:
     import numpy as np
     import pandas as pd
 
-    import holdfast as hf
-    from holdfast.models import batch_logits
+    import holdtrue as ht
+    from holdtrue.models import batch_logits
 
     rng = np.random.default_rng(2)
     X = pd.DataFrame(rng.random((500, 2)) * [10, 7], columns=["a", "b"])
     y = ((X["a"] > 3) & (X["b"] + 0.35 * X["a"] < 6.4)).to_numpy() ^ (rng.random(len(X)) < 0.08)
-    schema = hf.Schema([hf.Feature(name=n, kind="numeric", bounds=(0, top)) for n, top in (("a", 10), ("b", 7))])
-    regime = hf.StandardTraining(n_epochs=60, step_size=0.01)
-    clf = hf.RecourseClassifier(schema=schema, model=hf.MLP(widths=(16, 16)), regime=regime, random_state=0)
-    again = hf.retrain(clf.fit(X, y.astype(int)), n=40)
+    schema = ht.Schema([ht.Feature(name=n, kind="numeric", bounds=(0, top)) for n, top in (("a", 10), ("b", 7))])
+    regime = ht.StandardTraining(n_epochs=60, step_size=0.01)
+    clf = ht.RecourseClassifier(schema=schema, model=ht.MLP(widths=(16, 16)), regime=regime, random_state=0)
+    again = ht.retrain(clf.fit(X, y.astype(int)), n=40)
 
     wide, high = np.meshgrid(np.linspace(0, 10, 201), np.linspace(0, 7, 141))
     grid = pd.DataFrame({"a": wide.ravel(), "b": high.ravel()})

@@ -1,4 +1,4 @@
-"""Photograph the pages of `holdfast demo --serve`: ``python docs/images/make_screenshots.py [FOLDER]``.
+"""Photograph the pages of `holdtrue demo --serve`: ``python docs/images/make_screenshots.py [FOLDER]``.
 
 Needs playwright and a chromium (``CHROMIUM=PATH`` names another than the one that is found). What is shown follows
 from the demo's seed, but for dates and times.
@@ -17,9 +17,9 @@ from typing import Any
 import uvicorn
 from playwright.sync_api import Page, sync_playwright
 
-from holdfast.cli._cache import use_cache
-from holdfast.cli._demo_serve import seeded
-from holdfast.server import KeyRing, add_key, create_app
+from holdtrue.cli._cache import use_cache
+from holdtrue.cli._demo_serve import seeded
+from holdtrue.server import KeyRing, add_key, create_app
 
 WHO = 842  # whom the first tutorial is about
 DESKTOP = {"width": 1240, "height": 820}

@@ -45,7 +45,7 @@ def gains(found: Found) -> Any:
     figure, panels = plt.subplots(1, 2, figsize=(9.4, 4.2), sharey=True)
     titles = [r["title"] for r in found]
     place = np.arange(len(titles))[::-1]
-    from holdfast.papers.counterfactual_training._tables import printed
+    from holdtrue.papers.counterfactual_training._tables import printed
 
     theirs = [printed()["ip"].get(t, [np.nan])[0] for t in titles]
     panels[0].scatter(theirs, place, marker="x", color="#1f2933", s=26, lw=1.4, label="printed", zorder=3)
@@ -79,7 +79,7 @@ def _gains(axes: Any, found: Found, place: np.ndarray, kind: str, protocol: str,
 
 def attacks(found: Found) -> Any:
     """Figure 5: accuracy under PGD against its radius."""
-    from holdfast.papers.counterfactual_training._settings import RADII
+    from holdtrue.papers.counterfactual_training._settings import RADII
 
     shown = [
         r for r in found if r["dataset"] not in ("ls", "circ", "moon", "ol") and "curve_pgd" in r["kinds"]["BL"]

@@ -14,11 +14,11 @@ import numpy as np
 import shift_pictures
 from counterfactual_pictures import PICTURES
 
-from holdfast.papers import experiment
-from holdfast.papers.actionable_recourse import _figures as recourse_figures
-from holdfast.papers.consistent_counterfactuals._tables import mean
-from holdfast.papers.robustness_tradeoffs._settings import BUDGETS
-from holdfast.papers.robustness_tradeoffs._tables import interval, nothing, of, ratio
+from holdtrue.papers import experiment
+from holdtrue.papers.actionable_recourse import _figures as recourse_figures
+from holdtrue.papers.consistent_counterfactuals._tables import mean
+from holdtrue.papers.robustness_tradeoffs._settings import BUDGETS
+from holdtrue.papers.robustness_tradeoffs._tables import interval, nothing, of, ratio
 
 matplotlib.use("Agg")
 matplotlib.rcParams.update({"font.family": "DejaVu Sans", "font.size": 9})

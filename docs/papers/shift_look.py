@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from holdfast.papers.rocoursenet import _tables as tables
+from holdtrue.papers.rocoursenet import _tables as tables
 
 SOFT, BLUE, ORANGE, GREY, GREEN, PURPLE = "#52606d", "#1f6fb2", "#d9822b", "#9aa5b1", "#3a7d44", "#8e5ba6"
 STYLES = {

@@ -8,7 +8,7 @@ import numpy as np
 import shift_sweeps
 from shift_look import BLUE, HOLLOW, SOFT, STYLES, dress, mean
 
-from holdfast.papers.rocoursenet import _tables as tables
+from holdtrue.papers.rocoursenet import _tables as tables
 
 
 def draw(found: list[dict[str, Any]], images: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 from shift_look import BLUE, GREEN, GREY, ORANGE, SOFT, STYLES, dress
 
-from holdfast.papers.rocoursenet._figures import over, spread
+from holdtrue.papers.rocoursenet._figures import over, spread
 
 KINDS = {"linf, sgd": "plain steps, l-inf", "linf, adam": "Adam, l-inf", "l2, adam": "Adam, l2"}
 Pair = tuple[float | None, float | None]

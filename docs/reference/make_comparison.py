@@ -5,7 +5,7 @@ Reads ``benchmarks/results/compare-*.json`` and draws a picture of each. Nothing
 
 from pathlib import Path
 
-from holdfast.audit import Comparison
+from holdtrue.audit import Comparison
 
 ROOT = Path(__file__).parents[2]
 ORDER = ("german", "adult", "heloc", "loanapp")
@@ -46,7 +46,7 @@ def section(name: str, comparison: Comparison) -> str:
 ## {data}
 
 {comparison.n_people} people refused, {int(who.sum())} of them with recourse from every method:
-`holdfast compare {data} --people 100 --output compare-{name}.json --plot compare-{name}.png`
+`holdtrue compare {data} --people 100 --output compare-{name}.json --plot compare-{name}.png`
 
 ![Cost of every method's recourse on {data} against the share of retrained models that still say
 yes](../images/compare-{name}.png)

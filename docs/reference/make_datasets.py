@@ -4,19 +4,19 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from holdfast import datasets
+from holdtrue import datasets
 
 HEAD = """# Datasets
 
 *Made from the registry by `python docs/reference/make_datasets.py`; a test keeps it current.*
 
-`holdfast.datasets.load(name)` returns a `Dataset`: `X`, `y`, `schema`, `target`, `favourable`, `source`,
+`holdtrue.datasets.load(name)` returns a `Dataset`: `X`, `y`, `schema`, `target`, `favourable`, `source`,
 `licence`, `description`, and `groups` (columns that no model should read, such as a year). `split` and `subset`
 return parts of it. `names()` lists the names, `describe(name)` the facts below, without reading anything. On the
-command line: `holdfast datasets`, and `dataset:NAME` wherever a table is expected.
+command line: `holdtrue datasets`, and `dataset:NAME` wherever a table is expected.
 
-*Embedded* sets are always there: they come with holdfast, with a package it depends on, or are simulated. The
-others are files that their owners publish and holdfast does not ship; see
+*Embedded* sets are always there: they come with holdtrue, with a package it depends on, or are simulated. The
+others are files that their owners publish and holdtrue does not ship; see
 [Add a dataset](../how-to/add-a-dataset.md#add-the-file-of-a-known-dataset). Counts are those of `load(name)`
 without options. In two-class sets, 1 is the outcome a person hopes for.
 

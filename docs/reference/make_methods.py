@@ -8,7 +8,7 @@ import re
 import textwrap
 from pathlib import Path
 
-from holdfast.methods import METHODS, AbstractMethod
+from holdtrue.methods import METHODS, AbstractMethod
 
 HERE = Path(__file__).parent
 README = HERE.parents[1] / "README.md"
@@ -19,8 +19,8 @@ HEAD = """# Methods
 *Made from the docstrings by `python docs/reference/make_methods.py`; a test keeps it current.*
 
 A method is a scikit-learn object. `clf.recourse(X)` uses the classifier's own; `clf.recourse(X, method=...)`
-another. `hf.recourse(model, X, schema, method="name")` and the command line take the registered name;
-`holdfast methods NAME` prints the docstring.
+another. `ht.recourse(model, X, schema, method="name")` and the command line take the registered name;
+`holdtrue methods NAME` prints the docstring.
 
 Every method honours every limit: bounds, grids, directions, levels and transitions, linear constraints on the
 value and on the change, implications, and overrides. This is enforced in one place and checked again after

@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holdfast.batch import Predictor
-from holdfast.encoding import Encoder
-from holdfast.methods import RecourseFrame
-from holdfast.models import Decision, stack
-from holdfast.models._linear import LinearModel
-from holdfast.schema import Feature, Schema, Table, as_table
-from holdfast.search import Status
-from holdfast.training import Retrained
+from holdtrue.batch import Predictor
+from holdtrue.encoding import Encoder
+from holdtrue.methods import RecourseFrame
+from holdtrue.models import Decision, stack
+from holdtrue.models._linear import LinearModel
+from holdtrue.schema import Feature, Schema, Table, as_table
+from holdtrue.search import Status
+from holdtrue.training import Retrained
 
 SCHEMA = Schema(
     [

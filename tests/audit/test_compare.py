@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast.audit import Comparison, Row, measure
-from holdfast.errors import DataError
-from holdfast.methods import AbstractMethod
-from holdfast.schema import Table, as_table
-from holdfast.search import Solution, Status
+import holdtrue as ht
+from holdtrue.audit import Comparison, Row, measure
+from holdtrue.errors import DataError
+from holdtrue.methods import AbstractMethod
+from holdtrue.schema import Table, as_table
+from holdtrue.search import Solution, Status
 
 PEOPLE = (20.0, 40.0, 44.0)
 
@@ -78,7 +78,7 @@ def test_known_answers(row: Callable) -> None:
 
 def test_a_method_held_to_the_closed_form(row: Callable) -> None:
     # One number decides: the cheapest recourse is the distance to its boundary, on its grid of 1.
-    made = row(hf.SparseSearch(), "sparse_search")
+    made = row(ht.SparseSearch(), "sparse_search")
     assert made.people["l1"] == pytest.approx([0.3, 0.1, 0.06], abs=1e-6)
 
 
@@ -150,7 +150,7 @@ def test_files_hold_everything(pair: Comparison, tmp_path: Any) -> None:
     assert short["rows"][1]["l1"] == pytest.approx(0.3)
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"format": "holdfast-report", "version": 1}', "[1]"])
+@pytest.mark.parametrize("text", ["", "{}", '{"format": "holdtrue-report", "version": 1}', "[1]"])
 def test_other_files_are_refused(tmp_path: Any, text: str) -> None:
     path = tmp_path / "other.json"
     path.write_text(text)

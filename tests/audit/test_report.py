@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-import holdfast as hf
-from holdfast.audit import _render
-from holdfast.errors import DataError
+import holdtrue as ht
+from holdtrue.audit import _render
+from holdtrue.errors import DataError
 
 
 @pytest.fixture
 def report(plan, make_retrained):
-    return hf.audit(plan, make_retrained(*[50] * 30, 57, vary="bootstrap"))
+    return ht.audit(plan, make_retrained(*[50] * 30, 57, vary="bootstrap"))
 
 
 def test_text_reads_as_a_table(report) -> None:
@@ -90,7 +90,7 @@ def test_to_frame_is_tidy_and_agrees(report) -> None:
 def test_per_person_keeps_the_index(make_plan) -> None:
     table = {"index": [7, 3, 9]}
     plan = make_plan([(20, 60), (60, None), (10, None)], frame=lambda c: pd.DataFrame(c, **table))
-    people = hf.audit(plan).per_person()
+    people = ht.audit(plan).per_person()
     assert people.index.tolist() == [7, 3, 9]
     assert people["status"].tolist() == ["FOUND", "ALREADY_FAVOURABLE", "INFEASIBLE"]
     np.testing.assert_allclose(people["cost_l1"], [0.4, 0, np.nan])
@@ -103,7 +103,7 @@ def test_json_round_trip(report, tmp_path) -> None:
     report.write(path)
     read = json.loads(path.read_text(encoding="utf-8"))
     assert read == report.to_dict()
-    assert (read["format"], read["version"]) == ("holdfast-report", 1)
+    assert (read["format"], read["version"]) == ("holdtrue-report", 1)
     assert read["survival"]["n_models"] == 31
     assert read["costs"]["l1"]["mean"] == report.costs["l1"].mean
     assert "people" not in read
@@ -115,7 +115,7 @@ def test_json_round_trip(report, tmp_path) -> None:
 
 
 def test_what_was_not_measured_is_null_in_json(make_plan) -> None:
-    read = json.loads(hf.audit(make_plan([(60, None)])).to_json())
+    read = json.loads(ht.audit(make_plan([(60, None)])).to_json())
     assert read["validity"] is None
     assert read["share"] == {"among_refused": None, "among_all": 1.0}
     assert read["survival"] is None

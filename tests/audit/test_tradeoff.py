@@ -7,10 +7,10 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-import holdfast as hf
-from holdfast.audit import Choice, Tradeoff
-from holdfast.audit._tradeoff import GOALS, dominates
-from holdfast.errors import DataError
+import holdtrue as ht
+from holdtrue.audit import Choice, Tradeoff
+from holdtrue.audit._tradeoff import GOALS, dominates
+from holdtrue.errors import DataError
 
 
 def choice(name="a", value=None, **figures):
@@ -108,14 +108,14 @@ def test_a_page_without_anybody_to_measure():
 
 @pytest.fixture(scope="module")
 def found():
-    bank = hf.datasets.load("loanapp")
+    bank = ht.datasets.load("loanapp")
     regimes = {
-        "standard": hf.StandardTraining(n_epochs=30, step_size=0.02, class_weight="balanced"),
-        "adversarial": hf.AdversarialTraining(n_epochs=30, step_size=0.02, class_weight="balanced"),
+        "standard": ht.StandardTraining(n_epochs=30, step_size=0.02, class_weight="balanced"),
+        "adversarial": ht.AdversarialTraining(n_epochs=30, step_size=0.02, class_weight="balanced"),
     }
-    return hf.tradeoff(
-        bank.X, bank.y, schema=bank.schema, regimes=regimes, radii=(0.0, 0.05, 0.5), model=hf.Linear(),
-        method=hf.Wachter(n_steps=60, patience=20), people=20, retrainings=2, favourable=bank.favourable,
+    return ht.tradeoff(
+        bank.X, bank.y, schema=bank.schema, regimes=regimes, radii=(0.0, 0.05, 0.5), model=ht.Linear(),
+        method=ht.Wachter(n_steps=60, patience=20), people=20, retrainings=2, favourable=bank.favourable,
     )  # fmt: skip
 
 
@@ -144,7 +144,7 @@ def test_files(found, tmp_path):
         found.write(tmp_path / name)
     assert (tmp_path / "page.html").read_text("utf-8") == found.html()
     again = json.loads((tmp_path / "numbers.json").read_text("utf-8"))
-    assert again["format"] == "holdfast-tradeoff"
+    assert again["format"] == "holdtrue-tradeoff"
     assert [c["accuracy"] for c in again["choices"]] == [c.accuracy for c in found.choices]
 
 
@@ -161,4 +161,4 @@ def test_files(found, tmp_path):
 def test_what_makes_no_sense_is_answered(options, answer):
     y = options.pop("y", np.array([0, 1, 0]))
     with pytest.raises(DataError, match=answer):
-        hf.tradeoff(np.zeros((3, 1)), y, **options)
+        ht.tradeoff(np.zeros((3, 1)), y, **options)

@@ -8,8 +8,8 @@ import types
 
 import pytest
 
-from holdfast.batch import EmbeddedExecutor, RayExecutor, _ray
-from holdfast.errors import DataError, HoldfastError, MissingDependencyError
+from holdtrue.batch import EmbeddedExecutor, RayExecutor, _ray
+from holdtrue.errors import DataError, HoldtrueError, MissingDependencyError
 
 
 class Exceptions:
@@ -112,7 +112,7 @@ class Ref:
 
 @pytest.fixture(autouse=True)
 def _cores_stay(monkeypatch):
-    monkeypatch.setenv("HOLDFAST_CORES", "1")  # a worker sets it: here in this process
+    monkeypatch.setenv("HOLDTRUE_CORES", "1")  # a worker sets it: here in this process
 
 
 def on(cluster, **options):
@@ -195,13 +195,13 @@ def test_a_task_that_kills_its_workers_ends_the_run():
         return found
 
     cluster.get = get.__get__(cluster)
-    with pytest.raises(HoldfastError, match=r"lost its worker 3 times; got Out of memory with task 7\."):
+    with pytest.raises(HoldtrueError, match=r"lost its worker 3 times; got Out of memory with task 7\."):
         list(on(cluster, n_retries=2).map(square, TASKS))
 
 
 def test_without_workers_it_does_not_wait_for_ever():
     cluster = Cluster(births=0)
-    with pytest.raises(HoldfastError, match="no worker could be started"):
+    with pytest.raises(HoldtrueError, match="no worker could be started"):
         list(on(cluster, patience=0.05).map(square, TASKS))
 
 
@@ -217,13 +217,13 @@ def test_workers_that_cannot_start():
         return real(self, ref)
 
     cluster.get = get.__get__(cluster)
-    with pytest.raises(HoldfastError, match="cannot be started; got The node is gone"):
+    with pytest.raises(HoldtrueError, match="cannot be started; got The node is gone"):
         list(executor.map(square, TASKS))
 
 
 def test_another_version_is_refused(monkeypatch):
     monkeypatch.setattr(_ray._Worker, "hello", lambda self: "0.0.0")
-    with pytest.raises(DataError, match=r"another version of holdfast; got '0\.0\.0'"):
+    with pytest.raises(DataError, match=r"another version of holdtrue; got '0\.0\.0'"):
         list(on(Cluster()).map(square, TASKS))
 
 
@@ -238,7 +238,7 @@ def test_room_for_workers():
 
 def test_ray_is_named_where_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'holdfast\[ray\]'"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'holdtrue\[ray\]'"):
         RayExecutor().connect()
 
 
@@ -254,12 +254,12 @@ def test_an_address_where_nobody_listens(monkeypatch):
 
 @pytest.mark.parametrize(("asked", "cores"), [("1", 1), ("100000", None), ("", None)])
 def test_fewer_cores_can_be_asked_for(monkeypatch, asked, cores):
-    from holdfast.models import n_cores
+    from holdtrue.models import n_cores
 
-    monkeypatch.delenv("HOLDFAST_CORES")
+    monkeypatch.delenv("HOLDTRUE_CORES")
     there = n_cores()
-    monkeypatch.setenv("HOLDFAST_CORES", asked)
+    monkeypatch.setenv("HOLDTRUE_CORES", asked)
     assert n_cores() == (there if cores is None else cores)
-    monkeypatch.setenv("HOLDFAST_CORES", "two")
-    with pytest.raises(DataError, match="HOLDFAST_CORES: must be a positive whole number; got 'two'"):
+    monkeypatch.setenv("HOLDTRUE_CORES", "two")
+    with pytest.raises(DataError, match="HOLDTRUE_CORES: must be a positive whole number; got 'two'"):
         n_cores()

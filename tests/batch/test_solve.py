@@ -8,14 +8,14 @@ import jax
 import numpy as np
 import pytest
 
-from holdfast.batch import _solve, map_rows, padded_size, slots_for, solve
-from holdfast.encoding import feasible_sets
-from holdfast.methods import Wachter
-from holdfast.models import BlackBoxModel
-from holdfast.models.adapters import TorchModel
-from holdfast.schema import as_table
-from holdfast.search import Problem, Status
-from holdfast.testing import _world as world
+from holdtrue.batch import _solve, map_rows, padded_size, slots_for, solve
+from holdtrue.encoding import feasible_sets
+from holdtrue.methods import Wachter
+from holdtrue.models import BlackBoxModel
+from holdtrue.models.adapters import TorchModel
+from holdtrue.schema import as_table
+from holdtrue.search import Problem, Status
+from holdtrue.testing import _world as world
 
 
 @pytest.fixture(scope="module")

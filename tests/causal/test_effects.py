@@ -5,11 +5,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast.causal import SCM, Effects, Equation, Node, Term, raw_columns
-from holdfast.encoding import Encoder, feasible_sets
-from holdfast.schema import as_table
-from holdfast.testing import _world as world
+import holdtrue as ht
+from holdtrue.causal import SCM, Effects, Equation, Node, Term, raw_columns
+from holdtrue.encoding import Encoder, feasible_sets
+from holdtrue.schema import as_table
+from holdtrue.testing import _world as world
 
 
 def linear(**coefficients):
@@ -112,7 +112,7 @@ def test_where_one_may_act(encoder):
         assert may[:, slot.start : slot.stop].all()
     nodes = [Node(name="a"), Node(name="b", parents=["a"], equation=linear(a=1.0), immutable=True), Node(name="c")]
     small = Encoder.fit(
-        hf.Schema([hf.Feature(name=n, kind="numeric") for n in "abc"]),
+        ht.Schema([ht.Feature(name=n, kind="numeric") for n in "abc"]),
         pd.DataFrame({n: [0.0, 1.0] for n in "abc"}),
     )
     may = Effects.of(SCM(nodes), small).may_act(small, np.zeros((1, 3)))

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast.causal import SCM, Equation, Node, Term, named
-from holdfast.errors import DataError
+import holdtrue as ht
+from holdtrue.causal import SCM, Equation, Node, Term, named
+from holdtrue.errors import DataError
 
 N = 4000
 
@@ -21,10 +21,10 @@ def simulated(noise=1.0, seed=0):
     return pd.DataFrame({"kind": kind, "a": a, "b": b, "c": c, "d": d})
 
 
-SCHEMA = hf.Schema(
+SCHEMA = ht.Schema(
     [
-        hf.Feature(name="kind", kind="categorical", levels=("x", "y", "z")),
-        *(hf.Feature(name=name, kind="numeric") for name in "abcd"),
+        ht.Feature(name="kind", kind="categorical", levels=("x", "y", "z")),
+        *(ht.Feature(name=name, kind="numeric") for name in "abcd"),
     ]
 )
 GRAPH = SCM(
@@ -131,7 +131,7 @@ def test_what_is_refused():
 def test_german_credit_is_least_squares_on_the_data():
     """Sex and age to amount, amount to duration: least squares, by the normal equations."""
     try:
-        bank = hf.datasets.load("german_credit")
+        bank = ht.datasets.load("german_credit")
     except DataError as error:
         pytest.skip(f"the German Credit file is not here: {error}")
     X = bank.X

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import holdfast as hf
-from holdfast.causal import FUNCTIONS, LINKS, SCM, Equation, Node, Term
-from holdfast.errors import SchemaError
+import holdtrue as ht
+from holdtrue.causal import FUNCTIONS, LINKS, SCM, Equation, Node, Term
+from holdtrue.errors import SchemaError
 
 
 def linear(intercept=0.0, **coefficients):
@@ -142,14 +142,14 @@ def test_without_an_action_the_person_comes_back_to_the_bit(values, function, li
         np.testing.assert_allclose(again[name], x[name], rtol=1e-12)
 
 
-SCHEMA = hf.Schema(
+SCHEMA = ht.Schema(
     [
-        hf.Feature(name="a", kind="numeric", bounds=(0, 10)),
-        hf.Feature(name="whole", kind="integer", bounds=(0, 100)),
-        hf.Feature(name="half", kind="numeric", bounds=(0, 100), step=0.5),
-        hf.Feature(name="rank", kind="ordinal", levels=("low", "mid", "high")),
-        hf.Feature(name="flag", kind="binary", levels=("no", "yes")),
-        hf.Feature(name="kind", kind="categorical", levels=("x", "y")),
+        ht.Feature(name="a", kind="numeric", bounds=(0, 10)),
+        ht.Feature(name="whole", kind="integer", bounds=(0, 100)),
+        ht.Feature(name="half", kind="numeric", bounds=(0, 100), step=0.5),
+        ht.Feature(name="rank", kind="ordinal", levels=("low", "mid", "high")),
+        ht.Feature(name="flag", kind="binary", levels=("no", "yes")),
+        ht.Feature(name="kind", kind="categorical", levels=("x", "y")),
     ]
 )
 
@@ -260,7 +260,7 @@ def nodes(**parents):
         (lambda: SCM.from_yaml("nodes: [{parents: []}]"), "needs `name`"),
         (lambda: SCM.from_yaml("[1, 2]"), "must be a mapping"),
         (lambda: SCM.from_yaml("nodes: 3"), "`nodes` must be a list"),
-        (lambda: SCM.from_yaml("{holdfast_scm: 2, nodes: []}"), "must be 1; got 2"),
+        (lambda: SCM.from_yaml("{holdtrue_scm: 2, nodes: []}"), "must be 1; got 2"),
         (lambda: SCM.from_yaml("!!python/object:os.system {}"), "not valid YAML"),
         (lambda: SCM.from_json("{"), "not valid JSON"),
         (lambda: SCM.load("nowhere.yaml"), "cannot read"),

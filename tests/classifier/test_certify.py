@@ -10,19 +10,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast.classifier import Certificate
-from holdfast.classifier._certificate import _digest
-from holdfast.errors import CapabilityError, DataError
+import holdtrue as ht
+from holdtrue.classifier import Certificate
+from holdtrue.classifier._certificate import _digest
+from holdtrue.errors import CapabilityError, DataError
 
-SCHEMA = hf.Schema(
+SCHEMA = ht.Schema(
     [
-        hf.Feature(name="income", kind="numeric", bounds=(0, 10)),
-        hf.Feature(name="debt", kind="numeric", bounds=(0, 10), direction="decrease"),
-        hf.Feature(name="age", kind="integer", bounds=(18, 80), direction="fixed"),
-        hf.Feature(name="group", kind="categorical", levels=("a", "b"), direction="fixed"),
+        ht.Feature(name="income", kind="numeric", bounds=(0, 10)),
+        ht.Feature(name="debt", kind="numeric", bounds=(0, 10), direction="decrease"),
+        ht.Feature(name="age", kind="integer", bounds=(18, 80), direction="fixed"),
+        ht.Feature(name="group", kind="categorical", levels=("a", "b"), direction="fixed"),
     ],
-    [hf.LinearConstraint(coefficients={"income": 1.0}, bound=2.0, on="change", name="a raise of at most 2")],
+    [ht.LinearConstraint(coefficients={"income": 1.0}, bound=2.0, on="change", name="a raise of at most 2")],
 )
 
 
@@ -45,8 +45,8 @@ def people(n, seed=0, older=0.0):
 
 @pytest.fixture(scope="module")
 def clf():
-    regime = hf.StandardTraining(n_epochs=40, step_size=0.01)
-    made = hf.RecourseClassifier(schema=SCHEMA, model=hf.MLP(widths=(8,)), regime=regime, random_state=0)
+    regime = ht.StandardTraining(n_epochs=40, step_size=0.01)
+    made = ht.RecourseClassifier(schema=SCHEMA, model=ht.MLP(widths=(8,)), regime=regime, random_state=0)
     return made.fit(*people(800))
 
 
@@ -61,14 +61,14 @@ X, Y = people(1000, seed=1)
 
 def without(clf, X):
     """Whom the certified search leaves without recourse at the classifier's threshold."""
-    plan = clf.recourse(X, method=hf.HighestScore())
+    plan = clf.recourse(X, method=ht.HighestScore())
     return ~(plan.found | (clf.predict(X) == 1))
 
 
 def test_the_promise_is_kept_on_the_calibration_set_and_no_higher_threshold_would_do(fitted):
-    made = hf.certify(fitted, X)
+    made = ht.certify(fitted, X)
     assert fitted.threshold == made.threshold == made.highest
-    assert (made.n, made.k) == (1000, hf.metrics.allowed_failures(1000))
+    assert (made.n, made.k) == (1000, ht.metrics.allowed_failures(1000))
     assert made.failures == made.k == without(fitted, X).sum()
     assert made.chosen == "highest"
     assert without(fitted.at_threshold(made.threshold * 1.01), X).sum() > made.k
@@ -78,14 +78,14 @@ def test_the_promise_is_kept_on_the_calibration_set_and_no_higher_threshold_woul
 
 def test_coverage_over_calibration_draws(clf):
     """1,000 calibration sets drawn from a population of 6,000 whose every critical threshold is known."""
-    pool = hf.HighestScore().fit(clf).critical(people(6000, seed=2)[0])
+    pool = ht.HighestScore().fit(clf).critical(people(6000, seed=2)[0])
     rng = np.random.default_rng(0)
-    n, k = 300, hf.metrics.allowed_failures(300)
+    n, k = 300, ht.metrics.allowed_failures(300)
     kept = {"exact": [], "printed": []}
     for _ in range(1000):
         draw = rng.choice(pool, n)
         for bound, shares in kept.items():
-            threshold = hf.metrics.guaranteed_threshold(draw, bound=bound).threshold
+            threshold = ht.metrics.guaranteed_threshold(draw, bound=bound).threshold
             shares.append((pool >= threshold).mean())
     broken = np.mean(np.array(kept["exact"]) < 0.95)
     noise = 3 * np.sqrt(0.05 * 0.95 / 1000)
@@ -99,7 +99,7 @@ def test_coverage_over_calibration_draws(clf):
 
 
 def test_with_labels_the_best_f1_that_keeps_the_promise_is_taken(fitted):
-    made = hf.certify(fitted, X, Y)
+    made = ht.certify(fitted, X, Y)
     assert made.chosen == "f1"
     assert made.threshold <= made.highest
     assert made.failures <= made.k
@@ -112,21 +112,21 @@ def test_with_labels_the_best_f1_that_keeps_the_promise_is_taken(fitted):
 
 def test_too_few_people_are_refused_with_the_number_needed(fitted):
     with pytest.raises(DataError, match=r"got 58\..*needs 59"):
-        hf.certify(fitted, X[:58])
+        ht.certify(fitted, X[:58])
     assert fitted.certificate_ is None
-    assert hf.certify(fitted, X[:59]).k == 0
+    assert ht.certify(fitted, X[:59]).k == 0
     with pytest.raises(DataError, match="needs 299"):
-        hf.certify(fitted, X[:100], miscoverage=0.01)
+        ht.certify(fitted, X[:100], miscoverage=0.01)
 
 
 def test_a_promise_to_all_can_fail_a_group_and_one_to_each_group_does_not(fitted):
     fresh_people = people(4000, seed=3)[0]
-    hf.certify(fitted, X)
+    ht.certify(fitted, X)
     is_b = (fresh_people["group"] == "b").to_numpy()
     gone = without(fitted, fresh_people)
     # Of group b more than 5% are without recourse, beyond doubt.
-    assert hf.metrics.clopper_pearson(gone[is_b].sum(), is_b.sum(), 0.999)[0] > 0.05
-    made = hf.certify(fitted, X, groups="group")
+    assert ht.metrics.clopper_pearson(gone[is_b].sum(), is_b.sum(), 0.999)[0] > 0.05
+    made = ht.certify(fitted, X, groups="group")
     assert [part["group"] for part in made.groups["each"]] == ["a", "b"]
     assert sum(part["n"] for part in made.groups["each"]) == 1000
     assert all(part["failures"] <= part["k"] for part in made.groups["each"])
@@ -134,61 +134,61 @@ def test_a_promise_to_all_can_fail_a_group_and_one_to_each_group_does_not(fitted
     gone = without(fitted, fresh_people)
     assert gone[is_b].mean() < 0.06
     assert gone[~is_b].mean() < 0.05
-    assert hf.certify(fitted, X, groups=X["group"], correction="none").threshold >= made.threshold
+    assert ht.certify(fitted, X, groups=X["group"], correction="none").threshold >= made.threshold
     with pytest.raises(DataError, match=r"groups are too small.*'b'"):
-        hf.certify(fitted, X[:200], groups="group")
+        ht.certify(fitted, X[:200], groups="group")
 
 
 def test_drift_is_refused_or_marked_and_an_exchangeable_set_is_not(fitted):
-    same = hf.certify(fitted, X, use=people(500, seed=5)[0])
+    same = ht.certify(fitted, X, use=people(500, seed=5)[0])
     assert same.covers_use
     older = people(500, seed=5, older=2.0)[0]
     with pytest.raises(DataError, match=r"not exchangeable.*age"):
-        hf.certify(fitted, X, use=older)
-    marked = hf.certify(fitted, X, use=older, on_drift="mark")
+        ht.certify(fitted, X, use=older)
+    marked = ht.certify(fitted, X, use=older, on_drift="mark")
     assert not marked.covers_use
     assert "DRIFT" in str(marked)
     assert marked.drift["columns"][0] == "age"
-    weighted = hf.certify(fitted, X, use=older, on_drift="weight")
+    weighted = ht.certify(fitted, X, use=older, on_drift="weight")
     assert weighted.covers_use
     assert weighted.weighting["kind"] == "estimated"
     assert 59 <= weighted.n < 1000
     assert any("estimates" in note for note in weighted.notes)
-    again = hf.verify(weighted, fitted, X, use=older)
+    again = ht.verify(weighted, fitted, X, use=older)
     assert again.ok, str(again)
 
 
 def test_known_weights_thin_the_calibration_set(fitted):
-    made = hf.certify(fitted, X, weights=np.where(X["group"] == "b", 1.0, 0.25))
+    made = ht.certify(fitted, X, weights=np.where(X["group"] == "b", 1.0, 0.25))
     assert 250 < made.n < 500
     assert made.weighting == {"kind": "given", "n_before": 1000, "seed": 0}
-    again = hf.verify(made, fitted, X, weights=np.where(X["group"] == "b", 1.0, 0.25))
+    again = ht.verify(made, fitted, X, weights=np.where(X["group"] == "b", 1.0, 0.25))
     assert again.ok, str(again)
-    assert not hf.verify(made, fitted, X).ok
+    assert not ht.verify(made, fitted, X).ok
 
 
 def test_a_given_threshold_is_certified_for_any_method_or_refused(fitted):
-    quick = hf.Wachter(n_steps=60, patience=20)
+    quick = ht.Wachter(n_steps=60, patience=20)
     with pytest.raises(CapabilityError, match="Give the `threshold`"):
-        hf.certify(fitted, X, method=quick)
-    made = hf.certify(fitted, X, method=quick, threshold=0.05)
+        ht.certify(fitted, X, method=quick)
+    made = ht.certify(fitted, X, method=quick, threshold=0.05)
     assert (made.chosen, made.threshold, made.method["name"]) == ("given", 0.05, "wachter")
-    assert hf.verify(made, fitted, X).ok
+    assert ht.verify(made, fitted, X).ok
     with pytest.raises(DataError, match=r"without recourse at `threshold` 0\.999"):
-        hf.certify(fitted, X, method=quick, threshold=0.999)
+        ht.certify(fitted, X, method=quick, threshold=0.999)
 
 
 def test_only_two_classes_and_only_our_classifiers(clf):
     with pytest.raises(CapabilityError, match="fitted RecourseClassifier"):
-        hf.certify(object(), X)
+        ht.certify(object(), X)
     for bad in ({"y_cal": Y[:5]}, {"y_cal": Y + 5}, {"groups": "absent"}, {"on_drift": "ignore"}):
         with pytest.raises(DataError, match="certify: "):
-            hf.certify(clf, X, apply=False, **bad)
+            ht.certify(clf, X, apply=False, **bad)
 
 
 def test_rows_seen_in_training_are_noted(fitted):
     seen = people(800)[0]
-    assert "100.0% equal a training row" in hf.certify(fitted, seen).notes[0]
+    assert "100.0% equal a training row" in ht.certify(fitted, seen).notes[0]
 
 
 # ---- files ------------------------------------------------------------------------------------------
@@ -197,16 +197,16 @@ def test_rows_seen_in_training_are_noted(fitted):
 @pytest.fixture(scope="module")
 def certified(clf):
     mine = clf.at_threshold(0.5)
-    return mine, hf.certify(mine, X, groups="group")
+    return mine, ht.certify(mine, X, groups="group")
 
 
 def test_a_model_file_carries_its_certificate(certified, tmp_path):
     clf, made = certified
-    clf.save(tmp_path / "m.holdfast")
-    back = hf.RecourseClassifier.load(tmp_path / "m.holdfast")
+    clf.save(tmp_path / "m.holdtrue")
+    back = ht.RecourseClassifier.load(tmp_path / "m.holdtrue")
     assert back.certificate_ == made
     assert back.threshold == made.threshold
-    assert hf.verify(back.certificate_, back, X).ok
+    assert ht.verify(back.certificate_, back, X).ok
     made.save(tmp_path / "c.json")
     assert Certificate.load(tmp_path / "c.json") == made
 
@@ -216,7 +216,7 @@ def edited(path, out, change):
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(out, "w") as new:
         for info in old.infolist():
             blob = old.read(info)
-            if info.filename == "holdfast.json":
+            if info.filename == "holdtrue.json":
                 header = json.loads(blob)
                 change(header)
                 blob = json.dumps(header).encode()
@@ -226,7 +226,7 @@ def edited(path, out, change):
 
 def test_an_edited_model_file_is_refused(certified, clf, tmp_path):
     mine, made = certified
-    mine.save(tmp_path / "m.holdfast")
+    mine.save(tmp_path / "m.holdtrue")
 
     def raise_threshold(header):
         header["params"]["threshold"] = 0.9
@@ -248,17 +248,17 @@ def test_an_edited_model_file_is_refused(certified, clf, tmp_path):
         (turned, "another model"),
     ):
         with pytest.raises(DataError, match=words):
-            hf.RecourseClassifier.load(edited(tmp_path / "m.holdfast", tmp_path / "x.holdfast", change))
+            ht.RecourseClassifier.load(edited(tmp_path / "m.holdtrue", tmp_path / "x.holdtrue", change))
 
 
 def test_a_new_threshold_or_fit_loses_the_certificate(certified, tmp_path):
     mine = certified[0].at_threshold(0.7)
     assert mine.certificate_ is None
-    again = hf.RecourseClassifier(schema=SCHEMA, model=hf.Linear(), regime=hf.StandardTraining(n_epochs=1))
+    again = ht.RecourseClassifier(schema=SCHEMA, model=ht.Linear(), regime=ht.StandardTraining(n_epochs=1))
     assert again.fit(*people(100)).certificate_ is None
     mine.certificate_ = certified[1]
     with pytest.raises(DataError, match="another model or threshold"):
-        mine.save(tmp_path / "m.holdfast")
+        mine.save(tmp_path / "m.holdtrue")
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_a_new_threshold_or_fit_loses_the_certificate(certified, tmp_path):
     ],
 )
 def test_a_forged_certificate_with_a_fresh_checksum_contradicts_itself(clf, change, words):
-    made = hf.certify(clf.at_threshold(0.5), X[:200], apply=False)
+    made = ht.certify(clf.at_threshold(0.5), X[:200], apply=False)
     raw = made.to_dict() | change
     with pytest.raises(DataError, match="was changed"):
         Certificate.from_dict(raw)
@@ -287,7 +287,7 @@ def test_what_is_no_certificate_is_refused(tmp_path):
     for text, words in (
         ("{}", "is not one of"),
         ("[1", "not JSON"),
-        ('{"format": "holdfast-record"}', "is not one"),
+        ('{"format": "holdtrue-record"}', "is not one"),
     ):
         with pytest.raises(DataError, match=words):
             Certificate.from_json(text)
@@ -298,14 +298,14 @@ def test_what_is_no_certificate_is_refused(tmp_path):
 def test_records_have_the_terms(certified, clf):
     mine, made = certified
     refused = X[mine.predict(X) == 0][:20]
-    plan = mine.recourse(refused, method=hf.HighestScore())
-    written = hf.records(plan, [str(i) for i in range(len(plan))], certificates=mine.certificate_)
+    plan = mine.recourse(refused, method=ht.HighestScore())
+    written = ht.records(plan, [str(i) for i in range(len(plan))], certificates=mine.certificate_)
     assert len(written) == plan.found.sum() > 0
     terms = written[0].certificate
     assert terms["sha256"] == made.to_dict()["sha256"]
     assert (terms["miscoverage"], terms["n"], terms["k"]) == (made.miscoverage, made.n, made.k)
     with pytest.raises(DataError, match="another model or threshold"):
-        hf.records(clf.recourse(refused, method=hf.HighestScore()), ["x"] * len(refused), certificates=made)
+        ht.records(clf.recourse(refused, method=ht.HighestScore()), ["x"] * len(refused), certificates=made)
 
 
 # ---- verify -----------------------------------------------------------------------------------------
@@ -313,19 +313,19 @@ def test_records_have_the_terms(certified, clf):
 
 def test_verify_names_what_differs(certified, clf):
     mine, made = certified
-    good = hf.verify(made, mine, X.sample(frac=1, random_state=0), use=people(400, seed=7)[0])
+    good = ht.verify(made, mine, X.sample(frac=1, random_state=0), use=people(400, seed=7)[0])
     assert good.ok, str(good)
     assert "certificate holds" in str(good)
     wrong = {
-        "model and threshold": hf.verify(made, clf),
-        "calibration rows": hf.verify(made, mine, X[:999]),
-        "drift between calibration and use": hf.verify(made, mine, X, use=people(400, seed=7, older=3.0)[0]),
+        "model and threshold": ht.verify(made, clf),
+        "calibration rows": ht.verify(made, mine, X[:999]),
+        "drift between calibration and use": ht.verify(made, mine, X, use=people(400, seed=7, older=3.0)[0]),
     }
     for what, result in wrong.items():
         assert not result.ok
         assert next(f.what for f in result.findings if not f.ok) == what
         assert result.to_dict()["ok"] is False
-    assert hf.verify(made, mine).unchecked == ["calibration rows", "people in use"]
+    assert ht.verify(made, mine).unchecked == ["calibration rows", "people in use"]
 
 
 def test_verify_computes_again_and_sees_a_consistent_lie(certified):
@@ -333,7 +333,7 @@ def test_verify_computes_again_and_sees_a_consistent_lie(certified):
     mine, made = certified
     lie = dataclasses.replace(made, highest=made.highest + 0.01)
     assert lie.contradictions() == []
-    result = hf.verify(lie, mine, X)
+    result = ht.verify(lie, mine, X)
     assert not result.ok
     assert "highest was" in str(result)
 
@@ -341,7 +341,7 @@ def test_verify_computes_again_and_sees_a_consistent_lie(certified):
 def test_verify_counts_those_without_recourse_among_the_people_in_use(certified):
     mine, made = certified
     poor = people(600, seed=8)[0].assign(income=0.0, debt=0.0)
-    found = hf.verify(made, mine, use=poor).findings[-1]
+    found = ht.verify(made, mine, use=poor).findings[-1]
     assert not found.ok
     assert "are without recourse" in found.said
 
@@ -349,20 +349,20 @@ def test_verify_counts_those_without_recourse_among_the_people_in_use(certified)
 # ---- real data --------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif("HOLDFAST_DATA" not in os.environ, reason="needs the bail records; set HOLDFAST_DATA")
+@pytest.mark.skipif("HOLDTRUE_DATA" not in os.environ, reason="needs the bail records; set HOLDTRUE_DATA")
 def test_bail_of_1978_does_not_cover_1980():
-    bail = hf.datasets.load("bail", variant="actionable-recourse")
+    bail = ht.datasets.load("bail", variant="actionable-recourse")
     cohort = bail.groups["cohort"].to_numpy()
     rows = np.random.default_rng(0).permutation(np.flatnonzero(cohort == 1978))
     learn, calibrate, later = rows[:1500], rows[1500:2500], rows[2500:3500]
-    quick = hf.RecourseClassifier(
-        schema=bail.schema, model=hf.Linear(), regime=hf.StandardTraining(n_epochs=3), scaling="standard"
+    quick = ht.RecourseClassifier(
+        schema=bail.schema, model=ht.Linear(), regime=ht.StandardTraining(n_epochs=3), scaling="standard"
     ).fit(bail.X.iloc[learn], np.asarray(bail.y)[learn])
-    assert hf.certify(quick, bail.X.iloc[calibrate], use=bail.X.iloc[later]).covers_use
+    assert ht.certify(quick, bail.X.iloc[calibrate], use=bail.X.iloc[later]).covers_use
     with pytest.raises(DataError, match=r"not exchangeable.*FOLLOW"):
-        hf.certify(quick, bail.X.iloc[calibrate], use=bail.X.iloc[cohort == 1980])
+        ht.certify(quick, bail.X.iloc[calibrate], use=bail.X.iloc[cohort == 1980])
     with pytest.raises(DataError, match=r"even after weighting|left after weighting"):
-        hf.certify(quick, bail.X.iloc[calibrate], use=bail.X.iloc[cohort == 1980], on_drift="weight")
+        ht.certify(quick, bail.X.iloc[calibrate], use=bail.X.iloc[cohort == 1980], on_drift="weight")
 
 
 def test_nothing_of_a_person_is_in_a_certificate(certified):

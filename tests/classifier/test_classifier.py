@@ -7,25 +7,25 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import holdfast as hf
-from holdfast.errors import CapabilityError, DataError, SchemaError
-from holdfast.testing import _world as world
+import holdtrue as ht
+from holdtrue.errors import CapabilityError, DataError, SchemaError
+from holdtrue.testing import _world as world
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([hf.RecourseClassifier()])
+@parametrize_with_checks([ht.RecourseClassifier()])
 def test_scikit_learn_estimator_checks(estimator, check):
     check(estimator)
 
 
 @pytest.fixture(scope="module")
 def quick():
-    return {"model": hf.Linear(), "regime": hf.StandardTraining(n_epochs=3)}
+    return {"model": ht.Linear(), "regime": ht.StandardTraining(n_epochs=3)}
 
 
 def test_row_order_and_repeats_do_not_matter(quick):
     table, y = world.people()
-    clf = hf.RecourseClassifier(schema=world.SCHEMA, random_state=0, **quick)
+    clf = ht.RecourseClassifier(schema=world.SCHEMA, random_state=0, **quick)
     order = np.random.default_rng(0).permutation(len(table))
     a = clf.fit(table, y).predict_proba(table)
     b = clf.fit(table.iloc[order], y[order]).predict_proba(table)
@@ -37,7 +37,7 @@ def test_row_order_and_repeats_do_not_matter(quick):
 def test_threshold_and_favourable_class_decide(quick):
     table, y = world.people()
     words = np.where(y == 1, "no default", "default")
-    clf = hf.RecourseClassifier(schema=world.SCHEMA, favourable="default", threshold=0.7, random_state=0, **quick)
+    clf = ht.RecourseClassifier(schema=world.SCHEMA, favourable="default", threshold=0.7, random_state=0, **quick)
     clf.fit(table, words)
     p = clf.predict_proba(table)[:, list(clf.classes_).index("default")]
     assert (clf.predict(table) == np.where(p >= 0.7, "default", "no default")).all()
@@ -46,14 +46,14 @@ def test_threshold_and_favourable_class_decide(quick):
 
 def test_schema_is_guessed_when_omitted(quick):
     table, y = world.people()
-    clf = hf.RecourseClassifier(random_state=0, **quick).fit(table, y)
+    clf = ht.RecourseClassifier(random_state=0, **quick).fit(table, y)
     assert clf.schema_["age"].direction == "fixed"
     assert clf.schema_["job"].kind == "categorical"
 
 
 def test_polars_in_polars_out(quick):
     table, y = world.people()
-    clf = hf.RecourseClassifier(schema=world.PLAIN, random_state=0, **quick).fit(pl.from_pandas(table), y)
+    clf = ht.RecourseClassifier(schema=world.PLAIN, random_state=0, **quick).fit(pl.from_pandas(table), y)
     plan = clf.recourse(pl.from_pandas(table).head(5))
     assert isinstance(plan.to_frame(), pl.DataFrame)
 
@@ -64,23 +64,23 @@ def test_polars_in_polars_out(quick):
         ({"threshold": 1.5}, "`threshold` must lie between 0 and 1"),
         ({"favourable": "maybe"}, "`favourable` is not a class"),
         ({"scaling": "log"}, "`scaling` is not known"),
-        ({"regime": hf.StandardTraining(n_epochs=0)}, "`n_epochs` must be a positive whole number"),
-        ({"regime": hf.StandardTraining(class_weight="even")}, "`class_weight` must be"),
-        ({"model": hf.MLP(activation="sin")}, "`activation` is not known"),  # type: ignore[arg-type]
-        ({"model": hf.MLP(widths=(0,))}, "`widths` must be positive"),
-        ({"method": hf.Wachter(norm="l3")}, "`norm` is not known"),  # type: ignore[arg-type]
+        ({"regime": ht.StandardTraining(n_epochs=0)}, "`n_epochs` must be a positive whole number"),
+        ({"regime": ht.StandardTraining(class_weight="even")}, "`class_weight` must be"),
+        ({"model": ht.MLP(activation="sin")}, "`activation` is not known"),  # type: ignore[arg-type]
+        ({"model": ht.MLP(widths=(0,))}, "`widths` must be positive"),
+        ({"method": ht.Wachter(norm="l3")}, "`norm` is not known"),  # type: ignore[arg-type]
     ],
 )
 def test_bad_settings_are_explained(change, text):
     table, y = world.people()
-    settings = {"schema": world.SCHEMA, "model": hf.Linear(), "regime": hf.StandardTraining(n_epochs=1)} | change
+    settings = {"schema": world.SCHEMA, "model": ht.Linear(), "regime": ht.StandardTraining(n_epochs=1)} | change
     with pytest.raises((DataError, SchemaError), match=text):
-        hf.RecourseClassifier(**settings).fit(table, y)
+        ht.RecourseClassifier(**settings).fit(table, y)
 
 
 def test_bad_tables_are_explained(quick):
     table, y = world.people()
-    clf = hf.RecourseClassifier(schema=world.SCHEMA, random_state=0, **quick)
+    clf = ht.RecourseClassifier(schema=world.SCHEMA, random_state=0, **quick)
     with pytest.raises(DataError, match="the target has one class"):
         clf.fit(table, np.ones(len(table)))
     with pytest.raises(DataError, match="inconsistent numbers of samples"):
@@ -101,13 +101,13 @@ def test_bad_tables_are_explained(quick):
 def test_other_models_need_predict_proba():
     table, y = world.people()
     with pytest.raises(CapabilityError, match="needs `predict_proba`"):
-        hf.recourse(object(), table, world.SCHEMA)
+        ht.recourse(object(), table, world.SCHEMA)
     numbers = table[["income", "debt", "accounts"]]
     model = GaussianNB().fit(numbers, y)
     with pytest.raises(
         CapabilityError, match=r"needs a differentiable model; got GaussianNB. Use NearestNeighbour"
     ):
-        hf.recourse(model, numbers, method="wachter")
+        ht.recourse(model, numbers, method="wachter")
 
 
 def test_a_foreign_pipeline_is_asked_in_its_own_columns():
@@ -120,9 +120,9 @@ def test_a_foreign_pipeline_is_asked_in_its_own_columns():
     columns = ["income", "debt", "housing", "education"]
     encode = make_column_transformer((OneHotEncoder(), ["housing", "education"]), remainder="passthrough")
     model = make_pipeline(encode, LogisticRegression(max_iter=2000)).fit(table[columns], y)
-    schema = hf.Schema([f for f in world.SCHEMA if f.name in columns])
+    schema = ht.Schema([f for f in world.SCHEMA if f.name in columns])
     refused = table[columns][model.predict(table[columns]) == 0]
-    plan = hf.recourse(model, refused, schema, reference=table[columns])
+    plan = ht.recourse(model, refused, schema, reference=table[columns])
     assert plan.found.all()
     assert (model.predict(plan.to_frame()[columns]) == 1).all()
 
@@ -132,8 +132,8 @@ def test_deadline_holds_even_while_compiling(quick):
     import time
 
     table, y = world.people()
-    clf = hf.RecourseClassifier(
-        schema=world.SCHEMA, model=hf.MLP(widths=(7, 5, 3)), regime=quick["regime"], random_state=0
+    clf = ht.RecourseClassifier(
+        schema=world.SCHEMA, model=ht.MLP(widths=(7, 5, 3)), regime=quick["regime"], random_state=0
     )
     clf.fit(table, y)
     clf.predict(table)

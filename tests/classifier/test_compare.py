@@ -6,21 +6,21 @@ import numpy as np
 import polars as pl
 import pytest
 
-import holdfast as hf
-from holdfast.classifier import compare, named_model
-from holdfast.errors import DataError
+import holdtrue as ht
+from holdtrue.classifier import compare, named_model
+from holdtrue.errors import DataError
 
-QUICK = hf.RecourseClassifier(
-    model=hf.Linear(), regime=hf.StandardTraining(n_epochs=20, step_size=0.01, class_weight="balanced")
+QUICK = ht.RecourseClassifier(
+    model=ht.Linear(), regime=ht.StandardTraining(n_epochs=20, step_size=0.01, class_weight="balanced")
 )
-WACHTER = hf.Wachter(n_steps=100, patience=20)
-NEAREST = hf.NearestNeighbour(n_rows=100, n_candidates=50)
+WACHTER = ht.Wachter(n_steps=100, patience=20)
+NEAREST = ht.NearestNeighbour(n_rows=100, n_candidates=50)
 OPTIONS = {"model": QUICK, "people": 20, "retrainings": 3}
 
 
 @pytest.fixture(scope="module")
 def bank():
-    return hf.datasets.load("loanapp").subset(range(500))
+    return ht.datasets.load("loanapp").subset(range(500))
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_rows_agree_with_an_audit_by_hand(bank, pair):
     rows = bank.X.iloc[test]
     people = rows[clf.predict(rows) == 0][:20]
     plan = clf.recourse(people, method=WACHTER)
-    report = hf.audit(plan, against=hf.retrain(clf, 3, random_state=0))
+    report = ht.audit(plan, against=ht.retrain(clf, 3, random_state=0))
     row = pair["wachter"]
     assert row.n_people == len(people) == 20
     assert row.counts == report.counts
@@ -69,12 +69,12 @@ def test_methods_that_are_done_are_not_run_again(bank, pair, monkeypatch):
     kept = []
     methods = {"wachter": WACHTER, "nearest": NEAREST}
     with monkeypatch.context() as patch:
-        patch.setattr("holdfast.classifier._compare.measure", never)
+        patch.setattr("holdtrue.classifier._compare.measure", never)
         again = compare(bank, methods=methods, done=pair, on_row=kept.append, **OPTIONS)
         assert str(again) == str(pair)
         assert kept == []
     # Another parameter is another method; the rows stand in the order asked for.
-    other = {"nearest": hf.NearestNeighbour(n_rows=100, n_candidates=20), "wachter": WACHTER}
+    other = {"nearest": ht.NearestNeighbour(n_rows=100, n_candidates=20), "wachter": WACHTER}
     third = compare(bank, methods=other, done=pair, on_row=kept.append, **OPTIONS)
     assert [row.name for row in third.rows] == ["nearest", "wachter"]
     assert third["wachter"] is pair["wachter"]
@@ -95,7 +95,7 @@ def test_other_rows_are_refused(bank, pair):
 def test_another_schema_or_model_is_refused(bank, pair):
     from sklearn.base import clone
 
-    narrow = hf.Schema([dataclasses.replace(f, cost_weight=2.0) for f in bank.schema])
+    narrow = ht.Schema([dataclasses.replace(f, cost_weight=2.0) for f in bank.schema])
     with pytest.raises(DataError, match="differs in its schema"):
         compare(bank, schema=narrow, methods={"wachter": WACHTER}, done=pair, **OPTIONS)
     longer = clone(QUICK).set_params(regime__n_epochs=21)
@@ -105,8 +105,8 @@ def test_another_schema_or_model_is_refused(bank, pair):
 
 def test_a_model_made_elsewhere(bank):
     frame = pl.from_pandas(bank.X[["loanprc", "obrat", "atotinc", "unver"]])
-    schema = hf.Schema([bank.schema[name] for name in frame.columns])
-    methods = {"nearest": hf.NearestNeighbour(n_candidates=32), "wachter": WACHTER}
+    schema = ht.Schema([bank.schema[name] for name in frame.columns])
+    methods = {"nearest": ht.NearestNeighbour(n_candidates=32), "wachter": WACHTER}
     made = named_model("random_forest")().set_params(n_estimators=3, max_depth=3, class_weight="balanced")
     told = []
     result = compare(
@@ -154,15 +154,15 @@ def test_labels_must_be_there(bank):
 
 def test_stable_search_gets_guides_that_survival_is_not_measured_on() -> None:
     """Its guides are trained for it, and none of them is among the models that its recourse is held against."""
-    method = hf.StableSearch(n_guides=2, n_steps=50)
+    method = ht.StableSearch(n_guides=2, n_steps=50)
     found = compare("loanapp", methods=[method], **OPTIONS | {"people": 5})
     assert found.rows[0].reason is None
     assert found.rows[0].n_found >= 4
-    bank = hf.datasets.load("loanapp")
-    clf = hf.RecourseClassifier(schema=bank.schema, model=hf.Linear(), regime=QUICK.regime, random_state=0)
+    bank = ht.datasets.load("loanapp")
+    clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), regime=QUICK.regime, random_state=0)
     clf.fit(bank.X, bank.y)
-    guides = hf.StableSearch(n_guides=2, random_state=0).fit(clf, bank.X)._ensemble()
-    others = hf.retrain(clf, 3, random_state=0).ensemble
+    guides = ht.StableSearch(n_guides=2, random_state=0).fit(clf, bank.X)._ensemble()
+    others = ht.retrain(clf, 3, random_state=0).ensemble
     for i in range(2):
         for j in range(3):
             assert not np.allclose(guides.member(i).weight, others.member(j).weight)

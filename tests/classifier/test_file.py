@@ -11,30 +11,30 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import holdfast as hf
-from holdfast.errors import DataError
-from holdfast.testing import _world as world
+import holdtrue as ht
+from holdtrue.errors import DataError
+from holdtrue.testing import _world as world
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     table, y = world.people()
-    clf = hf.RecourseClassifier(
+    clf = ht.RecourseClassifier(
         schema=world.SCHEMA,
-        model=hf.MLP(widths=(6,)),
-        regime=hf.StandardTraining(n_epochs=3, class_weight={0: 2.0}),
-        method=hf.NearestNeighbour(n_rows=50),
+        model=ht.MLP(widths=(6,)),
+        regime=ht.StandardTraining(n_epochs=3, class_weight={0: 2.0}),
+        method=ht.NearestNeighbour(n_rows=50),
         threshold=0.6,
         random_state=0,
     ).fit(table, y)
-    path = tmp_path_factory.mktemp("file") / "model.holdfast"
+    path = tmp_path_factory.mktemp("file") / "model.holdtrue"
     clf.save(path)
     return clf, path
 
 
 def test_comes_back_whole(saved):
     clf, path = saved
-    again = hf.RecourseClassifier.load(path)
+    again = ht.RecourseClassifier.load(path)
     table, _ = world.people()
     assert (again.predict_proba(table) == clf.predict_proba(table)).all()
     assert again.schema == clf.schema
@@ -59,16 +59,16 @@ def test_holds_arrays_and_json_only(saved):
 
 def test_missing_and_foreign_files(tmp_path):
     with pytest.raises(DataError, match="no such model file"):
-        hf.RecourseClassifier.load(tmp_path / "nowhere")
+        ht.RecourseClassifier.load(tmp_path / "nowhere")
     text = tmp_path / "text"
     text.write_text("not a model")
-    with pytest.raises(DataError, match="damaged or is not one of holdfast's"):
-        hf.RecourseClassifier.load(text)
+    with pytest.raises(DataError, match="damaged or is not one of holdtrue's"):
+        ht.RecourseClassifier.load(text)
     foreign = tmp_path / "foreign.zip"
     with zipfile.ZipFile(foreign, "w") as archive:
         archive.writestr("hello.txt", "hello")
-    with pytest.raises(DataError, match="damaged or is not one of holdfast's"):
-        hf.RecourseClassifier.load(foreign)
+    with pytest.raises(DataError, match="damaged or is not one of holdtrue's"):
+        ht.RecourseClassifier.load(foreign)
 
 
 def rewritten(path, target, change):
@@ -87,17 +87,17 @@ def test_changed_weights_are_noticed(saved, tmp_path):
         return blob[:-1] + bytes([blob[-1] ^ 1]) if name == "model/0.npy" else blob
 
     with pytest.raises(DataError, match="checksum differs"):
-        hf.RecourseClassifier.load(rewritten(path, tmp_path / "a", flip))
+        ht.RecourseClassifier.load(rewritten(path, tmp_path / "a", flip))
 
 
 def test_newer_versions_are_refused(saved, tmp_path):
     _, path = saved
 
     def newer(name, blob):
-        return json.dumps(json.loads(blob) | {"version": 99}) if name == "holdfast.json" else blob
+        return json.dumps(json.loads(blob) | {"version": 99}) if name == "holdtrue.json" else blob
 
     with pytest.raises(DataError, match="version 99"):
-        hf.RecourseClassifier.load(rewritten(path, tmp_path / "a", newer))
+        ht.RecourseClassifier.load(rewritten(path, tmp_path / "a", newer))
 
 
 def test_a_pickle_inside_is_not_run(saved, tmp_path):
@@ -115,11 +115,11 @@ def test_a_pickle_inside_is_not_run(saved, tmp_path):
         return buffer.getvalue() if name == "model/0.npy" else blob
 
     with pytest.raises(DataError):
-        hf.RecourseClassifier.load(rewritten(path, tmp_path / "a", swap))
+        ht.RecourseClassifier.load(rewritten(path, tmp_path / "a", swap))
     hostile = tmp_path / "hostile"
     hostile.write_bytes(pickle.dumps(Hostile()))
     with pytest.raises(DataError):
-        hf.RecourseClassifier.load(hostile)
+        ht.RecourseClassifier.load(hostile)
     assert not ran.exists()
 
 
@@ -127,14 +127,14 @@ def test_unknown_objects_are_not_imported(saved, tmp_path):
     _, path = saved
 
     def swap(name, blob):
-        if name != "holdfast.json":
+        if name != "holdtrue.json":
             return blob
         header = json.loads(blob)
         header["params"]["method"] = {"$method": "os.system", "params": {"command": "true"}}
         return json.dumps(header)
 
     with pytest.raises(DataError, match="unknown method"):
-        hf.RecourseClassifier.load(rewritten(path, tmp_path / "a", swap))
+        ht.RecourseClassifier.load(rewritten(path, tmp_path / "a", swap))
 
 
 @settings(
@@ -148,16 +148,16 @@ def test_damage_anywhere_is_a_data_error_or_harmless(saved, tmp_path, cut, at, b
     target = tmp_path / "damaged"
     target.write_bytes(bytes(blob[: int(cut * len(blob))] if cut < 0.5 else blob))
     with contextlib.suppress(DataError):
-        hf.RecourseClassifier.load(target)
+        ht.RecourseClassifier.load(target)
 
 
 def test_an_unregistered_method_cannot_be_saved(tmp_path):
-    class Mine(hf.Wachter):
+    class Mine(ht.Wachter):
         pass
 
     table, y = world.people()
-    clf = hf.RecourseClassifier(
-        schema=world.SCHEMA, model=hf.Linear(), regime=hf.StandardTraining(n_epochs=1), method=Mine()
+    clf = ht.RecourseClassifier(
+        schema=world.SCHEMA, model=ht.Linear(), regime=ht.StandardTraining(n_epochs=1), method=Mine()
     ).fit(table, y)
     with pytest.raises(DataError, match="Mine is not registered"):
         clf.save(tmp_path / "m")

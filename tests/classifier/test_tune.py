@@ -6,27 +6,27 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import holdfast as hf
-from holdfast.audit import Trial, Tuning
-from holdfast.classifier import _tune
-from holdfast.classifier._bench import Bench, Measured
-from holdfast.errors import DataError, MissingDependencyError
-from holdfast.training import REGIMES, OneOf, Range
+import holdtrue as ht
+from holdtrue.audit import Trial, Tuning
+from holdtrue.classifier import _tune
+from holdtrue.classifier._bench import Bench, Measured
+from holdtrue.errors import DataError, MissingDependencyError
+from holdtrue.training import REGIMES, OneOf, Range
 
-optuna = pytest.importorskip("optuna", reason="optuna is not installed; pip install 'holdfast[tune]' to run it")
+optuna = pytest.importorskip("optuna", reason="optuna is not installed; pip install 'holdtrue[tune]' to run it")
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
 @pytest.fixture(scope="module")
 def bank():
-    return hf.datasets.load("loanapp").subset(range(600))
+    return ht.datasets.load("loanapp").subset(range(600))
 
 
 @pytest.fixture
 def asked(bank):
-    regime = hf.StandardTraining(n_epochs=8, step_size=0.01, class_weight="balanced")
+    regime = ht.StandardTraining(n_epochs=8, step_size=0.01, class_weight="balanced")
     return {
-        "schema": bank.schema, "model": hf.Linear(), "method": hf.Wachter(n_steps=40, patience=10),
+        "schema": bank.schema, "model": ht.Linear(), "method": ht.Wachter(n_steps=40, patience=10),
         "regime": regime, "space": {"step_size": Range(1e-3, 0.1, log=True)}, "people": 30,
     }  # fmt: skip
 
@@ -84,7 +84,7 @@ def test_a_trial_is_given_up_where_everything_is_worse_than_the_median():
 
 
 def test_the_best_of_a_known_function_is_found(bank, known):
-    tuning = hf.tune(bank.X, bank.y, schema=bank.schema, n_trials=40, prune=False)
+    tuning = ht.tune(bank.X, bank.y, schema=bank.schema, n_trials=40, prune=False)
     assert tuning.trials[0].settings["divergence_weight"] == 0.5  # the defaults come first
     assert abs(tuning.chosen.settings["divergence_weight"] - 0.3) < 0.1
     assert all(
@@ -97,7 +97,7 @@ def test_the_best_of_a_known_function_is_found(bank, known):
 def test_a_range_over_a_parameter_that_is_off_by_default(bank, known):
     """`patience` is None at first: no number to begin with, so the first trial draws one."""
     space = {"divergence_weight": Range(0.0, 1.0), "patience": Range(2, 9, whole=True)}
-    tuning = hf.tune(bank.X, bank.y, schema=bank.schema, space=space, n_trials=3, prune=False)
+    tuning = ht.tune(bank.X, bank.y, schema=bank.schema, space=space, n_trials=3, prune=False)
     assert tuning.trials[0].settings["divergence_weight"] == 0.5
     assert all(2 <= t.settings["patience"] <= 9 for t in tuning.trials)
 
@@ -110,7 +110,7 @@ def test_pruned_and_failed_trials_are_told(bank, monkeypatch):
         return Measured(0.5 if bad else 0.9, 9.0 if bad else 1.0 + rule.ridge_weight, 9.0 if bad else 1.0, 1.0, 5)
 
     monkeypatch.setattr(Bench, "measure", measure)
-    tuning = hf.tune(bank.X, bank.y, schema=bank.schema, n_trials=40)
+    tuning = ht.tune(bank.X, bank.y, schema=bank.schema, n_trials=40)
     states = {t.state for t in tuning.trials}
     assert states == {"done", "pruned", "failed"}
     assert len(tuning.trials) == 40
@@ -120,45 +120,45 @@ def test_pruned_and_failed_trials_are_told(bank, monkeypatch):
 
 def test_a_study_goes_on(bank, known, tmp_path):
     ask = {"schema": bank.schema, "study": tmp_path / "s.db", "prune": False}
-    first = hf.tune(bank.X, bank.y, n_trials=3, **ask)
+    first = ht.tune(bank.X, bank.y, n_trials=3, **ask)
     assert len(first.trials) == 3
     kept = optuna.load_study(study_name=_tune.NAME, storage=f"sqlite:///{tmp_path / 's.db'}")
     cut = kept.ask()  # what kill -9 leaves: begun, never ended
     cut.suggest_float("ridge_weight", 0.003, 1.0, log=True)
     told = []
-    second = hf.tune(bank.X, bank.y, n_trials=6, on_trial=told.append, **ask)
+    second = ht.tune(bank.X, bank.y, n_trials=6, on_trial=told.append, **ask)
     assert second.trials[:3] == first.trials
     assert len(second.trials) == told[-1] == 6
     assert cut.number not in [t.number for t in second.trials]
     assert len({tuple(t.settings.values()) for t in second.trials}) == 6  # nothing drawn twice
-    again = hf.tune(bank.X, bank.y, n_trials=6, **ask)
+    again = ht.tune(bank.X, bank.y, n_trials=6, **ask)
     assert again.to_dict() == second.to_dict()
     with pytest.raises(DataError, match="made with another seed; got 1 after 0"):
-        hf.tune(bank.X, bank.y, n_trials=6, random_state=1, **ask)
+        ht.tune(bank.X, bank.y, n_trials=6, random_state=1, **ask)
     with pytest.raises(DataError, match="made with another rows"):
-        hf.tune(bank.X.iloc[::-1], bank.y, n_trials=6, **ask)
+        ht.tune(bank.X.iloc[::-1], bank.y, n_trials=6, **ask)
     (tmp_path / "foreign.db").write_text("not a database, but long enough to be taken for the head of one" * 20)
     with pytest.raises(DataError, match="the study cannot be read"):
-        hf.tune(bank.X, bank.y, **ask | {"study": tmp_path / "foreign.db"})
+        ht.tune(bank.X, bank.y, **ask | {"study": tmp_path / "foreign.db"})
 
 
 def test_seconds_end_it(bank, known):
     assert (
-        len(hf.tune(bank.X, bank.y, schema=bank.schema, n_trials=10_000, seconds=0.5, prune=False).trials) < 5000
+        len(ht.tune(bank.X, bank.y, schema=bank.schema, n_trials=10_000, seconds=0.5, prune=False).trials) < 5000
     )
 
 
 def test_trained_trials_are_measured_on_validation_rows(bank, asked):
-    tuning = hf.tune(bank.X, bank.y, n_trials=2, min_found=0.3, **asked)
+    tuning = ht.tune(bank.X, bank.y, n_trials=2, min_found=0.3, **asked)
     assert [t.state for t in tuning.trials] == ["done"] * 2
     bench = Bench.of(bank.X, bank.y, 0.25, 30, None, 0, **{k: asked[k] for k in ("schema", "model", "method")})
     assert not set(bench.train) & set(bench.held)
     assert set(bench.asked) <= set(bench.held)
     assert set(np.asarray(bank.y)[bench.asked]) == {0}
     best = tuning.chosen
-    rule = hf.StandardTraining(n_epochs=8, class_weight="balanced", **best.settings)
+    rule = ht.StandardTraining(n_epochs=8, class_weight="balanced", **best.settings)
     assert bench.measure(rule) == (best.accuracy, best.implausibility, best.cost, best.found, best.n_asked)
-    clf = hf.RecourseClassifier(schema=bank.schema, model=hf.Linear(), regime=rule, random_state=0)
+    clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), regime=rule, random_state=0)
     clf.fit(bank.X.iloc[bench.train], np.asarray(bank.y)[bench.train])
     assert best.accuracy == (clf.predict(bank.X.iloc[bench.held]) == np.asarray(bank.y)[bench.held]).mean()
 
@@ -183,7 +183,7 @@ def test_every_regime_declares_what_to_try(name):
 )
 def test_wrong_arguments(bank, known, change, words):
     with pytest.raises(DataError, match=words):
-        hf.tune(bank.X, bank.y, schema=bank.schema, n_trials=1, **change)
+        ht.tune(bank.X, bank.y, schema=bank.schema, n_trials=1, **change)
 
 
 def test_spaces_that_make_no_sense():
@@ -197,12 +197,12 @@ def test_spaces_that_make_no_sense():
 
 def test_optuna_is_named_where_it_is_missing(bank, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "optuna", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'holdfast\[tune\]'"):
-        hf.tune(bank.X, bank.y)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'holdtrue\[tune\]'"):
+        ht.tune(bank.X, bank.y)
 
 
 def test_files(bank, known, tmp_path):
-    tuning = hf.tune(bank.X, bank.y, schema=bank.schema, n_trials=3, prune=False)
+    tuning = ht.tune(bank.X, bank.y, schema=bank.schema, n_trials=3, prune=False)
     tuning.write(tmp_path / "t.json")
     tuning.write_config(tmp_path / "c.json")
     assert json.loads((tmp_path / "t.json").read_text())["chosen"] == tuning.chosen.number

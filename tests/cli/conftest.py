@@ -6,24 +6,24 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-import holdfast as hf
-from holdfast.cli import cli
+import holdtrue as ht
+from holdtrue.cli import cli
 
 
 @pytest.fixture(scope="session")
 def bank():
-    return hf.datasets.load("loanapp").subset(range(400))
+    return ht.datasets.load("loanapp").subset(range(400))
 
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory, bank):
     """A fitted linear model in a file."""
-    regime = hf.StandardTraining(n_epochs=30, step_size=0.01, class_weight="balanced")
-    method = hf.Wachter(n_steps=40, patience=10)  # a quick search serves
-    clf = hf.RecourseClassifier(
-        schema=bank.schema, model=hf.Linear(), regime=regime, method=method, random_state=0
+    regime = ht.StandardTraining(n_epochs=30, step_size=0.01, class_weight="balanced")
+    method = ht.Wachter(n_steps=40, patience=10)  # a quick search serves
+    clf = ht.RecourseClassifier(
+        schema=bank.schema, model=ht.Linear(), regime=regime, method=method, random_state=0
     )
-    path = tmp_path_factory.mktemp("model") / "loans.holdfast"
+    path = tmp_path_factory.mktemp("model") / "loans.holdtrue"
     clf.fit(bank.X, bank.y).save(path)
     return str(path)
 
@@ -50,7 +50,7 @@ def parquet(tmp_path_factory, table):
 @pytest.fixture(autouse=True)
 def _no_cache(monkeypatch):
     """A test must not change where this process keeps its compiled programs."""
-    monkeypatch.setenv("HOLDFAST_CACHE", "off")
+    monkeypatch.setenv("HOLDTRUE_CACHE", "off")
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def run():
     """Run a command in this process; a wrong exit code shows what was printed."""
 
     def call(*args, code=0, stdin=None):
-        result = CliRunner().invoke(cli, [str(a) for a in args], input=stdin, prog_name="holdfast")
+        result = CliRunner().invoke(cli, [str(a) for a in args], input=stdin, prog_name="holdtrue")
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         assert result.exit_code == code, result.output
@@ -76,11 +76,11 @@ def run_json(run):
 def script(tmp_path_factory):
     """Run a command in a process of its own, after the code `first`; its programs are kept for the session."""
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}
-    environment.pop("HOLDFAST_CACHE", None)
+    environment.pop("HOLDTRUE_CACHE", None)
 
     def call(*args, first=None, **rest):
         program = (
-            ["-m", "holdfast.cli"] if first is None else ["-c", f"{first}\nfrom holdfast.cli import main\nmain()"]
+            ["-m", "holdtrue.cli"] if first is None else ["-c", f"{first}\nfrom holdtrue.cli import main\nmain()"]
         )
         command = [sys.executable, *program, *[str(a) for a in args]]
         return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, **rest)

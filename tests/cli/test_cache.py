@@ -5,26 +5,26 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli._cache import cache_dir
+from holdtrue.cli._cache import cache_dir
 
 
 def test_place(monkeypatch, tmp_path):
-    monkeypatch.delenv("HOLDFAST_CACHE")
+    monkeypatch.delenv("HOLDTRUE_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     place = cache_dir()
     assert place is not None
-    assert place.parent == tmp_path / "holdfast" / "xla"
+    assert place.parent == tmp_path / "holdtrue" / "xla"
     monkeypatch.delenv("XDG_CACHE_HOME")
-    assert Path("~/.cache/holdfast/xla").expanduser() in cache_dir().parents
+    assert Path("~/.cache/holdtrue/xla").expanduser() in cache_dir().parents
 
 
 def test_off(monkeypatch):
-    monkeypatch.setenv("HOLDFAST_CACHE", "off")
+    monkeypatch.setenv("HOLDTRUE_CACHE", "off")
     assert cache_dir() is None
 
 
 PRINT = (
-    "from holdfast.cli._cache import use_cache; use_cache(); import jax; "
+    "from holdtrue.cli._cache import use_cache; use_cache(); import jax; "
     "print(jax.config.jax_compilation_cache_dir)"
 )
 
@@ -37,9 +37,9 @@ PRINT = (
     ],
 )
 def test_use(tmp_path, chosen, kept_in):
-    (tmp_path / "holdfast").write_text("a file where a folder should be")
+    (tmp_path / "holdtrue").write_text("a file where a folder should be")
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
-    for name in ("HOLDFAST_CACHE", "JAX_COMPILATION_CACHE_DIR"):
+    for name in ("HOLDTRUE_CACHE", "JAX_COMPILATION_CACHE_DIR"):
         environment.pop(name, None)
     if chosen is not None:
         environment["JAX_COMPILATION_CACHE_DIR"] = chosen

@@ -3,13 +3,13 @@ import json
 import pandas as pd
 import pytest
 
-import holdfast as hf
+import holdtrue as ht
 
 
 @pytest.fixture(scope="module")
 def calibration(tmp_path_factory):
     """People whom the model did not learn from, with their label."""
-    bank = hf.datasets.load("loanapp")
+    bank = ht.datasets.load("loanapp")
     path = tmp_path_factory.mktemp("calibration") / "calibration.csv"
     bank.X[600:1200].assign(approve=bank.y[600:1200]).to_csv(path, index=False)
     later = path.with_name("later.csv")
@@ -21,12 +21,12 @@ def calibration(tmp_path_factory):
 def certified(model, calibration, tmp_path_factory):
     from click.testing import CliRunner
 
-    from holdfast.cli import cli
+    from holdtrue.cli import cli
 
     folder = tmp_path_factory.mktemp("certified")
-    out, paper = folder / "certified.holdfast", folder / "certificate.json"
+    out, paper = folder / "certified.holdtrue", folder / "certificate.json"
     args = ["certify", model, calibration[0], "--out", str(out), "--certificate", str(paper), "--json"]
-    result = CliRunner().invoke(cli, args, prog_name="holdfast")
+    result = CliRunner().invoke(cli, args, prog_name="holdtrue")
     assert result.exit_code == 0, result.output
     return str(out), paper, json.loads(result.stdout)
 
@@ -34,8 +34,8 @@ def certified(model, calibration, tmp_path_factory):
 def test_the_model_file_and_the_certificate_are_written(certified, run_json, calibration):
     out, paper, made = certified
     assert json.loads(paper.read_text()) == made
-    assert (made["n"], made["k"]) == (600, hf.metrics.allowed_failures(600))
-    clf = hf.RecourseClassifier.load(out)
+    assert (made["n"], made["k"]) == (600, ht.metrics.allowed_failures(600))
+    clf = ht.RecourseClassifier.load(out)
     assert clf.threshold == made["threshold"]
     assert clf.certificate_.to_dict() == made
     found = run_json("verify", out, "--calibration", calibration[0])
@@ -44,7 +44,7 @@ def test_the_model_file_and_the_certificate_are_written(certified, run_json, cal
 
 
 def test_groups_and_labels(run_json, model, calibration, tmp_path):
-    out = tmp_path / "c.holdfast"
+    out = tmp_path / "c.holdtrue"
     made = run_json("certify", model, calibration[0], "--out", out, "--groups", "male", "--target", "approve")
     assert {part["group"] for part in made["groups"]["each"]} == {0, 1} or len(made["groups"]["each"]) == 2
     assert made["chosen"] == "f1"
@@ -98,7 +98,7 @@ def test_bad_input(run, model, calibration, args, words, tmp_path, monkeypatch):
 
 def test_fit_writes_the_rows_it_held_out(run, run_json, calibration, tmp_path):
     table, _ = calibration
-    out, held = tmp_path / "m.holdfast", tmp_path / "held.csv"
+    out, held = tmp_path / "m.holdtrue", tmp_path / "held.csv"
     quick = ("--model", "linear", "--set", "regime.n_epochs=2")
     args = ("fit", table, "--target", "approve", "--out", out, *quick, "--test-size", 0.3, "--held-out", held)
     summary = run_json(*args)

@@ -1,8 +1,8 @@
 import pandas as pd
 import pytest
 
-from holdfast.datasets import names
-from holdfast.schema import Schema
+from holdtrue.datasets import names
+from holdtrue.schema import Schema
 
 
 def test_list(run, run_json):

@@ -3,7 +3,7 @@ import warnings
 
 import pytest
 
-from holdfast.cli import _demo
+from holdtrue.cli import _demo
 
 
 @pytest.fixture(autouse=True)
@@ -46,13 +46,13 @@ def test_three_people_are_chosen_by_cost():
 
 def test_the_demo_as_pages(monkeypatch, tmp_path, run):
     """Promises, models that were held against them, and people to pick from."""
-    pytest.importorskip("fastapi", reason="fastapi is not installed; pip install 'holdfast[serve]' to run it")
+    pytest.importorskip("fastapi", reason="fastapi is not installed; pip install 'holdtrue[serve]' to run it")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # newer ones want the successor of httpx, older ones do not know it
         from fastapi.testclient import TestClient
 
-    from holdfast.cli import _demo_serve
-    from holdfast.server import create_app
+    from holdtrue.cli import _demo_serve
+    from holdtrue.server import create_app
 
     monkeypatch.setattr(_demo_serve, "PROMISED", 12)
     monkeypatch.setattr(_demo_serve, "RETURNED", 3)

@@ -2,14 +2,14 @@ import json
 
 import pytest
 
-from holdfast.classifier import RecourseClassifier
-from holdfast.schema import Schema
+from holdtrue.classifier import RecourseClassifier
+from holdtrue.schema import Schema
 
 FAST = ("--model", "linear", "--set", "regime.n_epochs=2")
 
 
 def test_fit_a_dataset(run, tmp_path):
-    out = tmp_path / "m.holdfast"
+    out = tmp_path / "m.holdtrue"
     text = run("fit", "dataset:recid", "--out", out, *FAST).stdout
     assert "1,445 rows, 14 features" in text
     assert "on held-out rows" in text
@@ -19,7 +19,7 @@ def test_fit_a_dataset(run, tmp_path):
 
 
 def test_fit_a_csv_with_a_guessed_schema(run, tmp_path, table, bank):
-    out, guess = tmp_path / "m.holdfast", tmp_path / "s.yaml"
+    out, guess = tmp_path / "m.holdtrue", tmp_path / "s.yaml"
     clean = tmp_path / "t.csv"
     bank.X.assign(answer=["yes" if y else "no" for y in bank.y]).to_csv(clean, index=False)
     options = ("--target", "answer", "--favourable", "yes", "--write-schema", guess, "--test-size", 0, "--json")
@@ -36,7 +36,7 @@ def test_fit_a_csv_with_a_guessed_schema(run, tmp_path, table, bank):
 
 def test_fit_from_standard_input(run, tmp_path, table, bank):
     bank.schema.save(tmp_path / "s.yaml")
-    out = tmp_path / "m.holdfast"
+    out = tmp_path / "m.holdtrue"
     with open(table, "rb") as stream:
         run("fit", "-", "--target", "approve", "--schema", tmp_path / "s.yaml", "--out", out, *FAST,
             stdin=stream.read())  # fmt: skip
@@ -44,7 +44,7 @@ def test_fit_from_standard_input(run, tmp_path, table, bank):
 
 
 def test_a_regime_brings_its_model_and_its_method(run, tmp_path):
-    out = tmp_path / "m.holdfast"
+    out = tmp_path / "m.holdtrue"
     settings = {"regime.regime": "cf_model", "regime.regime.n_epochs": 2, "regime.regime.min_updates": 0,
                 "regime.attacker": "vds", "regime.attacker.steps": 1, "regime.attacker.inner_steps": 1,
                 "model.generator": 8}  # fmt: skip
@@ -57,7 +57,7 @@ def test_a_regime_brings_its_model_and_its_method(run, tmp_path):
 
 
 def test_settings_reach_every_family(run, tmp_path):
-    out = tmp_path / "m.holdfast"
+    out = tmp_path / "m.holdtrue"
     run("fit", "dataset:moons", "--out", out, "--set", "model.widths=8,4", "--set", "regime.n_epochs=1",
         "--set", "method.norm=l2", "--threshold", 0.6, "--scaling", "standard", "--seed", 3)  # fmt: skip
     clf = RecourseClassifier.load(out)
@@ -104,7 +104,7 @@ def test_schema_command(run, tmp_path, table):
 def test_bad_input(run, tmp_path, table, args, words):
     (tmp_path / "broken.yaml").write_text("features: [a, {")
     places = {"TABLE": table, "SCHEMA": tmp_path / "broken.yaml"}
-    out = tmp_path / "m.holdfast"
+    out = tmp_path / "m.holdtrue"
     result = run("fit", *[places.get(a, a) for a in args], "--out", out, code=2)
     assert "error: " in result.stderr
     for word in words:
@@ -114,7 +114,7 @@ def test_bad_input(run, tmp_path, table, args, words):
 
 
 def test_the_output_must_have_a_folder(run, tmp_path):
-    result = run("fit", "dataset:loanapp", "--out", tmp_path / "no" / "m.holdfast", code=2)
+    result = run("fit", "dataset:loanapp", "--out", tmp_path / "no" / "m.holdtrue", code=2)
     assert "--out: the folder is not there" in result.stderr
 
 
@@ -123,7 +123,7 @@ def test_missing_labels_and_missing_values(run, tmp_path, bank):
     frame.loc[3, "approve"] = None
     frame.to_csv(tmp_path / "t.csv", index=False)
     bank.schema.save(tmp_path / "s.yaml")
-    args = ("--target", "approve", "--schema", tmp_path / "s.yaml", "--out", tmp_path / "m.holdfast")
+    args = ("--target", "approve", "--schema", tmp_path / "s.yaml", "--out", tmp_path / "m.holdtrue")
     assert "labels are missing; got 1 of 400" in run("fit", tmp_path / "t.csv", *args, code=2).stderr
     frame = bank.X.assign(approve=bank.y)
     frame.loc[3, "price"] = None

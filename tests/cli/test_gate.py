@@ -4,29 +4,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import holdfast as hf
-from holdfast.cli._gate import read_share
+import holdtrue as ht
+from holdtrue.cli._gate import read_share
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory, model, bank):
     """A ledger of twenty promises that the model keeps."""
-    clf = hf.RecourseClassifier.load(model)
+    clf = ht.RecourseClassifier.load(model)
     plan = clf.recourse(bank.X[clf.predict(bank.X) == 0][:20])
     path = tmp_path_factory.mktemp("gate") / "promises.db"
-    with hf.Ledger.create(path) as ledger:
-        ledger.issue(hf.records(plan, [f"who {i}" for i in range(len(plan))], valid_for=90))
+    with ht.Ledger.create(path) as ledger:
+        ledger.issue(ht.records(plan, [f"who {i}" for i in range(len(plan))], valid_for=90))
     return path
 
 
 @pytest.fixture(scope="module")
 def stricter(tmp_path_factory, model, bank):
     """The same weights with a higher threshold: a file in which all but one number is the old model's."""
-    clf = hf.RecourseClassifier.load(model)
+    clf = ht.RecourseClassifier.load(model)
     clf.threshold = 0.7
     clf._assemble(clf.predictor_.encoder, clf.predictor_.decision.model, clf.predictor_.decision.favourable)
     clf.method_.predictor_ = clf.predictor_
-    path = tmp_path_factory.mktemp("stricter") / "next.holdfast"
+    path = tmp_path_factory.mktemp("stricter") / "next.holdtrue"
     clf.save(path)
     return path
 
@@ -48,13 +48,13 @@ def test_a_stricter_one_does_not(run, stricter, place, tmp_path, bank):
     assert "does not pass" in result.stdout
     assert "at most 1.0% may" in result.stdout
     raw = json.loads(outs[0].read_text())
-    chances = [promise.record.probability_after for batch in hf.Ledger(place).live() for promise in batch]
+    chances = [promise.record.probability_after for batch in ht.Ledger(place).live() for promise in batch]
     assert raw["n_broken"] == sum(p < 0.7 for p in chances) > 5
     assert raw["honour"]["threshold"] == pytest.approx(min(chances), abs=2e-6)
     assert sum(group["broken"] for group in raw["groups"]) == raw["n_broken"]
     assert raw["instead"]["n_searched"] == raw["n_broken"]
-    clf = hf.RecourseClassifier.load(stricter)
-    everyone = hf.datasets.load("loanapp")
+    clf = ht.RecourseClassifier.load(stricter)
+    everyone = ht.datasets.load("loanapp")
     assert raw["honour"]["labelled"]["accuracy"] == pytest.approx(np.mean(clf.predict(everyone.X) == everyone.y))
     lines = [json.loads(line) for line in cases.read_text().splitlines()]
     assert len(lines) == raw["n_broken"]
@@ -83,10 +83,10 @@ def test_groups_from_a_table_of_ones_own(run, run_json, model, place, tmp_path):
 
 def test_interrupted_it_leaves_nothing_about_people(run, model, place, tmp_path, monkeypatch):
     def stopped(*_, cases, **__):
-        hf.promises.CaseFile(cases).beside.write_text("about people")
+        ht.promises.CaseFile(cases).beside.write_text("about people")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("holdfast.promises.gate", stopped)
+    monkeypatch.setattr("holdtrue.promises.gate", stopped)
     result = run("gate", model, "--ledger", place, "--cases", tmp_path / "c.jsonl", code=130)
     assert "the ledger is as it was" in result.stderr
     assert list(tmp_path.iterdir()) == []
@@ -131,9 +131,9 @@ def test_shares_as_people_write_them(text, share):
 
 
 def test_damaged_and_foreign_files(run, model, place, table, tmp_path):
-    cut = tmp_path / "cut.holdfast"
+    cut = tmp_path / "cut.holdtrue"
     cut.write_bytes(Path(model).read_bytes()[:-100])
     assert "damaged" in run("gate", cut, "--ledger", place, code=2).stderr
-    assert "not one of holdfast's" in run("gate", table, "--ledger", place, code=2).stderr
+    assert "not one of holdtrue's" in run("gate", table, "--ledger", place, code=2).stderr
     assert "not a SQLite database" in run("gate", model, "--ledger", table, code=2).stderr
     assert "no such file" in run("gate", model, "--ledger", tmp_path / "absent.db", code=2).stderr

@@ -6,10 +6,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from holdfast.cli._io import Source
-from holdfast.cli._text import typed
-from holdfast.errors import DataError
-from holdfast.schema import Feature, Schema
+from holdtrue.cli._io import Source
+from holdtrue.cli._text import typed
+from holdtrue.errors import DataError
+from holdtrue.schema import Feature, Schema
 
 SCHEMA = Schema(
     [

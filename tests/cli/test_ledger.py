@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from holdfast.ledger import Ledger, write_records
-from holdfast.testing._ledger import promise_to
+from holdtrue.ledger import Ledger, write_records
+from holdtrue.testing._ledger import promise_to
 
 
 @pytest.fixture
@@ -64,22 +64,22 @@ def test_forgetting_asks_first(place, file, run, run_json):
 def test_a_broken_chain_is_exit_code_1(place, file, run):
     run("ledger", "issue", file, "--ledger", place)
     with sqlite3.connect(place) as connection:
-        connection.execute("UPDATE holdfast_personal SET body = replace(body, '35500', '31500') WHERE seq = 3")
+        connection.execute("UPDATE holdtrue_personal SET body = replace(body, '35500', '31500') WHERE seq = 3")
     connection.close()
     assert "broken at event 3" in run("ledger", "verify", "--ledger", place, code=1).stdout
     assert json.loads(run("ledger", "verify", "--ledger", place, "--json", code=1).stdout)["seq"] == 3
 
 
 def test_the_place_may_be_set_once(place, run, monkeypatch):
-    monkeypatch.setenv("HOLDFAST_LEDGER", str(place))
+    monkeypatch.setenv("HOLDTRUE_LEDGER", str(place))
     assert "live" in run("ledger", "show").stdout
 
 
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["show"], ["--ledger", "HOLDFAST_LEDGER"]),
-        (["show", "--ledger", "absent.db"], ["no such file", "holdfast ledger init"]),
+        (["show"], ["--ledger", "HOLDTRUE_LEDGER"]),
+        (["show", "--ledger", "absent.db"], ["no such file", "holdtrue ledger init"]),
         (["show", "--ledger", "mysql://me:hunter2@h/d"], ["'mysql'"]),
         (["issue", "absent.jsonl", "--ledger", "PLACE"], ["cannot be read", "absent.jsonl"]),
         (["forget", "a\nb", "--yes", "--ledger", "PLACE"], ["subject", "control characters"]),

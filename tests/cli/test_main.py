@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import __version__
-from holdfast.cli._main import COMMANDS
-from holdfast.cli._reference import reference
+from holdtrue import __version__
+from holdtrue.cli._main import COMMANDS
+from holdtrue.cli._reference import reference
 
 
 def test_help_names_every_command(run):
@@ -19,7 +19,7 @@ def test_help_names_every_command(run):
 
 def test_help_is_fast_and_imports_nothing_heavy():
     code = (
-        "import sys\nfrom holdfast.cli import cli\ncli.main(['--help'], standalone_mode=False)\n"
+        "import sys\nfrom holdtrue.cli import cli\ncli.main(['--help'], standalone_mode=False)\n"
         "heavy = {'jax', 'pandas', 'numpy', 'sklearn', 'pyarrow', 'rich', 'sqlalchemy'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
@@ -34,7 +34,7 @@ def test_help_is_fast_and_imports_nothing_heavy():
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_help_of_every_command(run, name):
     text = run(name, "--help").stdout
-    assert "Usage: holdfast" in text
+    assert "Usage: holdtrue" in text
     assert "--json" in text or name in ("datasets", "serve")
 
 
@@ -51,9 +51,9 @@ def test_version(run):
     [
         (["recurse"], ["unknown command", "'recurse'", "Did you mean 'recourse'?"]),
         (["xyz"], ["unknown command", "Commands are demo"]),
-        (["fit", "t.csv", "--metod", "x", "--out", "m"], ["holdfast fit", "--metod", "--method", "--help"]),
-        (["fit"], ["holdfast fit", "TABLE"]),
-        (["--nonsense"], ["--nonsense", "holdfast --help"]),
+        (["fit", "t.csv", "--metod", "x", "--out", "m"], ["holdtrue fit", "--metod", "--method", "--help"]),
+        (["fit"], ["holdtrue fit", "TABLE"]),
+        (["--nonsense"], ["--nonsense", "holdtrue --help"]),
         (["audit", "m", "t", "--vary", "sed"], ["--vary", "'sed'", "seed"]),
         (["recourse", "m", "t", "--deadline", "-1"], ["--deadline", "-1"]),
     ],
@@ -70,6 +70,6 @@ def test_bad_command_lines_say_what_to_do(run, args, words):
 def test_commands_are_documented():
     page = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
     text = page.read_text(encoding="utf-8")
-    assert text == reference(), "run `python -m holdfast.cli._reference > docs/reference/cli.md`"
+    assert text == reference(), "run `python -m holdtrue.cli._reference > docs/reference/cli.md`"
     for name in COMMANDS:
-        assert f"## holdfast {name}\n" in text
+        assert f"## holdtrue {name}\n" in text

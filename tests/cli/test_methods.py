@@ -1,6 +1,6 @@
 import pytest
 
-from holdfast.methods import METHODS
+from holdtrue.methods import METHODS
 
 
 def test_all_are_listed(run, run_json):

@@ -1,8 +1,8 @@
 import pytest
 
-import holdfast as hf
-from holdfast.cli._options import configure, parse_settings, pick_label
-from holdfast.errors import DataError
+import holdtrue as ht
+from holdtrue.cli._options import configure, parse_settings, pick_label
+from holdtrue.errors import DataError
 
 
 @pytest.mark.parametrize(
@@ -32,35 +32,35 @@ def test_a_setting_must_be_a_pair(pair):
 
 
 def test_configure_sets_and_reaches_into_parts():
-    method = configure(hf.Wachter, parse_settings(["n_steps=7", "norm=l2", "cost_weight=1"]))
+    method = configure(ht.Wachter, parse_settings(["n_steps=7", "norm=l2", "cost_weight=1"]))
     assert (method.n_steps, method.norm, method.cost_weight) == (7, "l2", 1)
-    ensemble = configure(hf.Ensemble, parse_settings(["member.widths=8", "member=mlp", "n_members=2"]))
+    ensemble = configure(ht.Ensemble, parse_settings(["member.widths=8", "member=mlp", "n_members=2"]))
     assert ensemble.member.widths == (8,)
 
 
 def test_configure_reaches_into_an_attacker_that_is_named():
-    named = configure(hf.Robust, parse_settings(["attacker.tilt=4", "attacker=guides", "regime=vaecf"]))
+    named = configure(ht.Robust, parse_settings(["attacker.tilt=4", "attacker=guides", "regime=vaecf"]))
     assert repr(named) == "Robust(attacker=Guides(tilt=4), regime=VAECF())"
-    default = configure(hf.RoCourseNet, parse_settings(["attacker.bound=none"]))
+    default = configure(ht.RoCourseNet, parse_settings(["attacker.bound=none"]))
     assert repr(default) == "RoCourseNet(attacker=VirtualShift(bound=None))"
-    assert hf.RoCourseNet().attacker == "vds"
+    assert ht.RoCourseNet().attacker == "vds"
 
 
 @pytest.mark.parametrize(
     ("make", "pair", "text"),
     [
-        (hf.Wachter, "n_step=7", "Did you mean 'n_steps'"),
-        (hf.Wachter, "n_steps=many", "must be a whole number; got 'many'"),
-        (hf.Wachter, "n_steps=0.5", "must be a whole number; got 0.5"),
-        (hf.Wachter, "norm=l3", "must be .*l1.* or .*; got 'l3'"),
-        (hf.Wachter, "cost_weight=high", "must be a number; got 'high'"),
-        (hf.MLP, "widths=a,b", "each a whole number"),
-        (hf.MLP, "widths.x=1", "has no parameters of its own"),
-        (hf.Linear, "widths=1", "It has no parameters"),
-        (hf.Ensemble, "member=mpl", "Did you mean 'mlp'"),
-        (hf.RoCourseNet, "attacker=guide", "Did you mean 'guides'"),
-        (hf.RoCourseNet, "attacker.tilt=4", "VirtualShift has no such parameter; got 'attacker.tilt'"),
-        (hf.RoCourseNet, "attacker.steps=0.5", "must be a whole number; got 0.5"),
+        (ht.Wachter, "n_step=7", "Did you mean 'n_steps'"),
+        (ht.Wachter, "n_steps=many", "must be a whole number; got 'many'"),
+        (ht.Wachter, "n_steps=0.5", "must be a whole number; got 0.5"),
+        (ht.Wachter, "norm=l3", "must be .*l1.* or .*; got 'l3'"),
+        (ht.Wachter, "cost_weight=high", "must be a number; got 'high'"),
+        (ht.MLP, "widths=a,b", "each a whole number"),
+        (ht.MLP, "widths.x=1", "has no parameters of its own"),
+        (ht.Linear, "widths=1", "It has no parameters"),
+        (ht.Ensemble, "member=mpl", "Did you mean 'mlp'"),
+        (ht.RoCourseNet, "attacker=guide", "Did you mean 'guides'"),
+        (ht.RoCourseNet, "attacker.tilt=4", "VirtualShift has no such parameter; got 'attacker.tilt'"),
+        (ht.RoCourseNet, "attacker.steps=0.5", "must be a whole number; got 0.5"),
     ],
 )
 def test_configure_refuses(make, pair, text):

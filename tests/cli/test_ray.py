@@ -6,11 +6,11 @@ import logging
 import numpy as np
 import pytest
 
-import holdfast as hf
-from holdfast.batch import RayExecutor
-from holdfast.cli import _parts
+import holdtrue as ht
+from holdtrue.batch import RayExecutor
+from holdtrue.cli import _parts
 
-pytest.importorskip("ray", reason="ray is not installed; pip install 'holdfast[ray]' to run it")
+pytest.importorskip("ray", reason="ray is not installed; pip install 'holdtrue[ray]' to run it")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
 
 
@@ -55,13 +55,13 @@ def stop_after(monkeypatch, n, action):
 
 
 def promised(place):
-    with hf.Ledger(place) as ledger:
+    with ht.Ledger(place) as ledger:
         return sorted((p.record.subject, p.record.changes) for batch in ledger.live() for p in batch)
 
 
 def test_a_lost_node_loses_nothing(run, cluster, model, parquet, tmp_path, monkeypatch, caplog):
     for name in ("here", "there"):
-        hf.Ledger.create(tmp_path / f"{name}.db").close()
+        ht.Ledger.create(tmp_path / f"{name}.db").close()
 
     def ask(name, *more):
         place = ("--out", tmp_path / f"{name}.parquet", "--ledger", tmp_path / f"{name}.db", "--subject", "who")
@@ -101,12 +101,12 @@ def test_a_run_that_ended_there_goes_on_here(run, cluster, model, bank, tmp_path
 
 
 def test_retrainings_are_the_same_models(cluster, bank):
-    regime = hf.StandardTraining(n_epochs=3, step_size=0.01)
-    clf = hf.RecourseClassifier(schema=bank.schema, model=hf.Linear(), regime=regime, random_state=0)
+    regime = ht.StandardTraining(n_epochs=3, step_size=0.01)
+    clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), regime=regime, random_state=0)
     clf.fit(bank.X, bank.y)
     told = []
     there, here = (
-        hf.retrain(
+        ht.retrain(
             clf, 5, vary="bootstrap", random_state=np.random.RandomState(3), on_model=told.append, executor=who
         )
         for who in (RayExecutor("auto"), None)

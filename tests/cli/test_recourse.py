@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import holdfast as hf
-from holdfast.classifier import RecourseClassifier
-from holdfast.cli._io import Source
-from holdfast.cli._rows import Work
+import holdtrue as ht
+from holdtrue.classifier import RecourseClassifier
+from holdtrue.cli._io import Source
+from holdtrue.cli._rows import Work
 
-ADDED = ["holdfast_status", "holdfast_cost", "holdfast_valid", "holdfast_probability_before",
-         "holdfast_probability_after", "holdfast_changes"]  # fmt: skip
+ADDED = ["holdtrue_status", "holdtrue_cost", "holdtrue_valid", "holdtrue_probability_before",
+         "holdtrue_probability_after", "holdtrue_changes"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +49,8 @@ def test_csv_in(run, tmp_path, model, table, plan, ending):
     read = {"csv": pd.read_csv, "parquet": pd.read_parquet, "jsonl": lambda p: pd.read_json(p, lines=True)}[ending]
     frame = read(out)
     assert len(frame) == 300
-    assert frame["holdfast_changes"].tolist() == list(plan.changes())
-    assert frame["holdfast_valid"].tolist() == plan.valid.tolist()
+    assert frame["holdtrue_changes"].tolist() == list(plan.changes())
+    assert frame["holdtrue_valid"].tolist() == plan.valid.tolist()
     assert frame["who"][1] == "person 1, no. 1"
 
 
@@ -71,7 +71,7 @@ def test_standard_input_and_output(run, tmp_path, model, parquet, table, plan, f
     place = tmp_path / "out"
     place.write_bytes(result.stdout_bytes)
     read = {"csv": pd.read_csv, "parquet": pd.read_parquet, "jsonl": lambda p: pd.read_json(p, lines=True)}[format]
-    assert read(place)["holdfast_changes"].tolist() == [
+    assert read(place)["holdtrue_changes"].tolist() == [
         plan.changes()[i] for i in np.flatnonzero(plan.status != 1)
     ]
     assert "already have a yes" in result.stderr
@@ -79,10 +79,10 @@ def test_standard_input_and_output(run, tmp_path, model, parquet, table, plan, f
 
 def test_types_do_not_depend_on_a_chunk(run, tmp_path, bank):
     """A chunk of only missing values, texts as categories, whole numbers beside missing ones."""
-    from holdfast.classifier import RecourseClassifier
-    from holdfast.models import Linear
-    from holdfast.schema import Feature, Schema
-    from holdfast.training import StandardTraining
+    from holdtrue.classifier import RecourseClassifier
+    from holdtrue.models import Linear
+    from holdtrue.schema import Feature, Schema
+    from holdtrue.training import StandardTraining
 
     rng = np.random.default_rng(0)
     n = 60
@@ -108,11 +108,11 @@ def test_types_do_not_depend_on_a_chunk(run, tmp_path, bank):
     )
     regime = StandardTraining(n_epochs=50, step_size=0.05)
     clf = RecourseClassifier(schema=schema, model=Linear(), regime=regime, random_state=0)
-    clf.fit(frame[schema.names], y).save(tmp_path / "m.holdfast")
+    clf.fit(frame[schema.names], y).save(tmp_path / "m.holdtrue")
     frame.to_parquet(tmp_path / "t.parquet", index=False)
     run(
         "recourse",
-        tmp_path / "m.holdfast",
+        tmp_path / "m.holdtrue",
         tmp_path / "t.parquet",
         "--out",
         tmp_path / "o.parquet",
@@ -129,7 +129,7 @@ def test_types_do_not_depend_on_a_chunk(run, tmp_path, bank):
     assert out.num_rows == n
     run(
         "recourse",
-        tmp_path / "m.holdfast",
+        tmp_path / "m.holdtrue",
         tmp_path / "t.parquet",
         "--out",
         tmp_path / "o.csv",
@@ -162,7 +162,7 @@ def test_target_and_overrides(run_json, tmp_path, model, table, plan):
     run_json("recourse", model, table, "--out", out, "--overrides", limits, "--chunk-rows", 64)
     frame = pd.read_csv(out)
     assert frame[name][row] == pytest.approx(float(plan.factual.columns[name][row]))
-    assert frame["holdfast_changes"][row] != plan.changes()[row]
+    assert frame["holdtrue_changes"][row] != plan.changes()[row]
 
 
 def test_deadline(run_json, tmp_path, model, table):
@@ -185,24 +185,24 @@ def test_bad_rows_are_reported_one_by_one(run, run_json, tmp_path, model, bank):
     summary = run_json("recourse", model, place, "--out", out, "--chunk-rows", 10, "--bad-rows", "report")
     assert summary["counts"]["INVALID_INPUT"] == 3
     answer = pd.read_parquet(out)
-    bad = answer[answer["holdfast_status"] == "INVALID_INPUT"]
+    bad = answer[answer["holdtrue_status"] == "INVALID_INPUT"]
     assert bad["who"].tolist() == ["3", "17", "29"]
-    assert "'lots'" in bad["holdfast_changes"][3]
-    assert "levels unseen at fit" in bad["holdfast_changes"][17]
-    assert "missing values" in bad["holdfast_changes"][29]
+    assert "'lots'" in bad["holdtrue_changes"][3]
+    assert "levels unseen at fit" in bad["holdtrue_changes"][17]
+    assert "missing values" in bad["holdtrue_changes"][29]
     good = answer.drop(index=bad.index)
     plan = RecourseClassifier.load(model).recourse(bank.X[:40].drop(index=[3, 17, 29]))
-    assert good["holdfast_changes"].tolist() == list(plan.changes())
+    assert good["holdtrue_changes"].tolist() == list(plan.changes())
 
 
 @pytest.mark.parametrize(
     ("args", "words"),
     [
         (["MODEL", "nowhere.csv"], ["table: no such file", "'nowhere.csv'"]),
-        (["nowhere.holdfast", "TABLE"], ["no such model file", "holdfast fit"]),
+        (["nowhere.holdtrue", "TABLE"], ["no such model file", "holdtrue fit"]),
         (["CUT", "TABLE"], ["damaged"]),
-        (["ZIP", "TABLE"], ["not one of holdfast's"]),
-        (["TABLE", "TABLE"], ["not one of holdfast's"]),
+        (["ZIP", "TABLE"], ["not one of holdtrue's"]),
+        (["TABLE", "TABLE"], ["not one of holdtrue's"]),
         (["MODEL", "OTHER"], ["columns that the model reads are absent", "'price'"]),
         (["MODEL", "EMPTY"], ["is empty; got 0 rows"]),
         (["MODEL", "."], ["is a directory"]),
@@ -221,13 +221,13 @@ def test_bad_rows_are_reported_one_by_one(run, run_json, tmp_path, model, bank):
 )
 def test_bad_input(run, tmp_path, model, table, args, words):
     whole = Path(model).read_bytes()
-    (tmp_path / "cut.holdfast").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "cut.holdtrue").write_bytes(whole[: len(whole) // 2])
     with zipfile.ZipFile(tmp_path / "foreign.zip", "w") as archive:
         archive.writestr("hello.txt", "hello")
     (tmp_path / "other.csv").write_text("prices,b\n1,2\n")
     (tmp_path / "empty.csv").write_text(Path(table).read_text().splitlines()[0] + "\n")
     (tmp_path / "limits.json").write_text('{"3": {"prize": "fixed"}}')
-    places = {"MODEL": model, "TABLE": table, "CUT": "cut.holdfast", "ZIP": "foreign.zip", "OTHER": "other.csv",
+    places = {"MODEL": model, "TABLE": table, "CUT": "cut.holdtrue", "ZIP": "foreign.zip", "OTHER": "other.csv",
               "EMPTY": "empty.csv", "LIMITS": "limits.json"}  # fmt: skip
     made_here = ("CUT", "ZIP", "OTHER", "EMPTY", "LIMITS")
     arguments = [str(tmp_path / places[a]) if a in made_here else places.get(a, a) for a in args]
@@ -248,14 +248,14 @@ def test_overrides_beyond_the_table(run, tmp_path, model, table, parquet):
 
 def test_nobody_can_do_anything(run_json, tmp_path, bank):
     """Infeasible people have a status, not an error."""
-    import holdfast as hf
+    import holdtrue as ht
 
-    fixed = hf.Schema([f.replace(direction="fixed") for f in bank.schema])
-    regime = hf.StandardTraining(n_epochs=30, step_size=0.01, class_weight="balanced")
-    clf = hf.RecourseClassifier(schema=fixed, model=hf.Linear(), regime=regime, random_state=0).fit(bank.X, bank.y)
-    clf.save(tmp_path / "m.holdfast")
+    fixed = ht.Schema([f.replace(direction="fixed") for f in bank.schema])
+    regime = ht.StandardTraining(n_epochs=30, step_size=0.01, class_weight="balanced")
+    clf = ht.RecourseClassifier(schema=fixed, model=ht.Linear(), regime=regime, random_state=0).fit(bank.X, bank.y)
+    clf.save(tmp_path / "m.holdtrue")
     bank.X.to_csv(tmp_path / "t.csv", index=False)
-    counts = run_json("recourse", tmp_path / "m.holdfast", tmp_path / "t.csv", "--out", tmp_path / "o.csv")[
+    counts = run_json("recourse", tmp_path / "m.holdtrue", tmp_path / "t.csv", "--out", tmp_path / "o.csv")[
         "counts"
     ]
     assert set(counts) == {"ALREADY_FAVOURABLE", "INFEASIBLE"} or set(counts) == {
@@ -270,24 +270,24 @@ def test_options_have_a_row_each(run_json, tmp_path, model, table):
     frame = pd.read_csv(out)
     assert summary["rows"] == sum(summary["counts"].values()) == 300
     assert summary["written"] == len(frame)
-    counts = frame.groupby("holdfast_row").size()
+    counts = frame.groupby("holdtrue_row").size()
     assert set(counts) == {1, 2}
-    assert frame["holdfast_option"].tolist() == [i for n in counts for i in range(n)]
-    second = frame[frame["holdfast_option"] == 1]
-    assert second["holdfast_valid"].all()
-    first = frame[frame["holdfast_option"] == 0].set_index("holdfast_row")
-    assert (second["holdfast_changes"].to_numpy() != first.loc[second["holdfast_row"], "holdfast_changes"]).all()
+    assert frame["holdtrue_option"].tolist() == [i for n in counts for i in range(n)]
+    second = frame[frame["holdtrue_option"] == 1]
+    assert second["holdtrue_valid"].all()
+    first = frame[frame["holdtrue_option"] == 0].set_index("holdtrue_row")
+    assert (second["holdtrue_changes"].to_numpy() != first.loc[second["holdtrue_row"], "holdtrue_changes"]).all()
     run_json("recourse", model, out, "--out", again, "--options", "2")  # its own output is a table like any other
     assert pd.read_csv(again).columns.tolist() == frame.columns.tolist()
 
 
 def test_what_is_sent_to_a_worker_answers_the_same(model, parquet):
     """The work of a run goes to another process as a model file and plain options."""
-    clf = hf.RecourseClassifier.load(model)
-    method = hf.NearestNeighbour(n_rows=100).fit(clf, pd.read_parquet(parquet)[:200])
+    clf = ht.RecourseClassifier.load(model)
+    method = ht.NearestNeighbour(n_rows=100).fit(clf, pd.read_parquet(parquet)[:200])
     work = Work(classifier=clf, method=method, n_recourses=1, only_refused=True, until=time.monotonic() + 1000)
     again = pickle.loads(pickle.dumps(work))
-    assert type(again.method) is hf.NearestNeighbour
+    assert type(again.method) is ht.NearestNeighbour
     assert 900 < again.until - time.monotonic() <= 1000
     chunk = next(Source(parquet).chunks(clf.schema_, 60))
     (here, note, _), (there, same, _) = work(chunk), again(pickle.loads(pickle.dumps(chunk)))

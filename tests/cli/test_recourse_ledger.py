@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast.cli import _parts, _rows
+import holdtrue as ht
+from holdtrue.cli import _parts, _rows
 
 
 @pytest.fixture
 def ledger(tmp_path):
-    with hf.Ledger.create(tmp_path / "l.db") as ledger:
+    with ht.Ledger.create(tmp_path / "l.db") as ledger:
         yield ledger
 
 
@@ -42,12 +42,12 @@ def test_recourse_is_issued(run_json, model, parquet, ledger, tmp_path):
     command = asked(model, parquet, ledger, tmp_path, "--valid-for", 30, "--model-version", "v7")
     summary = run_json(*command)
     answers = pd.read_parquet(tmp_path / "out.parquet").set_index("who")
-    found = answers[answers["holdfast_status"].isin(["FOUND", "OPTIMAL"])]
+    found = answers[answers["holdtrue_status"].isin(["FOUND", "OPTIMAL"])]
     records = {record.subject: record for record in live(ledger)}
     assert set(records) == set(found.index)
     assert len(live(ledger)) == summary["promises"] == len(found)
     for who, record in records.items():
-        assert record.changes == found.loc[who, "holdfast_changes"]
+        assert record.changes == found.loc[who, "holdtrue_changes"]
         assert record.model["version"] == "v7"
         assert record.valid_until - record.issued == timedelta(days=30)
     assert ledger.verify().ok
@@ -76,7 +76,7 @@ def test_an_interrupted_run_promises_once(run, model, parquet, ledger, tmp_path,
         elif moment == "issue":
             patch.setattr(_parts.Parts, "issue", stopping(_parts.Parts.issue, False))
         else:
-            patch.setattr(hf.Ledger, "issue", stopping(hf.Ledger.issue, True))
+            patch.setattr(ht.Ledger, "issue", stopping(ht.Ledger.issue, True))
         run(*asked(model, parquet, ledger, tmp_path), code=130)
     held = ledger.counts()["live"]
     assert held > 0
@@ -87,9 +87,9 @@ def test_an_interrupted_run_promises_once(run, model, parquet, ledger, tmp_path,
     assert len(subjects) == len(set(subjects)) > held
     assert not (tmp_path / "out.parquet.parts").exists()
     answers = pd.read_parquet(tmp_path / "out.parquet").set_index("who")
-    assert set(subjects) == set(answers.index[answers["holdfast_status"].isin(["FOUND", "OPTIMAL"])])
+    assert set(subjects) == set(answers.index[answers["holdtrue_status"].isin(["FOUND", "OPTIMAL"])])
     told = {record.subject: record.changes for record in live(ledger)}
-    assert all(answers.loc[who, "holdfast_changes"] == words for who, words in told.items())
+    assert all(answers.loc[who, "holdtrue_changes"] == words for who, words in told.items())
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_letters(run, model, parquet, ledger, tmp_path):
     until = datetime.now(UTC) + timedelta(days=30)
     assert f"{until:%B %Y}" in text
     file = tmp_path / "records.jsonl"
-    hf.ledger.write_records(someone, file)
+    ht.ledger.write_records(someone, file)
     assert run("letter", file).stdout == text
     raw = json.loads(run("letter", file, "--json").stdout)
     assert raw["text"] == text
@@ -143,12 +143,12 @@ def test_letters(run, model, parquet, ledger, tmp_path):
     own = tmp_path / "own.txt"
     own.write_text("{{ options | length }} ways")
     assert run("letter", file, "--template", own).stdout == f"{min(len(someone), 3)} ways"
-    hf.ledger.write_records(records, file)
+    ht.ledger.write_records(records, file)
     assert "Pick one with --subject" in run("letter", file, code=2).stderr
     assert run("letter", file, "--subject", someone[0].subject).stdout == text
     assert "nobody" in run("letter", file, "--subject", "nobody at all", code=2).stderr
     schema = tmp_path / "schema.yaml"
-    clf = hf.RecourseClassifier.load(model)
+    clf = ht.RecourseClassifier.load(model)
     moved = next(n for n in someone[0].factual if someone[0].factual[n] != someone[0].recourse[n])
     clf.schema_.save(schema)
     assert run("letter", file, "--subject", someone[0].subject, "--schema", schema).stdout == text

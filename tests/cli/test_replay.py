@@ -2,15 +2,15 @@ import json
 
 import pytest
 
-import holdfast as hf
+import holdtrue as ht
 
 
 @pytest.fixture(scope="module")
 def record(model, bank, tmp_path_factory):
-    clf = hf.RecourseClassifier.load(model)
+    clf = ht.RecourseClassifier.load(model)
     plan = clf.recourse(bank.X[clf.predict(bank.X) == 0][:5])
     path = tmp_path_factory.mktemp("record") / "record.json"
-    hf.records(plan, ["somebody"] * len(plan))[0].save(path)
+    ht.records(plan, ["somebody"] * len(plan))[0].save(path)
     return path
 
 

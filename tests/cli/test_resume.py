@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from holdfast.cli import _rows
+from holdtrue.cli import _rows
 
 CHUNK = ("--chunk-rows", 50)
 WHILE = 300  # seconds: a process that takes longer has hung
@@ -46,7 +46,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(
     assert "150 rows are finished and kept in" in result.stderr
     assert "--resume" in result.stderr
     assert not out.exists()
-    monkeypatch.setenv("HOLDFAST_CACHE", "off")
+    monkeypatch.setenv("HOLDTRUE_CACHE", "off")
     searched = break_after(99, None)
     summary = json.loads(run("recourse", model, parquet, "--out", out, *CHUNK, "--resume", "--json").stdout)
     assert searched == [150, 200, 250]
@@ -64,7 +64,7 @@ def test_nothing_is_overwritten_and_nothing_is_mixed(
     assert "No space left on device" in result.stderr
     assert "100 rows are finished" in result.stderr
     monkeypatch.undo()
-    monkeypatch.setenv("HOLDFAST_CACHE", "off")
+    monkeypatch.setenv("HOLDTRUE_CACHE", "off")
     folder = tmp_path / "out.csv.parts"
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
     refused = run("recourse", model, parquet, "--out", out, *CHUNK, code=2)
@@ -86,7 +86,7 @@ def test_a_half_written_chunk_is_done_again(run, tmp_path, model, parquet, break
     break_after(2, KeyboardInterrupt())
     run("recourse", model, parquet, "--out", out, *CHUNK, code=130)
     monkeypatch.undo()
-    monkeypatch.setenv("HOLDFAST_CACHE", "off")
+    monkeypatch.setenv("HOLDTRUE_CACHE", "off")
     folder = tmp_path / "out.csv.parts"
     (folder / "part-000001.json").unlink()
     (folder / "part-000001.csv").write_text("half a l")
@@ -127,7 +127,7 @@ def test_an_old_output_stays_until_the_new_one_is_whole(run, tmp_path, model, pa
 
 
 ENDLESS = """
-from holdfast.cli._rows import Work
+from holdtrue.cli._rows import Work
 
 search = Work.run
 

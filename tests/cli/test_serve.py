@@ -1,4 +1,4 @@
-"""`holdfast serve` and `holdfast keys`, from a process of its own to its end."""
+"""`holdtrue serve` and `holdtrue keys`, from a process of its own to its end."""
 
 import json
 import re
@@ -10,15 +10,15 @@ import urllib.request
 
 import pytest
 
-import holdfast as hf
+import holdtrue as ht
 
-pytest.importorskip("uvicorn", reason="uvicorn is not installed; pip install 'holdfast[serve]' to run it")
+pytest.importorskip("uvicorn", reason="uvicorn is not installed; pip install 'holdtrue[serve]' to run it")
 
 
 def test_keys(run, run_json, tmp_path):
     path = tmp_path / "keys.json"
     made = run("keys", "add", path, "--name", "branch 7", "--role", "officer")
-    assert re.fullmatch(r"hf_[\w-]{43}", made.stdout.strip())
+    assert re.fullmatch(r"ht_[\w-]{43}", made.stdout.strip())
     assert made.stdout.strip() not in path.read_text()
     assert [(k["name"], k["role"], "sha256" in k) for k in run_json("keys", "list", path)] == [
         ("branch 7", "officer", False)
@@ -41,7 +41,7 @@ def test_keys(run, run_json, tmp_path):
     ],
 )
 def test_refusals_before_anything_is_loaded(run, args, reason):
-    assert reason in run("serve", "none.holdfast", *args, code=2).stderr
+    assert reason in run("serve", "none.holdtrue", *args, code=2).stderr
 
 
 def test_a_served_model(script, model, table, tmp_path, run, bank):
@@ -65,7 +65,7 @@ def test_a_served_model(script, model, table, tmp_path, run, bank):
                 assert time.monotonic() < until
                 time.sleep(0.2)
         assert json.load(first) == {"status": "ok"}
-        clf = hf.RecourseClassifier.load(model)
+        clf = ht.RecourseClassifier.load(model)
         person = bank.X[clf.predict(bank.X) == 0].iloc[0].to_dict()
         body = json.dumps({"people": [person | {"price": 123.4567}]}).encode()
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}

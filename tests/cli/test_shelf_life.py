@@ -16,7 +16,7 @@ def test_everyone_has_a_chance_and_an_interval(run, run_json, files, model, tabl
     result = run("shelf-life", model, table, *args, "--out", out, "--people", people, "--plot", plot)
     assert "asked of 4 retrained models (bootstrap)" in " ".join(result.stdout.split())
     life = json.loads(out.read_text())
-    assert (life["format"], life["n_models"], life["n_rows"]) == ("holdfast-shelf-life", 4, 300)
+    assert (life["format"], life["n_models"], life["n_rows"]) == ("holdtrue-shelf-life", 4, 300)
     assert plot.stat().st_size > 5_000
     rows = pd.read_csv(people)
     assert len(rows) == 300

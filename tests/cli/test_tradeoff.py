@@ -1,4 +1,4 @@
-"""`holdfast tradeoff` on a small table."""
+"""`holdtrue tradeoff` on a small table."""
 
 import json
 

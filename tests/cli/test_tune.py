@@ -1,18 +1,18 @@
-"""`holdfast tune`, and `holdfast fit` with what it chose."""
+"""`holdtrue tune`, and `holdtrue fit` with what it chose."""
 
 import json
 
 import numpy as np
 import pytest
 
-import holdfast as hf
-from holdfast.audit import Trial, Tuning
-from holdfast.classifier._bench import Bench
-from holdfast.cli._fit import build, by_family, split
-from holdfast.cli._tune import _space
-from holdfast.training import Range
+import holdtrue as ht
+from holdtrue.audit import Trial, Tuning
+from holdtrue.classifier._bench import Bench
+from holdtrue.cli._fit import build, by_family, split
+from holdtrue.cli._tune import _space
+from holdtrue.training import Range
 
-optuna = pytest.importorskip("optuna", reason="optuna is not installed; pip install 'holdfast[tune]' to run it")
+optuna = pytest.importorskip("optuna", reason="optuna is not installed; pip install 'holdtrue[tune]' to run it")
 
 
 @pytest.fixture(scope="module")
@@ -52,19 +52,19 @@ def test_tune_then_fit(run, run_json, people, tmp_path, monkeypatch):
     assert json.loads(report.read_text())["trials"] == found["trials"]
     text = run(*asked, "--trials", 3).stdout
     assert "3 trials of standard" in text
-    _, held_out = split(300, hf.datasets.load("loanapp").y[:300], 0.2, 0)
+    _, held_out = split(300, ht.datasets.load("loanapp").y[:300], 0.2, 0)
     assert not set(np.concatenate(seen)) & set(held_out)  # the test rows were not even given to it
 
-    out = tmp_path / "m.holdfast"
+    out = tmp_path / "m.holdtrue"
     fit = ("fit", people, "--target", "approve", "--out", out, "--model", "linear", "--config", setting)
     run(*fit, "--set", "regime.n_epochs=3")
-    regime = hf.RecourseClassifier.load(out).regime_
+    regime = ht.RecourseClassifier.load(out).regime_
     chosen = found["trials"][found["chosen"]]["settings"]
     assert regime.weight_decay == chosen["weight_decay"]
     assert regime.batch_size == chosen["batch_size"]
     assert regime.n_epochs == 3
     run(*fit, "--regime", "adversarial", "--set", "regime.n_epochs=2")
-    other = hf.RecourseClassifier.load(out).regime_
+    other = ht.RecourseClassifier.load(out).regime_
     assert type(other).__name__ == "AdversarialTraining"  # what is given beside the file counts more
     assert other.batch_size == 32
 
@@ -86,7 +86,7 @@ def test_bad_options(run, people, more, words):
 
 def test_a_part_is_reached_with_a_dot():
     """Tried as scikit-learn names it, whole where it is a whole number, and written as `fit --config` reads it."""
-    rule = hf.Robust(attacker="guides")
+    rule = ht.Robust(attacker="guides")
     assert _space("attacker.tilt=1:5", rule) == ("attacker__tilt", Range(1.0, 5.0))
     assert _space("attacker.n_guides=2:8", rule) == ("attacker__n_guides", Range(2.0, 8.0, whole=True))
     trial = Trial(0, {"attacker__tilt": 2.0}, "done", 0.9, 1.0, 1.0, 1.0)
@@ -105,7 +105,7 @@ def test_a_config_that_is_none(run, people, tmp_path, text):
         "--target",
         "approve",
         "--out",
-        tmp_path / "m.holdfast",
+        tmp_path / "m.holdtrue",
         "--config",
         tmp_path / "c.json",
     )

@@ -5,25 +5,25 @@ from pathlib import Path
 
 import pytest
 
-_NAMED = os.environ.get("HOLDFAST_DATA")
+_NAMED = os.environ.get("HOLDTRUE_DATA")
 DATA = Path(_NAMED).expanduser() if _NAMED else Path(__file__).parents[3] / "shared" / "data"
 
 
 @pytest.fixture
 def data_dir(monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Point holdfast at the data files, or skip."""
+    """Point holdtrue at the data files, or skip."""
     if not DATA.is_dir():
         pytest.skip(
-            "needs the data files: set HOLDFAST_DATA to their directory, or put them in ../shared/data beside "
+            "needs the data files: set HOLDTRUE_DATA to their directory, or put them in ../shared/data beside "
             "the repository"
         )
-    monkeypatch.setenv("HOLDFAST_DATA", str(DATA))
+    monkeypatch.setenv("HOLDTRUE_DATA", str(DATA))
     return DATA
 
 
 @pytest.fixture
 def no_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """An empty cache and no data directory; returns the cache."""
-    monkeypatch.delenv("HOLDFAST_DATA", raising=False)
+    monkeypatch.delenv("HOLDTRUE_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return tmp_path / "holdfast" / "data"
+    return tmp_path / "holdtrue" / "data"

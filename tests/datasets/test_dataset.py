@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from holdfast import datasets
-from holdfast.errors import DataError
+from holdtrue import datasets
+from holdtrue.errors import DataError
 
 
 @pytest.fixture(scope="module")

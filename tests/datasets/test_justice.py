@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast import datasets
+from holdtrue import datasets
 
 pytestmark = pytest.mark.usefixtures("data_dir")
 

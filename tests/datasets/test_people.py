@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from holdfast import datasets
+from holdtrue import datasets
 
 pytestmark = pytest.mark.usefixtures("data_dir")
 

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holdfast import datasets
-from holdfast.datasets._registry import spec
-from holdfast.errors import DataError
-from holdfast.schema import Schema
+from holdtrue import datasets
+from holdtrue.datasets._registry import spec
+from holdtrue.errors import DataError
+from holdtrue.schema import Schema
 
 VARIANTS = [(name, variant) for name in datasets.names() for variant in (None, *spec(name).variants)]
 
@@ -159,7 +159,7 @@ def test_wrong_values_of_options(data_dir: object, name: str, options: dict) -> 
 
 def test_no_jax() -> None:
     code = (
-        "import sys; from holdfast import datasets; datasets.load('loanapp').split(); "
+        "import sys; from holdtrue import datasets; datasets.load('loanapp').split(); "
         "assert not {'jax', 'equinox', 'optax'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from holdfast import datasets
+from holdtrue import datasets
 
 SIMULATED = ["linearly_separable", "overlapping", "circles", "moons", "covariate_shift", "label_shift"]
 N = 40_000

@@ -13,7 +13,7 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglo
 # An html comment on the line before a block says how the test treats it:
 #   <!-- not run -->        leave it alone
 #   <!-- file: name.py -->  write it to this file in the page's folder, where later blocks can import it
-#   <!-- run -->            before a sh block: holdfast commands, one a line, that must succeed
+#   <!-- run -->            before a sh block: holdtrue commands, one a line, that must succeed
 #   <!-- prints -->         before a text block: what the python block above must have printed
 BLOCK = re.compile(r"(?:^<!-- (?P<note>[^\n]*?) -->\n)?^```(?P<language>\w+)\n(?P<code>.*?)^```$", re.M | re.S)
 
@@ -43,10 +43,10 @@ def title(page: Path) -> str:
 @pytest.fixture
 def registries() -> Iterator[None]:
     """Pages may register methods and datasets; other tests must not see them."""
-    from holdfast.datasets import _registry
-    from holdfast.methods import METHODS
-    from holdfast.models import ARCHITECTURES
-    from holdfast.training import REGIMES
+    from holdtrue.datasets import _registry
+    from holdtrue.methods import METHODS
+    from holdtrue.models import ARCHITECTURES
+    from holdtrue.training import REGIMES
 
     kept = [(registry, dict(registry)) for registry in (METHODS, REGIMES, ARCHITECTURES, _registry._SPECS)]
     yield

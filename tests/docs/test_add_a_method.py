@@ -5,7 +5,7 @@ import types
 
 import pytest
 
-from holdfast.methods import METHODS
+from holdtrue.methods import METHODS
 
 from .conftest import ROOT, blocks
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import holdfast as hf
-from holdfast.cli import cli
+import holdtrue as ht
+from holdtrue.cli import cli
 
 from .conftest import PAGES, ROOT, blocks, title
 
@@ -29,10 +29,10 @@ FEWER = {"n_rows": 200, "n_candidates": 64}
 @pytest.fixture
 def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages do what a reader would; less of everything that takes time shows as well that their code runs."""
-    retrain, neighbour = hf.retrain, hf.NearestNeighbour
-    monkeypatch.setitem(hf.HighestScore.__init__.__kwdefaults__, "n_steps", 1)  # the certificate's search
-    monkeypatch.setattr(hf, "retrain", lambda clf, n=MANY, **how: retrain(clf, FEW if n == MANY else n, **how))
-    monkeypatch.setattr(hf, "NearestNeighbour", lambda **settings: neighbour(**FEWER | settings))
+    retrain, neighbour = ht.retrain, ht.NearestNeighbour
+    monkeypatch.setitem(ht.HighestScore.__init__.__kwdefaults__, "n_steps", 1)  # the certificate's search
+    monkeypatch.setattr(ht, "retrain", lambda clf, n=MANY, **how: retrain(clf, FEW if n == MANY else n, **how))
+    monkeypatch.setattr(ht, "NearestNeighbour", lambda **settings: neighbour(**FEWER | settings))
 
 
 @pytest.mark.parametrize("page", RUN, ids=title)
@@ -66,7 +66,7 @@ def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def command(line: str) -> None:
     """Run a command of a page in this process."""
     name, *args = shlex.split(line)
-    assert name == "holdfast", line
+    assert name == "holdtrue", line
     result = CliRunner().invoke(cli, args, prog_name=name)
     assert result.exit_code == 0, f"{line}\n{result.output}"
 

@@ -7,11 +7,11 @@ import runpy
 
 import pytest
 
-import holdfast as hf
-from holdfast import cli
-from holdfast.methods import METHODS
-from holdfast.models import ARCHITECTURES
-from holdfast.training import ATTACKERS, REGIMES
+import holdtrue as ht
+from holdtrue import cli
+from holdtrue.methods import METHODS
+from holdtrue.models import ARCHITECTURES
+from holdtrue.training import ATTACKERS, REGIMES
 
 from .conftest import ROOT, blocks
 
@@ -76,24 +76,24 @@ def test_the_sizing_page_is_current() -> None:
 
 
 def test_metrics_are_documented() -> None:
-    functions = {name for name in hf.metrics.__all__ if inspect.isfunction(getattr(hf.metrics, name))}
+    functions = {name for name in ht.metrics.__all__ if inspect.isfunction(getattr(ht.metrics, name))}
     assert functions - headings("metrics.md") == set()
-    assert [name for name in hf.metrics.__all__ if f"`{name}" not in page("metrics.md")] == []
+    assert [name for name in ht.metrics.__all__ if f"`{name}" not in page("metrics.md")] == []
 
 
 def test_statuses_are_documented() -> None:
-    for status in hf.Status:
+    for status in ht.Status:
         assert status.message in section("statuses.md", status.name)
 
 
 def test_commands_are_documented() -> None:
     text = page("cli.md")
     for name in cli.cli.list_commands(None):  # type: ignore[arg-type]
-        assert f"## holdfast {name}" in text
+        assert f"## holdtrue {name}" in text
 
 
 def test_schema_fields_are_documented() -> None:
-    for cls in (hf.Feature, hf.LinearConstraint, hf.Implication):
+    for cls in (ht.Feature, ht.LinearConstraint, ht.Implication):
         text = section("schema.md", cls.__name__)
         for field in dataclasses.fields(cls):
             assert f"`{field.name}`" in text, f"{cls.__name__}.{field.name}"
@@ -103,21 +103,21 @@ def test_the_yaml_example_is_a_schema() -> None:
     examples = [b for b in blocks(REFERENCE / "schema.md") if b.language == "yaml"]
     assert examples
     for block in examples:
-        schema = hf.Schema.from_yaml(block.code)
-        assert hf.Schema.from_yaml(schema.to_yaml()) == schema
+        schema = ht.Schema.from_yaml(block.code)
+        assert ht.Schema.from_yaml(schema.to_yaml()) == schema
 
 
 def test_checks_are_documented() -> None:
-    for name in hf.testing.__all__:
-        tests = [n for n in vars(getattr(hf.testing, name)) if n.startswith("test_")]
+    for name in ht.testing.__all__:
+        tests = [n for n in vars(getattr(ht.testing, name)) if n.startswith("test_")]
         text = section("testing.md", name)
         assert [t for t in tests if f"`{t}`" not in text] == []
 
 
 def test_public_names_are_documented() -> None:
     reference = "\n".join(p.read_text(encoding="utf-8") for p in sorted(REFERENCE.glob("*.md")))
-    names = [n for n in hf.__all__ if not n.startswith("_")]
-    assert [n for n in names if not re.search(rf"`(?:hf\.|holdfast\.)?{n}\b", reference)] == []
+    names = [n for n in ht.__all__ if not n.startswith("_")]
+    assert [n for n in names if not re.search(rf"`(?:ht\.|holdtrue\.)?{n}\b", reference)] == []
 
 
 def test_datasets_page_is_current() -> None:
@@ -136,4 +136,4 @@ def test_dependencies_are_explained() -> None:
 
 
 def test_changelog_has_this_version() -> None:
-    assert f"## [{hf.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"## [{ht.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

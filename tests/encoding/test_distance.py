@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from holdfast.encoding import NORMS, Encoder, distance, norm_weights
-from holdfast.schema import Feature, Schema
+from holdtrue.encoding import NORMS, Encoder, distance, norm_weights
+from holdtrue.schema import Feature, Schema
 
 SCHEMA = Schema(
     [

@@ -5,9 +5,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from holdfast.encoding import SCALINGS, Encoder
-from holdfast.errors import DataError, SchemaError
-from holdfast.schema import Feature, Schema, Table, as_table
+from holdtrue.encoding import SCALINGS, Encoder
+from holdtrue.errors import DataError, SchemaError
+from holdtrue.schema import Feature, Schema, Table, as_table
 
 SCHEMA = Schema(
     [

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from holdfast.encoding import Encoder, Feasible, broken_limits, decode_recourse, feasible_sets
-from holdfast.schema import Feature, Implication, LinearConstraint, Schema, as_table
+from holdtrue.encoding import Encoder, Feasible, broken_limits, decode_recourse, feasible_sets
+from holdtrue.schema import Feature, Implication, LinearConstraint, Schema, as_table
 
 
 def setup(schema: Schema, columns: dict, overrides=None, scaling="minmax"):

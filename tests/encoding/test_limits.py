@@ -4,9 +4,9 @@ import jax
 import numpy as np
 import pytest
 
-import holdfast as hf
-from holdfast.encoding import Encoder, Feasible, Permits, broken_limits, decode_recourse, feasible_sets
-from holdfast.schema import Feature, Implication, LinearConstraint, Schema, as_table
+import holdtrue as ht
+from holdtrue.encoding import Encoder, Feasible, Permits, broken_limits, decode_recourse, feasible_sets
+from holdtrue.schema import Feature, Implication, LinearConstraint, Schema, as_table
 
 SCHEMA = Schema(
     [
@@ -201,7 +201,7 @@ def test_every_kind_of_limit(scaling):
 
 @pytest.mark.parametrize("name", ["loanapp", "recid"])
 def test_real_people(name):
-    data = hf.datasets.load(name)
+    data = ht.datasets.load(name)
     table = as_table(data.X[:300])
     agree(*both_ways(Encoder.fit(data.schema, table), table))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from holdfast.encoding import nearest_in_polytope
+from holdtrue.encoding import nearest_in_polytope
 
 project = jax.jit(nearest_in_polytope)
 WIDE = (jnp.full(3, -1e3), jnp.full(3, 1e3))

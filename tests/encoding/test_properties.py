@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.encoding import SCALINGS, Encoder, Feasible, broken_limits, decode_recourse, differs, feasible_sets
-from holdfast.schema import MISSING_LEVEL, Feature, Implication, LinearConstraint, Schema, Table, as_table
+from holdtrue.encoding import SCALINGS, Encoder, Feasible, broken_limits, decode_recourse, differs, feasible_sets
+from holdtrue.schema import MISSING_LEVEL, Feature, Implication, LinearConstraint, Schema, Table, as_table
 
 COMMON = {"deadline": None, "derandomize": True, "database": None, "suppress_health_check": list(HealthCheck)}
 N = 12

@@ -150,9 +150,11 @@ def _trained(world: World, cls: Any) -> str:
     regime = cls()
     known = regime.get_params()
     wanted = {"n_epochs": 3, "n_steps": 200, "n_updates": 20}
-    regime.set_params(**{k: v for k, v in wanted.items() if k in known and (k != "n_steps" or "n_epochs" not in known)})
+    regime.set_params(
+        **{k: v for k, v in wanted.items() if k in known and (k != "n_steps" or "n_epochs" not in known)}
+    )
     clf = world.classifier(0, regime=regime)
-    return digest(clf.decide(world.data.X))
+    return digest(clf.predict_proba(world.data.X))
 
 
 def studies(ht: Any, worlds: dict[str, World]) -> Iterator[tuple[str, Callable[[], str]]]:

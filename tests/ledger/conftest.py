@@ -27,7 +27,7 @@ class Server:
         self.user = _other_user() if os.getuid() == 0 else None
         if self.user is not None:
             shutil.chown(folder, self.user)
-        self.run("initdb", "-D", folder / "data", "-U", "holdfast", "-A", "trust", "-E", "UTF8", "--no-sync")
+        self.run("initdb", "-D", folder / "data", "-U", "holdtrue", "-A", "trust", "-E", "UTF8", "--no-sync")
         self.start()
 
     def run(self, name: str, *args: object) -> None:
@@ -49,13 +49,13 @@ class Server:
         self.run("pg_ctl", "-D", self.folder / "data", "-w", "-m", mode, "stop")
 
     def url(self, database: str) -> str:
-        return f"postgresql://holdfast@/{database}?host={self.folder}"
+        return f"postgresql://holdtrue@/{database}?host={self.folder}"
 
     def fresh(self, name: str) -> str:
         """The URL of a new, empty database."""
         import psycopg
 
-        with psycopg.connect(host=str(self.folder), user="holdfast", dbname="postgres", autocommit=True) as c:
+        with psycopg.connect(host=str(self.folder), user="holdtrue", dbname="postgres", autocommit=True) as c:
             c.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]
         return self.url(name)
 
@@ -70,9 +70,9 @@ def server() -> Iterator[Server]:
     bin = programs()
     if bin is None:
         pytest.skip("PostgreSQL's programs (initdb, pg_ctl) are not installed")
-    pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'holdfast[postgres]'")
+    pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'holdtrue[postgres]'")
     # Not below pytest's own folder: the name of a socket is short, and the server's user must reach it.
-    with tempfile.TemporaryDirectory(prefix="hf-pg-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix="ht-pg-", ignore_cleanup_errors=True) as folder:
         running = Server(bin, Path(folder))
         try:
             yield running

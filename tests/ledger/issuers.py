@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 
-from holdfast.ledger import Ledger, Record, read_records
+from holdtrue.ledger import Ledger, Record, read_records
 
 
 def issue_all(ledger: Ledger, records: list[Record], acks: str, batch_size: int) -> None:

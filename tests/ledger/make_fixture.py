@@ -8,9 +8,9 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
-from holdfast.ledger import Ledger
-from holdfast.ledger._migrate import newest
-from holdfast.testing._ledger import START, promise_to
+from holdtrue.ledger import Ledger
+from holdtrue.ledger._migrate import newest
+from holdtrue.testing._ledger import START, promise_to
 
 
 def main() -> None:

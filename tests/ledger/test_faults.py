@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from holdfast.errors import LedgerError
-from holdfast.ledger import Ledger, write_records
-from holdfast.ledger._database import url_of
-from holdfast.testing._ledger import START, promise_to
+from holdtrue.errors import LedgerError
+from holdtrue.ledger import Ledger, write_records
+from holdtrue.ledger._database import url_of
+from holdtrue.testing._ledger import START, promise_to
 
 SCRIPT = Path(__file__).with_name("issuers.py")
 
@@ -115,7 +115,7 @@ def test_a_locked_database_is_waited_for(tmp_path: Path) -> None:
     other = sqlite3.connect(place, isolation_level=None, check_same_thread=False)
     other.execute("BEGIN EXCLUSIVE")
     with Ledger.__new__(Ledger) as impatient:
-        from holdfast.ledger._database import Database
+        from holdtrue.ledger._database import Database
 
         impatient._database = Database(place, 0.2)
         began = time.monotonic()
@@ -224,7 +224,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_no_server_is_said_at_once_and_without_the_password(tmp_path: Path) -> None:
-    pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'holdfast[postgres]'")
+    pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'holdtrue[postgres]'")
     began = time.monotonic()
     with pytest.raises(LedgerError, match="cannot be reached") as caught:
         Ledger(f"postgresql://me:hunter2@/db?host={tmp_path}")

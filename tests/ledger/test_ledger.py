@@ -1,6 +1,6 @@
 """The shipped checks, on a SQLite file and on a PostgreSQL server."""
 
-from holdfast.testing import LedgerChecks
+from holdtrue.testing import LedgerChecks
 
 
 class TestLedger(LedgerChecks):

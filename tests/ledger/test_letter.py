@@ -7,12 +7,12 @@ from html.parser import HTMLParser
 
 import pytest
 
-from holdfast.errors import DataError, MissingDependencyError
-from holdfast.ledger import letters
-from holdfast.schema import Feature, Schema
-from holdfast.testing._ledger import START, promise_to
+from holdtrue.errors import DataError, MissingDependencyError
+from holdtrue.ledger import letters
+from holdtrue.schema import Feature, Schema
+from holdtrue.testing._ledger import START, promise_to
 
-pytest.importorskip("jinja2", reason="jinja2 is not installed: pip install 'holdfast[serve]'")
+pytest.importorskip("jinja2", reason="jinja2 is not installed: pip install 'holdtrue[serve]'")
 
 
 def options(subject: str, *sentences: str, **changes) -> list:
@@ -189,7 +189,7 @@ def test_templates_of_ones_own(tmp_path) -> None:
 def test_without_jinja2(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     monkeypatch.setitem(sys.modules, "jinja2.sandbox", None)
-    with pytest.raises(MissingDependencyError, match=r"holdfast\[serve\]"):
+    with pytest.raises(MissingDependencyError, match=r"holdtrue\[serve\]"):
         print(write(promise_to("a"))[0])
 
 

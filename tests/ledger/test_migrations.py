@@ -9,11 +9,11 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
-from holdfast.errors import LedgerError
-from holdfast.ledger import Head, Ledger
-from holdfast.ledger._migrate import newest, scripts
-from holdfast.ledger._tables import METADATA, VERSION_TABLE
-from holdfast.testing._ledger import START, promise_to
+from holdtrue.errors import LedgerError
+from holdtrue.ledger import Head, Ledger
+from holdtrue.ledger._migrate import newest, scripts
+from holdtrue.ledger._tables import METADATA, VERSION_TABLE
+from holdtrue.testing._ledger import START, promise_to
 
 FIXTURES = sorted((Path(__file__).parent / "fixtures").glob("ledger-*.db"))
 
@@ -37,9 +37,11 @@ def test_upgrade_keeps_everything(fixture: Path, tmp_path: Path) -> None:
             "live": 2, "superseded": 1, "fulfilled": 2, "expired": 1, "forgotten": 1, "kept": 1, "broken": 1,
         }  # fmt: skip
         live = [promise.record for batch in ledger.live(START) for promise in batch]
+        name = "holdfast" if fixture.stem == "ledger-0001" else "holdtrue"  # the project's name at the time
+        software = {name: "0.1.0"}
         assert live == [
-            promise_to("person 4", id=f"{4:032x}"),
-            promise_to("person 0", id="a" * 32, cost=0.05),
+            promise_to("person 4", id=f"{4:032x}", software=software),
+            promise_to("person 0", id="a" * 32, cost=0.05, software=software),
         ]
         assert ledger.history("person 3") == []
         ledger.issue(promise_to("new"))

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import DataError
-from holdfast.ledger import Record, read_records, write_records
-from holdfast.ledger._canonical import LARGEST, canonical, parse
-from holdfast.ledger._record import from_text, to_text
-from holdfast.testing._ledger import START, promise_to
+from holdtrue.errors import DataError
+from holdtrue.ledger import Record, read_records, write_records
+from holdtrue.ledger._canonical import LARGEST, canonical, parse
+from holdtrue.ledger._record import from_text, to_text
+from holdtrue.testing._ledger import START, promise_to
 
 LABELS = st.one_of(
     st.text(max_size=20),
@@ -109,7 +109,7 @@ def _with(**changes: object) -> str:
         ("[]", "not a record"),
         ("{}", "not a record"),
         (_with()[:-20], "not JSON"),
-        (_with(version=2), "version 2, this holdfast reads 1"),
+        (_with(version=2), "version 2, this holdtrue reads 1"),
         (_with(version=True), "version True"),
         (_with(format="other"), "not a record"),
         (_with(sesame=1), "unknown field"),
@@ -179,7 +179,7 @@ def test_files(tmp_path: Path) -> None:
 
 def test_the_ledger_does_not_import_jax() -> None:
     code = (
-        "import sys, holdfast.ledger as l, tempfile, os\n"
+        "import sys, holdtrue.ledger as l, tempfile, os\n"
         "l.Ledger.create(os.path.join(tempfile.mkdtemp(), 'l.db')).verify()\n"
         "print([m for m in ('jax', 'equinox', 'optax', 'sklearn') if m in sys.modules])"
     )

@@ -7,16 +7,16 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-import holdfast as hf
-from holdfast.batch import Predictor
-from holdfast.causal import SCM, Equation, Node, Term
-from holdfast.encoding import Encoder, broken_limits, distance, norm_weights
-from holdfast.errors import DataError, SchemaError
-from holdfast.methods import CausalRecourse, SparseSearch
-from holdfast.models import Decision, LinearModel
-from holdfast.schema import as_table
-from holdfast.search import Status
-from holdfast.testing import _world as world
+import holdtrue as ht
+from holdtrue.batch import Predictor
+from holdtrue.causal import SCM, Equation, Node, Term
+from holdtrue.encoding import Encoder, broken_limits, distance, norm_weights
+from holdtrue.errors import DataError, SchemaError
+from holdtrue.methods import CausalRecourse, SparseSearch
+from holdtrue.models import Decision, LinearModel
+from holdtrue.schema import as_table
+from holdtrue.search import Status
+from holdtrue.testing import _world as world
 
 
 def linear(**coefficients):
@@ -25,15 +25,15 @@ def linear(**coefficients):
 
 # ---- brute force ----------------------------------------------------------------------------------------
 
-SMALL = hf.Schema(
+SMALL = ht.Schema(
     [
-        hf.Feature(name="a", kind="integer", bounds=(0, 5), direction="increase"),
-        hf.Feature(name="b", kind="integer", bounds=(0, 4)),
-        hf.Feature(name="c", kind="categorical", levels=("x", "y", "z"), transitions={"z": ("y",)}),
-        hf.Feature(name="d", kind="binary", levels=("no", "yes"), cost_weight=0.5, direction="decrease"),
-        hf.Feature(name="e", kind="integer", bounds=(0, 3), direction="fixed"),
+        ht.Feature(name="a", kind="integer", bounds=(0, 5), direction="increase"),
+        ht.Feature(name="b", kind="integer", bounds=(0, 4)),
+        ht.Feature(name="c", kind="categorical", levels=("x", "y", "z"), transitions={"z": ("y",)}),
+        ht.Feature(name="d", kind="binary", levels=("no", "yes"), cost_weight=0.5, direction="decrease"),
+        ht.Feature(name="e", kind="integer", bounds=(0, 3), direction="fixed"),
     ],
-    [hf.LinearConstraint(coefficients={"a": 1, "b": 1}, bound=8)],
+    [ht.LinearConstraint(coefficients={"a": 1, "b": 1}, bound=8)],
 )
 SMALL_SCM = SCM(
     [
@@ -61,10 +61,10 @@ def small():
     )
     score = table["a"] - 1.2 * table["b"] + 2 * (table["c"] == "y") + (table["d"] == "yes") + 0.5 * table["e"]
     y = (score + rng.normal(0, 0.5, n) > 3).astype(int).to_numpy()
-    clf = hf.RecourseClassifier(
+    clf = ht.RecourseClassifier(
         schema=SMALL,
-        model=hf.MLP(widths=(8,)),
-        regime=hf.StandardTraining(n_epochs=40, step_size=0.02),
+        model=ht.MLP(widths=(8,)),
+        regime=ht.StandardTraining(n_epochs=40, step_size=0.02),
         random_state=0,
     )
     return clf.fit(table, y), table
@@ -175,14 +175,14 @@ def plane(weights, features, bias):
     names = list(weights)
     table = pd.DataFrame({name: [0.0, 1.0] for name in names})
     table = table.astype({f.name: int for f in features if f.kind == "integer"})
-    encoder = Encoder.fit(hf.Schema(features), table)  # the training range is [0, 1], so nothing is scaled
+    encoder = Encoder.fit(ht.Schema(features), table)  # the training range is [0, 1], so nothing is scaled
     w = np.array([weights[s.name] for s in encoder.layout.numbers], np.float32)
     model = LinearModel(np.stack([np.zeros_like(w), w]), np.array([0, bias], np.float32))
     return Predictor(encoder, Decision(model, np.float32(0.5), 1), np.array([0, 1])), table
 
 
 def number(name, direction="free", bounds=(-10, 10), **more):
-    return hf.Feature(name=name, kind="numeric", bounds=bounds, direction=direction, **more)
+    return ht.Feature(name=name, kind="numeric", bounds=bounds, direction=direction, **more)
 
 
 def test_downstream_effects_that_help_make_recourse_cheaper():
@@ -235,7 +235,7 @@ def test_what_is_missing_cannot_follow():
     tenths = {"bounds": (-5, 5), "step": 0.1}
     features = [number("a", **tenths), number("b", missing="median", **tenths), number("c", **tenths)]
     table = pd.DataFrame({"a": [0.0, 1.0, 0.0], "b": [0.0, 1.0, np.nan], "c": [0.0, 1.0, 0.0]})
-    encoder = Encoder.fit(hf.Schema(features), table)
+    encoder = Encoder.fit(ht.Schema(features), table)
     w = np.array([2.0, 0.1, 1.0, 0.0], np.float32)
     model = LinearModel(np.stack([0 * w, w]), np.array([0, -3], np.float32))
     predictor = Predictor(encoder, Decision(model, np.float32(0.5), 1), np.array([0, 1]))
@@ -286,7 +286,7 @@ def test_limits_hold_and_consequences_are_told_apart(in_world):
     assert [b for b, found in zip(broken, people, strict=True) if found and b] == []
     assert plan.consequences[people].any()
     assert not plan.consequences[~people].any()
-    report = hf.audit(plan)
+    report = ht.audit(plan)
     assert report.n_broken == 0
     np.testing.assert_allclose(report.people["cost_l1"][people], plan.cost[people], rtol=1e-6)
 
@@ -305,7 +305,7 @@ def test_order_company_and_parts_do_not_matter(in_world):
 
 def test_broken_limits_without_the_mask_would_complain():
     """What follows may go against the direction of its feature; unmarked, that is a broken limit."""
-    schema = hf.Schema([number("a"), number("b", "fixed"), hf.Feature(name="k", kind="integer", bounds=(0, 5))])
+    schema = ht.Schema([number("a"), number("b", "fixed"), ht.Feature(name="k", kind="integer", bounds=(0, 5))])
     table = pd.DataFrame({"a": [0.0, 1.0], "b": [0.0, 1.0], "k": [0, 1]})
     encoder = Encoder.fit(schema, table)
     factual = as_table(table.head(1))
@@ -328,10 +328,10 @@ def test_a_forest_is_served(small):
     clf, table = small
     columns = table[["a", "b", "e"]]
     forest = RandomForestClassifier(n_estimators=5, random_state=0).fit(columns, clf.predict(table))
-    schema = hf.Schema([SMALL[name] for name in columns])
+    schema = ht.Schema([SMALL[name] for name in columns])
     scm = SCM([Node(name="a"), Node(name="e", parents=["a"], equation=linear(a=0.55))])
     refused = columns[forest.predict(columns) == 0].head(10)
-    plan = hf.recourse(forest, refused, schema, method=CausalRecourse(scm=scm), reference=columns)
+    plan = ht.recourse(forest, refused, schema, method=CausalRecourse(scm=scm), reference=columns)
     assert plan.found.any()
     assert (forest.predict(plan.to_frame()[list(columns)])[plan.found] == 1).all()
 
@@ -342,8 +342,8 @@ def test_a_model_file_holds_the_equations(small, tmp_path):
     graph = SCM([Node(name="a"), Node(name="c"), Node(name="e", parents=["a", "c"])])
     graph.save(tmp_path / "scm.yaml")
     by_path = CausalRecourse(scm=str(tmp_path / "scm.yaml"), max_changes=1)
-    saved = hf.RecourseClassifier(
-        schema=SMALL, model=hf.Linear(), regime=hf.StandardTraining(n_epochs=5), method=by_path, random_state=0
+    saved = ht.RecourseClassifier(
+        schema=SMALL, model=ht.Linear(), regime=ht.StandardTraining(n_epochs=5), method=by_path, random_state=0
     ).fit(table, clf.predict(table))
     fitted = saved.method_.scm_
     assert fitted.complete
@@ -351,20 +351,20 @@ def test_a_model_file_holds_the_equations(small, tmp_path):
     true = graph.fit(table, SMALL)
     for mine, own in zip(fitted["e"].equation.terms, true["e"].equation.terms, strict=True):
         assert mine.coefficient == pytest.approx(own.coefficient, rel=1e-4, abs=1e-6)
-    saved.save(tmp_path / "model.holdfast")
+    saved.save(tmp_path / "model.holdtrue")
     (tmp_path / "scm.yaml").unlink()
-    again = hf.RecourseClassifier.load(tmp_path / "model.holdfast")
+    again = ht.RecourseClassifier.load(tmp_path / "model.holdtrue")
     assert again.method_.scm_ == fitted
     refused = table[saved.predict(table) == 0].head(5)
     assert again.recourse(refused).to_frame().equals(saved.recourse(refused).to_frame())
-    given = hf.RecourseClassifier(
+    given = ht.RecourseClassifier(
         schema=SMALL,
-        model=hf.Linear(),
-        regime=hf.StandardTraining(n_epochs=1),
+        model=ht.Linear(),
+        regime=ht.StandardTraining(n_epochs=1),
         method=CausalRecourse(scm=SMALL_SCM),
     ).fit(table, clf.predict(table))
-    given.save(tmp_path / "given.holdfast")
-    assert hf.RecourseClassifier.load(tmp_path / "given.holdfast").method.scm == SMALL_SCM
+    given.save(tmp_path / "given.holdtrue")
+    assert ht.RecourseClassifier.load(tmp_path / "given.holdtrue").method.scm == SMALL_SCM
 
 
 def test_what_is_refused():
@@ -383,34 +383,34 @@ def test_what_is_refused():
 
 
 def test_command_line(small, tmp_path):
-    from holdfast.cli import cli
+    from holdtrue.cli import cli
 
     clf, table = small
-    clf.save(tmp_path / "model.holdfast")
+    clf.save(tmp_path / "model.holdtrue")
     table.to_csv(tmp_path / "rows.csv", index=False)
     table[clf.predict(table) == 0].head(5).to_csv(tmp_path / "people.csv", index=False)
     SMALL_SCM.save(tmp_path / "scm.yaml")
     options = ["--method", "causal_recourse", "--set", f"scm={tmp_path / 'scm.yaml'}", "--set", "max_changes=2"]
-    paths = [str(tmp_path / "model.holdfast"), str(tmp_path / "people.csv")]
+    paths = [str(tmp_path / "model.holdtrue"), str(tmp_path / "people.csv")]
     more = ["--reference", str(tmp_path / "rows.csv"), "--out", str(tmp_path / "out.csv")]
     result = CliRunner().invoke(cli, ["recourse", *paths, *options, *more])
     assert result.exit_code == 0, result.output
     plan = CausalRecourse(scm=SMALL_SCM, max_changes=2).fit(clf, table)
     plan = plan.recourse(table[clf.predict(table) == 0].head(5))
     written = pd.read_csv(tmp_path / "out.csv")
-    assert written["holdfast_changes"].tolist() == list(plan.changes())
+    assert written["holdtrue_changes"].tolist() == list(plan.changes())
 
 
 def test_german_credit():
     """Who asks for less gets it for a shorter time: by the fitted slope, in whole months."""
     try:
-        bank = hf.datasets.load("german_credit", variant="actionable-recourse")
+        bank = ht.datasets.load("german_credit", variant="actionable-recourse")
     except DataError:
         pytest.skip("the German credit file is not there")
-    clf = hf.RecourseClassifier(
+    clf = ht.RecourseClassifier(
         schema=bank.schema,
-        model=hf.Linear(),
-        regime=hf.StandardTraining(n_epochs=40, step_size=0.02),
+        model=ht.Linear(),
+        regime=ht.StandardTraining(n_epochs=40, step_size=0.02),
         method=CausalRecourse(scm="german_credit", max_changes=2),
         random_state=0,
     ).fit(bank.X, bank.y)

@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 from scipy.spatial import cKDTree
 
-import holdfast as hf
-from holdfast.batch import Predictor
-from holdfast.encoding import Encoder
-from holdfast.errors import DataError
-from holdfast.methods import CFProto, ElasticNet
-from holdfast.models import Decision, LinearModel
-from holdfast.search import Problem
-from holdfast.testing import _world as world
+import holdtrue as ht
+from holdtrue.batch import Predictor
+from holdtrue.encoding import Encoder
+from holdtrue.errors import DataError
+from holdtrue.methods import CFProto, ElasticNet
+from holdtrue.models import Decision, LinearModel
+from holdtrue.search import Problem
+from holdtrue.testing import _world as world
 
 W, B = np.array([1.0, 0.5, -0.5], np.float32), -0.3
 
@@ -23,7 +23,7 @@ W, B = np.array([1.0, 0.5, -0.5], np.float32), -0.3
 def plane():
     """Three numbers, encoded as they are; accepted where w.x + b >= 0."""
     table = pd.DataFrame(np.random.default_rng(0).normal(0, 1, (300, 3)), columns=list("abc"))
-    fitted = Encoder.fit(hf.Schema([hf.Feature(name=c, kind="numeric", bounds=(-9, 9)) for c in table]), table)
+    fitted = Encoder.fit(ht.Schema([ht.Feature(name=c, kind="numeric", bounds=(-9, 9)) for c in table]), table)
     ones = np.ones(3)
     encoder = Encoder(fitted.schema, "minmax", fitted.layout, ones, 0 * ones, ones, {})
     model = LinearModel(np.stack([0 * W, W]), np.array([0, B], np.float32))
@@ -129,12 +129,12 @@ def test_the_slope_is_that_of_finite_differences(autoencoder):
 def test_codes_are_kept_in_files(tmp_path):
     table, y = world.people()
     method = CFProto(autoencoder=True, n_epochs=3, n_rounds=2, n_steps=20, random_state=0)
-    clf = hf.RecourseClassifier(schema=world.PLAIN, model=hf.Linear(), method=method, random_state=0).fit(table, y)
+    clf = ht.RecourseClassifier(schema=world.PLAIN, model=ht.Linear(), method=method, random_state=0).fit(table, y)
     X = table[clf.predict(table) == 0].head(8)
     plan = clf.recourse(X)
     assert plan.found.mean() > 0.5
-    clf.save(tmp_path / "model.hf")
-    again = hf.RecourseClassifier.load(tmp_path / "model.hf")
+    clf.save(tmp_path / "model.ht")
+    again = ht.RecourseClassifier.load(tmp_path / "model.ht")
     np.testing.assert_allclose(again.recourse(X).cost, plan.cost, rtol=1e-4)
 
 

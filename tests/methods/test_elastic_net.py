@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast.batch import Predictor, solve
-from holdfast.encoding import Encoder, feasible_sets
-from holdfast.errors import DataError
-from holdfast.methods import ElasticNet
-from holdfast.models import Decision, LinearModel
-from holdfast.schema import as_table
-from holdfast.search import Problem, Status
-from holdfast.testing import _world as world
+import holdtrue as ht
+from holdtrue.batch import Predictor, solve
+from holdtrue.encoding import Encoder, feasible_sets
+from holdtrue.errors import DataError
+from holdtrue.methods import ElasticNet
+from holdtrue.models import Decision, LinearModel
+from holdtrue.schema import as_table
+from holdtrue.search import Problem, Status
+from holdtrue.testing import _world as world
 
 W = np.array([2.0, -1.0, 0.5, 0.1], np.float32)
 B = -0.2
@@ -26,10 +26,10 @@ def linear(bounds=(-10, 10), weights=W, bias=B, cost_weights=(1, 1, 1, 1)):
     """Score w.x + b over four numbers in [-3, 3], encoded as they are."""
     table = pd.DataFrame(np.random.default_rng(0).uniform(-3, 3, (50, 4)), columns=list("abcd"))
     features = [
-        hf.Feature(name=c, kind="numeric", bounds=bounds, cost_weight=k)
+        ht.Feature(name=c, kind="numeric", bounds=bounds, cost_weight=k)
         for c, k in zip(table, cost_weights, strict=True)
     ]
-    fitted = Encoder.fit(hf.Schema(features), table)
+    fitted = Encoder.fit(ht.Schema(features), table)
     ones = np.ones(4)
     encoder = Encoder(fitted.schema, "minmax", fitted.layout, ones, 0 * ones, ones, {})
     model = LinearModel(np.stack([0 * weights, weights]), np.array([0, bias], np.float32))

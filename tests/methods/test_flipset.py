@@ -10,27 +10,27 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast.batch import Predictor
-from holdfast.encoding import Encoder, broken_limits, distance, norm_weights
-from holdfast.errors import CapabilityError, DataError
-from holdfast.methods import Flipset
-from holdfast.models import Decision, LinearModel
-from holdfast.schema import as_table
-from holdfast.search import Status
-from holdfast.testing import _world as small_world
+import holdtrue as ht
+from holdtrue.batch import Predictor
+from holdtrue.encoding import Encoder, broken_limits, distance, norm_weights
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.methods import Flipset
+from holdtrue.models import Decision, LinearModel
+from holdtrue.schema import as_table
+from holdtrue.search import Status
+from holdtrue.testing import _world as small_world
 
 LEVELS = ("x", "y", "z")
 FEATURES = [
-    hf.Feature(name="a", kind="integer", bounds=(0, 6), cost_weight=2.0),
-    hf.Feature(name="b", kind="numeric", bounds=(0, 3), step=0.5, direction="increase"),
-    hf.Feature(name="o", kind="ordinal", levels=("low", "mid", "high")),
-    hf.Feature(name="c", kind="categorical", levels=LEVELS, transitions={"x": ("y",)}),
+    ht.Feature(name="a", kind="integer", bounds=(0, 6), cost_weight=2.0),
+    ht.Feature(name="b", kind="numeric", bounds=(0, 3), step=0.5, direction="increase"),
+    ht.Feature(name="o", kind="ordinal", levels=("low", "mid", "high")),
+    ht.Feature(name="c", kind="categorical", levels=LEVELS, transitions={"x": ("y",)}),
 ]
-LIMITS = [hf.LinearConstraint(coefficients={"a": 1.0, "b": 1.0, "c=y": 1.0}, bound=6.0)]
+LIMITS = [ht.LinearConstraint(coefficients={"a": 1.0, "b": 1.0, "c=y": 1.0}, bound=6.0)]
 RULES = [
-    hf.Implication(when={"c": ["y"]}, then={"o": ["mid", "high"]}),
-    hf.Implication(was={"o": ["low"]}, then={"c": ["x", "y"]}),
+    ht.Implication(when={"c": ["y"]}, then={"o": ["mid", "high"]}),
+    ht.Implication(was={"o": ["low"]}, then={"c": ["x", "y"]}),
 ]
 
 
@@ -80,7 +80,7 @@ def by_hand(predictor, row, target, norm):
 @pytest.mark.parametrize("bound", [False, True], ids=["separable", "constrained"])
 def test_equals_trying_everything(norm, bound):
     rng = np.random.default_rng(3)
-    schema = hf.Schema(FEATURES, LIMITS if bound else [], RULES if bound else [])
+    schema = ht.Schema(FEATURES, LIMITS if bound else [], RULES if bound else [])
     table = people(12, rng)
     predictor = predictor_of(schema, table, rng)
     plan = Flipset(norm=norm).fit(predictor).recourse(table)
@@ -98,7 +98,7 @@ def test_equals_trying_everything(norm, bound):
 def test_three_classes_must_all_be_beaten():
     rng = np.random.default_rng(5)
     table = people(12, rng)
-    predictor = predictor_of(hf.Schema(FEATURES, LIMITS, RULES), table, rng, n_classes=3)
+    predictor = predictor_of(ht.Schema(FEATURES, LIMITS, RULES), table, rng, n_classes=3)
     plan = Flipset().fit(predictor).recourse(table, target=2)
     for i in np.flatnonzero(plan.status != int(Status.ALREADY_FAVOURABLE)):
         best = by_hand(predictor, table.iloc[[i]], 2, "l1")
@@ -110,7 +110,7 @@ def test_a_continuum_is_solved_exactly():
     """Numbers without a step: the gap over the largest weight per cost, as far as that goes, then the next."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.uniform(0, 1, (20, 3)), columns=list("abc"))
-    schema = hf.Schema([hf.Feature(name=n, kind="numeric", bounds=(0, 1)) for n in table])
+    schema = ht.Schema([ht.Feature(name=n, kind="numeric", bounds=(0, 1)) for n in table])
     encoder = Encoder.fit(schema, table)
     one = np.ones(3)
     encoder = Encoder(encoder.schema, "minmax", encoder.layout, one, 0 * one, one, {})
@@ -133,7 +133,7 @@ def test_a_continuum_is_solved_exactly():
 def test_no_action_is_a_proof():
     rng = np.random.default_rng(1)
     table = people(8, rng)
-    predictor = predictor_of(hf.Schema(FEATURES), table, rng, threshold=1 - 1e-6)
+    predictor = predictor_of(ht.Schema(FEATURES), table, rng, threshold=1 - 1e-6)
     plan = Flipset().fit(predictor).recourse(table)
     assert (plan.status == int(Status.INFEASIBLE)).all()
     assert not plan.changed().any()
@@ -143,7 +143,7 @@ def test_cheaper_than_a_gradient_search_on_a_network():
     clf = small_world.classifier()
     X = small_world.refused(clf.predictor_, 20)
     flips = Flipset().fit(clf).recourse(X)
-    descent = hf.Wachter().fit(clf).recourse(X)
+    descent = ht.Wachter().fit(clf).recourse(X)
     both = flips.found & descent.found
     assert both.mean() > 0.8
     assert not (flips.status == int(Status.OPTIMAL)).any()  # a tangent proves nothing
@@ -174,7 +174,7 @@ def test_deadline_leaves_people_unreached(monkeypatch):
     looks = itertools.count(1)
     # A clock that is past the deadline from its hundredth look on, however fast this machine is.
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + (1000.0 if next(looks) >= 100 else 0.0))
-    monkeypatch.setattr("holdfast.methods._flipset.time", clock)
+    monkeypatch.setattr("holdtrue.methods._flipset.time", clock)
     plan = method.recourse(X, deadline=500.0)
     assert next(looks) <= 102  # it stopped there, and looked at most once more, between two blocks
     reached = plan.status != int(Status.NOT_REACHED)

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast.encoding import broken_limits
-from holdfast.errors import DataError
-from holdfast.methods import Flipset
-from holdfast.schema import as_table
-from holdfast.search import Status
-from holdfast.testing import _world as small_world
+import holdtrue as ht
+from holdtrue.encoding import broken_limits
+from holdtrue.errors import DataError
+from holdtrue.methods import Flipset
+from holdtrue.schema import as_table
+from holdtrue.search import Status
+from holdtrue.testing import _world as small_world
 
 from .test_flipset import FEATURES, LEVELS, LIMITS, RULES, people, predictor_of
 
@@ -73,7 +73,7 @@ def by_hand(predictor, training, row, cost):
 @pytest.mark.parametrize("bound", [False, True], ids=["separable", "constrained"])
 def test_options_equal_trying_everything(cost, bound):
     rng = np.random.default_rng(3)
-    schema = hf.Schema(FEATURES, LIMITS if bound else [], RULES if bound else [])
+    schema = ht.Schema(FEATURES, LIMITS if bound else [], RULES if bound else [])
     table = people(12, rng)
     training = people(50, np.random.default_rng(7))
     predictor = predictor_of(schema, table, rng)
@@ -129,7 +129,7 @@ def test_options_of_a_network_are_checked_by_the_network():
     for i in range(len(X)):
         rows = plan.changed()[(plan.person == i) & plan.found]
         assert len(np.unique(rows, axis=0)) == len(rows)
-    assert "holdfast_person" in plan.to_frame().columns
+    assert "holdtrue_person" in plan.to_frame().columns
 
 
 def test_overrides_hold_in_every_option():

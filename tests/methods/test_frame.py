@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast.methods import Wachter
-from holdfast.methods._frame import join, number, phrase
-from holdfast.search import Status
-from holdfast.testing import _world as world
+import holdtrue as ht
+from holdtrue.methods import Wachter
+from holdtrue.methods._frame import join, number, phrase
+from holdtrue.search import Status
+from holdtrue.testing import _world as world
 
-INCOME = hf.Feature(name="income", kind="numeric", bounds=(0, 100_000), unit="$", label="yearly income")
-RATIO = hf.Feature(name="ratio", kind="numeric", bounds=(0, 1), step=0.01)
+INCOME = ht.Feature(name="income", kind="numeric", bounds=(0, 100_000), unit="$", label="yearly income")
+RATIO = ht.Feature(name="ratio", kind="numeric", bounds=(0, 1), step=0.01)
 
 
 @pytest.mark.parametrize(
@@ -19,10 +19,10 @@ RATIO = hf.Feature(name="ratio", kind="numeric", bounds=(0, 1), step=0.01)
     [
         (INCOME, 31_000.0, 35_500.0, "raise yearly income from 31,000 $ to 35,500 $"),
         (RATIO, 0.95, 0.9, "lower ratio from 0.95 to 0.9"),
-        (hf.Feature(name="job", kind="categorical", levels=("a", "b")), "a", "b", "change job from a to b"),
-        (hf.Feature(name="job", kind="categorical", missing="level"), None, "b", "change job from (missing) to b"),
-        (hf.Feature(name="flag", kind="binary", levels=(0.0, 1.0)), 0.0, 1.0, "change flag from no to yes"),
-        (hf.Feature(name="age", kind="binary", levels=(1.0, 2.0)), 1.0, 2.0, "change age from 1 to 2"),
+        (ht.Feature(name="job", kind="categorical", levels=("a", "b")), "a", "b", "change job from a to b"),
+        (ht.Feature(name="job", kind="categorical", missing="level"), None, "b", "change job from (missing) to b"),
+        (ht.Feature(name="flag", kind="binary", levels=(0.0, 1.0)), 0.0, 1.0, "change flag from no to yes"),
+        (ht.Feature(name="age", kind="binary", levels=(1.0, 2.0)), 1.0, 2.0, "change age from 1 to 2"),
     ],
 )
 def test_a_change_in_words(feature, before, after, text):
@@ -32,7 +32,7 @@ def test_a_change_in_words(feature, before, after, text):
 def test_numbers_keep_the_digits_that_matter():
     assert number(1234.5678, INCOME) == "1,235 $"
     assert number(0.123456, RATIO) == "0.123"
-    fine = hf.Feature(name="x", kind="numeric", bounds=(0, 1e-6))
+    fine = ht.Feature(name="x", kind="numeric", bounds=(0, 1e-6))
     assert float(number(2.5e-7, fine)) == pytest.approx(2.5e-7, rel=0.01)
 
 
@@ -67,7 +67,7 @@ def test_sentences_say_what_changed_or_why_not(plan):
 def test_frame_holds_the_recourse_and_how_it_was_found(plan):
     frame = plan.to_frame()
     assert list(frame.columns[: len(world.SCHEMA)]) == world.SCHEMA.names
-    assert set(frame["holdfast_status"]) <= {s.name for s in Status}
+    assert set(frame["holdtrue_status"]) <= {s.name for s in Status}
     assert frame["age"].dtype == world.people()[0]["age"].dtype
     decided = world.classifier(limits=False).predict(frame)
     assert (decided[plan.found] == 1).all()
@@ -83,7 +83,7 @@ def test_taking_a_part_takes_everything_along(plan):
 
 
 def test_chunks_join_to_one_call(plan, monkeypatch):
-    from holdfast.methods import _base
+    from holdtrue.methods import _base
 
     monkeypatch.setattr(_base, "CHUNK", 70)
     table, _ = world.people()
@@ -101,8 +101,8 @@ def test_html_escapes_what_it_shows():
     hostile = "<script>alert(1)</script>"
     table = pd.DataFrame({"a": np.linspace(0, 1, 40), "b": [hostile, "x"] * 20})
     y = (table["a"] > 0.5).astype(int).to_numpy()
-    clf = hf.RecourseClassifier(
-        model=hf.Linear(), regime=hf.StandardTraining(n_epochs=200, step_size=0.05), random_state=0
+    clf = ht.RecourseClassifier(
+        model=ht.Linear(), regime=ht.StandardTraining(n_epochs=200, step_size=0.05), random_state=0
     )
     plan = clf.fit(table, y).recourse(table)
     page = plan._repr_html_()
@@ -116,12 +116,12 @@ class Advised(Wachter):
 
 
 def test_a_plan_says_which_models_its_search_asked(monkeypatch):
-    monkeypatch.setattr("holdfast.methods._base.CHUNK", 3)
+    monkeypatch.setattr("holdtrue.methods._base.CHUNK", 3)
     table, y = world.people()
     method = Advised(n_steps=3).fit(world.classifier(limits=False), table, y)
     plan = method.recourse(table[:5])
     assert plan.consulted == plan.take([0]).consulted == ("a", "b")
     assert method.recourse(table[:5], deadline=1e-9).consulted == ("a", "b")
-    over = hf.SNS(base=Advised(n_steps=3), n_steps=2).fit(world.classifier(limits=False), table, y)
+    over = ht.SNS(base=Advised(n_steps=3), n_steps=2).fit(world.classifier(limits=False), table, y)
     assert over.consulted() == ("a", "b")
-    assert hf.SNS().fit(world.classifier(limits=False), table, y).consulted() == ()
+    assert ht.SNS().fit(world.classifier(limits=False), table, y).consulted() == ()

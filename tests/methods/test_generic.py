@@ -6,22 +6,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast.batch import Predictor
-from holdfast.encoding import Encoder
-from holdfast.errors import DataError
-from holdfast.methods import ECCCo, Generic
-from holdfast.models import Decision, LinearModel
-from holdfast.search import Status
-from holdfast.search._losses import Reply
-from holdfast.testing import _world as world
+import holdtrue as ht
+from holdtrue.batch import Predictor
+from holdtrue.encoding import Encoder
+from holdtrue.errors import DataError
+from holdtrue.methods import ECCCo, Generic
+from holdtrue.models import Decision, LinearModel
+from holdtrue.search import Status
+from holdtrue.search._losses import Reply
+from holdtrue.testing import _world as world
 
 W = np.array([0.8, -0.4, 0.2], np.float32)
 
 
 def linear(n_classes=2, threshold=0.5):
     table = pd.DataFrame(np.random.default_rng(0).uniform(-2, 2, (40, 3)), columns=list("abc"))
-    schema = hf.Schema([hf.Feature(name=c, kind="numeric", bounds=(-30, 30)) for c in table])
+    schema = ht.Schema([ht.Feature(name=c, kind="numeric", bounds=(-30, 30)) for c in table])
     fitted = Encoder.fit(schema, table)
     ones = np.ones(3)
     encoder = Encoder(fitted.schema, "minmax", fitted.layout, ones, 0 * ones, ones, {})
@@ -132,11 +132,11 @@ def test_the_set_size_changes_the_path_by_its_slope():
 def test_the_threshold_is_kept_in_files(tmp_path):
     table, y = world.people()
     method = ECCCo(conformal_weight=0.1, n_steps=200)
-    clf = hf.RecourseClassifier(schema=world.PLAIN, model=hf.Linear(), method=method, random_state=0).fit(table, y)
+    clf = ht.RecourseClassifier(schema=world.PLAIN, model=ht.Linear(), method=method, random_state=0).fit(table, y)
     plan = clf.recourse(table[clf.predict(table) == 0].head(8))
     assert plan.found.mean() > 0.5
-    clf.save(tmp_path / "model.hf")
-    again = hf.RecourseClassifier.load(tmp_path / "model.hf").recourse(plan.factual.native)
+    clf.save(tmp_path / "model.ht")
+    again = ht.RecourseClassifier.load(tmp_path / "model.ht").recourse(plan.factual.native)
     np.testing.assert_allclose(again.cost, plan.cost, rtol=1e-4)
 
 

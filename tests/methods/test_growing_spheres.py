@@ -4,15 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast.batch import Predictor
-from holdfast.encoding import Encoder, broken_limits
-from holdfast.errors import DataError
-from holdfast.methods import GrowingSpheres
-from holdfast.models import Decision, LinearModel
-from holdfast.schema import as_table
-from holdfast.search import Status
-from holdfast.testing import _world as world
+import holdtrue as ht
+from holdtrue.batch import Predictor
+from holdtrue.encoding import Encoder, broken_limits
+from holdtrue.errors import DataError
+from holdtrue.methods import GrowingSpheres
+from holdtrue.models import Decision, LinearModel
+from holdtrue.schema import as_table
+from holdtrue.search import Status
+from holdtrue.testing import _world as world
 
 W = np.array([2.0, -1.0, 0.5], np.float32)
 
@@ -21,7 +21,7 @@ def linear_predictor(weights=W, bias=-0.2):
     """Score w.x + b over numbers, encoded as they are."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.uniform(-2, 2, (40, len(weights))), columns=[f"x{i}" for i in range(len(weights))])
-    encoder = Encoder.fit(hf.Schema([hf.Feature(name=c, kind="numeric", bounds=(-10, 10)) for c in table]), table)
+    encoder = Encoder.fit(ht.Schema([ht.Feature(name=c, kind="numeric", bounds=(-10, 10)) for c in table]), table)
     ones = np.ones(len(weights))
     encoder = Encoder(encoder.schema, "minmax", encoder.layout, ones, 0 * ones, ones, {})
     model = LinearModel(np.stack([np.zeros_like(weights), weights]), np.array([0, bias], np.float32))
@@ -91,7 +91,7 @@ def test_setting_back_saves_changes_and_cost(plan):
 def test_a_category_alone_is_found():
     """Only a change of category helps: shells of numbers cannot, yet it is found."""
     table = pd.DataFrame({"n": np.linspace(0, 1, 12), "c": ["a", "b", "c"] * 4})
-    schema = hf.Schema([hf.Feature(name="n", kind="numeric"), hf.Feature(name="c", kind="categorical")])
+    schema = ht.Schema([ht.Feature(name="n", kind="numeric"), ht.Feature(name="c", kind="categorical")])
     encoder = Encoder.fit(schema, table)
     model = LinearModel(np.array([[0, 0, 0, 0], [0, -1, -1, 1]], np.float32), np.zeros(2, np.float32))
     predictor = Predictor(encoder, Decision(model, np.float32(0.5), 1), np.array([0, 1]))

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast.batch import Predictor
-from holdfast.encoding import Encoder
-from holdfast.errors import CapabilityError, DataError
-from holdfast.methods import HighestScore
-from holdfast.models import Decision, LinearModel
-from holdfast.testing import _world as world
+import holdtrue as ht
+from holdtrue.batch import Predictor
+from holdtrue.encoding import Encoder
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.methods import HighestScore
+from holdtrue.models import Decision, LinearModel
+from holdtrue.testing import _world as world
 
 W = np.array([2.0, -1.0, 0.5], np.float32)
 
@@ -18,7 +18,7 @@ W = np.array([2.0, -1.0, 0.5], np.float32)
 def numbers(**features):
     """Log-odds w.x over three numbers, encoded as they are."""
     X = pd.DataFrame(np.random.default_rng(0).uniform(-1, 1, (50, 3)), columns=list("abc"))
-    schema = hf.Schema([hf.Feature(name=c, kind="numeric", bounds=(-2, 2), **features.get(c, {})) for c in X])
+    schema = ht.Schema([ht.Feature(name=c, kind="numeric", bounds=(-2, 2), **features.get(c, {})) for c in X])
     fitted, one = Encoder.fit(schema, X), np.ones(3)
     encoder = Encoder(fitted.schema, "minmax", fitted.layout, one, 0 * one, one, {})
     model = LinearModel(np.stack([0 * W, W]), np.zeros(2, np.float32))
@@ -44,11 +44,11 @@ def two_numbers():
     X = pd.DataFrame(rng.normal(size=(500, 4)), columns=list("abcd"))
     y = (np.sin(2 * X["a"]) + X["b"] ** 2 - X["a"] * X["c"] + X["d"] > 1).astype(int)
     free = {"a": "free", "b": "increase"}
-    schema = hf.Schema(
-        [hf.Feature(name=c, kind="numeric", bounds=(-3, 3), direction=free.get(c, "fixed")) for c in X]
+    schema = ht.Schema(
+        [ht.Feature(name=c, kind="numeric", bounds=(-3, 3), direction=free.get(c, "fixed")) for c in X]
     )
-    regime = hf.StandardTraining(n_epochs=40, step_size=0.01)
-    clf = hf.RecourseClassifier(schema=schema, model=hf.MLP(widths=(16, 16)), regime=regime, random_state=0)
+    regime = ht.StandardTraining(n_epochs=40, step_size=0.01)
+    clf = ht.RecourseClassifier(schema=schema, model=ht.MLP(widths=(16, 16)), regime=regime, random_state=0)
     return clf.fit(X.clip(-3, 3), y), X.clip(-3, 3)
 
 

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast.batch import Predictor
-from holdfast.encoding import Encoder
-from holdfast.errors import DataError
-from holdfast.methods import CCHVAE, REVISE, LatentSearch
-from holdfast.models import Decision, LinearModel
-from holdfast.search import LatentSpace, Problem
-from holdfast.testing import _world as world
+import holdtrue as ht
+from holdtrue.batch import Predictor
+from holdtrue.encoding import Encoder
+from holdtrue.errors import DataError
+from holdtrue.methods import CCHVAE, REVISE, LatentSearch
+from holdtrue.models import Decision, LinearModel
+from holdtrue.search import LatentSpace, Problem
+from holdtrue.testing import _world as world
 
 SMALL = {"widths": (), "n_latent": 1, "random_state": 0}
 
@@ -24,7 +24,7 @@ def line():
     rng = np.random.default_rng(0)
     t = rng.uniform(-2, 2, 200)
     table = pd.DataFrame({"a": t, "b": 2 * t + 0.01 * rng.normal(size=200)})
-    encoder = Encoder.fit(hf.Schema([hf.Feature(name=c, kind="numeric", bounds=(-9, 9)) for c in "ab"]), table)
+    encoder = Encoder.fit(ht.Schema([ht.Feature(name=c, kind="numeric", bounds=(-9, 9)) for c in "ab"]), table)
     encoder = Encoder(encoder.schema, "minmax", encoder.layout, np.ones(2), np.zeros(2), np.ones(2), {})
     model = LinearModel(np.array([[0, 0], [1, 0]], np.float32), np.array([0, -1], np.float32))
     predictor = Predictor(encoder, Decision(model, np.float32(0.5), 1), np.array([0, 1]))
@@ -84,10 +84,10 @@ def test_what_cannot_change_is_given_to_the_decoder():
 def test_a_file_keeps_the_autoencoder(tmp_path):
     table, y = world.people()
     method = REVISE(n_epochs=5, random_state=0)
-    clf = hf.RecourseClassifier(schema=world.PLAIN, model=hf.Linear(), method=method, random_state=0).fit(table, y)
+    clf = ht.RecourseClassifier(schema=world.PLAIN, model=ht.Linear(), method=method, random_state=0).fit(table, y)
     X = table[clf.predict(table) == 0].head(8)
-    clf.save(tmp_path / "model.hf")
-    again = hf.RecourseClassifier.load(tmp_path / "model.hf")
+    clf.save(tmp_path / "model.ht")
+    again = ht.RecourseClassifier.load(tmp_path / "model.ht")
     np.testing.assert_allclose(again.recourse(X).cost, clf.recourse(X).cost, rtol=1e-4)
 
 

@@ -5,21 +5,21 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-import holdfast as hf
-from holdfast.errors import DataError
-from holdfast.testing import _world as world
+import holdtrue as ht
+from holdtrue.errors import DataError
+from holdtrue.testing import _world as world
 
-pytest.importorskip("jinja2", reason="jinja2 is not installed: pip install 'holdfast[serve]'")
+pytest.importorskip("jinja2", reason="jinja2 is not installed: pip install 'holdtrue[serve]'")
 ISSUED = datetime(2026, 5, 1, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
 def clf():
     table, y = world.people()
-    regime = hf.StandardTraining(n_epochs=60, step_size=0.02)
-    method = hf.Wachter(n_steps=100, random_state=0)
-    return hf.RecourseClassifier(
-        schema=world.PLAIN, model=hf.Linear(), regime=regime, method=method, threshold=0.6, random_state=0
+    regime = ht.StandardTraining(n_epochs=60, step_size=0.02)
+    method = ht.Wachter(n_steps=100, random_state=0)
+    return ht.RecourseClassifier(
+        schema=world.PLAIN, model=ht.Linear(), regime=regime, method=method, threshold=0.6, random_state=0
     ).fit(table, y)
 
 
@@ -47,7 +47,7 @@ def test_they_are_those_of_the_records(clf):
     plan = clf.recourse(table[clf.predict(table) == 0].head(5))
     keys = [str(i) for i in range(len(plan))]
     of_plan = plan.letters(keys, valid_for=30, issued=ISSUED)
-    of_records = hf.letters(hf.records(plan, keys, valid_for=30, issued=ISSUED), at=ISSUED)
+    of_records = ht.letters(ht.records(plan, keys, valid_for=30, issued=ISSUED), at=ISSUED)
     assert [letter.text for letter in of_plan] == [letter.text for letter in of_records]
     assert "Reference" not in plan.letters()[0].text
     with pytest.raises(DataError, match="one key per row"):

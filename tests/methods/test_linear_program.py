@@ -5,13 +5,13 @@ import pandas as pd
 import pytest
 from scipy.optimize import linprog
 
-import holdfast as hf
-from holdfast.batch import Predictor
-from holdfast.encoding import Encoder
-from holdfast.errors import DataError
-from holdfast.methods import LinearProgram
-from holdfast.models import Decision, LinearModel
-from holdfast.search import Status
+import holdtrue as ht
+from holdtrue.batch import Predictor
+from holdtrue.encoding import Encoder
+from holdtrue.errors import DataError
+from holdtrue.methods import LinearProgram
+from holdtrue.models import Decision, LinearModel
+from holdtrue.search import Status
 
 W = np.array([2.0, -1.0, 0.5, 0.1], np.float32)
 
@@ -20,8 +20,8 @@ def world(bias=-0.2, constraints=(), **features):
     """Score w.x + b over four numbers, encoded as they are."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.uniform(-1, 1, (40, 4)), columns=list("abcd"))
-    schema = hf.Schema(
-        [hf.Feature(name=c, kind="numeric", bounds=(-5, 5), **features.get(c, {})) for c in table],
+    schema = ht.Schema(
+        [ht.Feature(name=c, kind="numeric", bounds=(-5, 5), **features.get(c, {})) for c in table],
         list(constraints),
     )
     encoder = Encoder.fit(schema, table)
@@ -69,7 +69,7 @@ def test_radius_direction_and_fixed_features_hold():
 
 def test_corner_under_a_constraint_is_the_optimum_of_the_linear_programme():
     """With a budget across features, who can be helped at all is what HiGHS says."""
-    budget = hf.LinearConstraint(coefficients={"a": 1.0, "c": 1.0}, bound=0.3, on="change")
+    budget = ht.LinearConstraint(coefficients={"a": 1.0, "c": 1.0}, bound=0.3, on="change")
     predictor, X, scores = world(constraints=[budget])
     plan = LinearProgram(radius=0.5).fit(predictor).recourse(X)
     gain = -linprog(-W, A_ub=[[1, 0, 1, 0]], b_ub=[0.3], bounds=[(-0.5, 0.5)] * 4).fun
@@ -81,10 +81,10 @@ def test_corner_under_a_constraint_is_the_optimum_of_the_linear_programme():
 
 def test_each_category_takes_its_best_level():
     table = pd.DataFrame({"job": ["none", "part", "full"] * 10, "n": np.linspace(0, 1, 30)})
-    schema = hf.Schema(
+    schema = ht.Schema(
         [
-            hf.Feature(name="job", kind="categorical", transitions={"none": ("part",)}),
-            hf.Feature(name="n", kind="numeric", direction="fixed"),
+            ht.Feature(name="job", kind="categorical", transitions={"none": ("part",)}),
+            ht.Feature(name="n", kind="numeric", direction="fixed"),
         ]
     )
     encoder = Encoder.fit(schema, table)

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast.batch import Predictor
-from holdfast.encoding import Encoder
-from holdfast.errors import DataError
-from holdfast.methods import MinPGD
-from holdfast.models import Decision, LinearModel
-from holdfast.search import POLISH_STEPS, Status
+import holdtrue as ht
+from holdtrue.batch import Predictor
+from holdtrue.encoding import Encoder
+from holdtrue.errors import DataError
+from holdtrue.methods import MinPGD
+from holdtrue.models import Decision, LinearModel
+from holdtrue.search import POLISH_STEPS, Status
 
 W = np.array([2.0, -1.0, 0.5, 0.1], np.float32)
 DUAL = {"l2": np.linalg.norm(W), "linf": np.abs(W).sum()}
@@ -20,10 +20,10 @@ def linear(bounds=(-10, 10), weights=W, cost_weights=(1, 1, 1, 1)):
     """Score w.x - 0.2 over four numbers in [-3, 3], encoded as they are."""
     table = pd.DataFrame(np.random.default_rng(0).uniform(-3, 3, (50, 4)), columns=list("abcd"))
     features = [
-        hf.Feature(name=c, kind="numeric", bounds=bounds, cost_weight=k)
+        ht.Feature(name=c, kind="numeric", bounds=bounds, cost_weight=k)
         for c, k in zip(table, cost_weights, strict=True)
     ]
-    fitted = Encoder.fit(hf.Schema(features), table)
+    fitted = Encoder.fit(ht.Schema(features), table)
     ones = np.ones(4)
     encoder = Encoder(fitted.schema, "minmax", fitted.layout, ones, 0 * ones, ones, {})
     model = LinearModel(np.stack([0 * weights, weights]), np.array([0, -0.2], np.float32))

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-import holdfast as hf
-from holdfast.encoding import broken_limits, distance, norm_weights
-from holdfast.errors import DataError
-from holdfast.methods import NearestNeighbour
-from holdfast.schema import Table, as_table
-from holdfast.testing import _world as world
+import holdtrue as ht
+from holdtrue.encoding import broken_limits, distance, norm_weights
+from holdtrue.errors import DataError
+from holdtrue.methods import NearestNeighbour
+from holdtrue.schema import Table, as_table
+from holdtrue.testing import _world as world
 
 
 def brute_force(predictor, person, table):
@@ -66,10 +66,10 @@ def test_rows_are_needed():
 def test_serves_a_scikit_learn_forest():
     from sklearn.ensemble import RandomForestClassifier
 
-    bank = hf.datasets.load("loanapp")
+    bank = ht.datasets.load("loanapp")
     forest = RandomForestClassifier(n_estimators=5, random_state=0).fit(bank.X, bank.y)
     refused = bank.X[forest.predict(bank.X) == 0].head(20)
-    plan = hf.recourse(forest, refused, bank.schema, reference=bank.X.head(400))
+    plan = ht.recourse(forest, refused, bank.schema, reference=bank.X.head(400))
     assert plan.found.mean() > 0.9
     assert (
         forest.predict(plan.recourse.like_native(plan.recourse.columns)[bank.X.columns])[plan.found] == 1

@@ -6,20 +6,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast.batch import Predictor
-from holdfast.encoding import Encoder
-from holdfast.errors import CapabilityError, DataError
-from holdfast.methods._base import FIRST_PART
-from holdfast.models import Decision, LinearModel
-from holdfast.search import Status
-from holdfast.testing import _world as small_world
+import holdtrue as ht
+from holdtrue.batch import Predictor
+from holdtrue.encoding import Encoder
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.methods._base import FIRST_PART
+from holdtrue.models import Decision, LinearModel
+from holdtrue.search import Status
+from holdtrue.testing import _world as small_world
 
 
 @pytest.fixture(scope="module")
 def known():
     """Three free numbers in [0, 1]; the score is 3a + 2b + c - 2.5, so one person lacks 0.5 and the other 0.3."""
-    schema = hf.Schema([hf.Feature(name=name, kind="numeric", bounds=(0, 1)) for name in "abc"])
+    schema = ht.Schema([ht.Feature(name=name, kind="numeric", bounds=(0, 1)) for name in "abc"])
     people = pd.DataFrame({"a": [0.3, 0.4], "b": [0.4, 0.3], "c": [0.3, 0.4]})
     encoder = Encoder.fit(schema, pd.DataFrame({name: [0.0, 1.0] for name in "abc"}))
     model = LinearModel(np.array([[0, 0, 0], [3, 2, 1]], np.float32), np.array([0, -2.5], np.float32))
@@ -30,7 +30,7 @@ def rows():
     return pd.DataFrame(np.random.default_rng(0).uniform(size=(200, 3)), columns=list("abc"))
 
 
-@pytest.mark.parametrize("method", [hf.SparseSearch(max_changes=1), hf.Wachter(), hf.ElasticNet()])
+@pytest.mark.parametrize("method", [ht.SparseSearch(max_changes=1), ht.Wachter(), ht.ElasticNet()])
 def test_each_option_goes_another_way(known, method):
     predictor, people = known
     plan = method.fit(predictor, rows()).recourse(people, n_recourses=3)
@@ -45,7 +45,7 @@ def test_each_option_goes_another_way(known, method):
 @pytest.fixture(scope="module")
 def sparse(known):
     predictor, people = known
-    return hf.SparseSearch(max_changes=2).fit(predictor, rows()), people
+    return ht.SparseSearch(max_changes=2).fit(predictor, rows()), people
 
 
 def test_the_first_option_is_the_only_one_there_was(sparse):
@@ -69,8 +69,8 @@ def test_the_table_says_whose_each_row_is(sparse):
     people = people.set_axis(["ann", "bob"])
     frame = clf.recourse(people, n_recourses=2).to_frame()
     assert frame.index.tolist() == ["ann", "ann", "bob", "bob"]
-    assert frame["holdfast_option"].tolist() == [0, 1, 0, 1]
-    assert "holdfast_option" not in clf.recourse(people).to_frame()
+    assert frame["holdtrue_option"].tolist() == [0, 1, 0, 1]
+    assert "holdtrue_option" not in clf.recourse(people).to_frame()
 
 
 def test_errors(sparse):
@@ -78,16 +78,16 @@ def test_errors(sparse):
     with pytest.raises(DataError, match="`n_recourses` must be a whole number"):
         clf.recourse(people, n_recourses=0)
     with pytest.raises(CapabilityError, match="gives one recourse per person"):
-        hf.SNS(radius=0.1).fit(clf.predictor_, people).recourse(people, n_recourses=2)
+        ht.SNS(radius=0.1).fit(clf.predictor_, people).recourse(people, n_recourses=2)
     with pytest.raises(DataError, match="each person must have one recourse"):
-        hf.audit(clf.recourse(people, n_recourses=2))
+        ht.audit(clf.recourse(people, n_recourses=2))
 
 
 def test_deadline_keeps_what_was_found(monkeypatch):
     """The check is done in parts, so that when time runs out in it only the parts not checked are lost."""
     clf = small_world.classifier("linear")
     X = pd.concat([small_world.refused(clf.predictor_, 60)] * 4, ignore_index=True)
-    method = hf.Wachter(n_steps=100).fit(clf)
+    method = ht.Wachter(n_steps=100).fit(clf)
     method.recourse(X)  # compiled
     usual, calls = method._checked, []
 

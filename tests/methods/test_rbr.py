@@ -8,14 +8,14 @@ import pandas as pd
 import pytest
 from scipy.special import logsumexp
 
-import holdfast as hf
-from holdfast.batch import Predictor
-from holdfast.encoding import Encoder, feasible_sets
-from holdfast.errors import DataError
-from holdfast.methods import RBR
-from holdfast.models import Decision, LinearModel
-from holdfast.schema import as_table
-from holdfast.search import Problem, iterate
+import holdtrue as ht
+from holdtrue.batch import Predictor
+from holdtrue.encoding import Encoder, feasible_sets
+from holdtrue.errors import DataError
+from holdtrue.methods import RBR
+from holdtrue.models import Decision, LinearModel
+from holdtrue.schema import as_table
+from holdtrue.search import Problem, iterate
 
 start = eqx.filter_jit(lambda solver, problem: solver.start(problem))
 boundary = eqx.filter_jit(lambda solver, problem: solver.boundary(problem))
@@ -28,7 +28,7 @@ W, B = np.array([1.0, 0.0, 0.0], np.float32), 0.0
 def plane():
     """Three numbers, encoded as they are; accepted where the first is at least 0."""
     table = pd.DataFrame(np.random.default_rng(0).normal(0, 1, (200, 3)), columns=list("abc"))
-    fitted = Encoder.fit(hf.Schema([hf.Feature(name=c, kind="numeric", bounds=(-9, 9)) for c in table]), table)
+    fitted = Encoder.fit(ht.Schema([ht.Feature(name=c, kind="numeric", bounds=(-9, 9)) for c in table]), table)
     ones = np.ones(3)
     encoder = Encoder(fitted.schema, "minmax", fitted.layout, ones, 0 * ones, ones, {})
     model = LinearModel(np.stack([0 * W, W]), np.array([0, B], np.float32))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from holdfast.errors import DataError
-from holdfast.methods import METHODS, fitting, method
-from holdfast.testing import MethodChecks
+from holdtrue.errors import DataError
+from holdtrue.methods import METHODS, fitting, method
+from holdtrue.testing import MethodChecks
 
 # Where a small world needs less than the default, which only costs time here.
 SETTINGS: dict[str, dict[str, int]] = {

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast.batch import Predictor
-from holdfast.encoding import Encoder
-from holdfast.errors import CapabilityError, DataError
-from holdfast.methods import ROAR
-from holdfast.models import Decision, LinearModel
-from holdfast.testing import _world as small_world
+import holdtrue as ht
+from holdtrue.batch import Predictor
+from holdtrue.encoding import Encoder
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.methods import ROAR
+from holdtrue.models import Decision, LinearModel
+from holdtrue.testing import _world as small_world
 
 W = np.array([2.0, -1.0, 0.5], np.float32)
 STEPS = {"step_size": 0.01, "n_steps": 3000, "patience": 3000}
@@ -20,7 +20,7 @@ STEPS = {"step_size": 0.01, "n_steps": 3000, "patience": 3000}
 
 def world(bias=-0.5):
     table = pd.DataFrame(np.random.default_rng(0).uniform(-1, 1, (40, 3)), columns=list("abc"))
-    schema = hf.Schema([hf.Feature(name=c, kind="numeric", bounds=(-10, 10)) for c in table])
+    schema = ht.Schema([ht.Feature(name=c, kind="numeric", bounds=(-10, 10)) for c in table])
     encoder = Encoder.fit(schema, table)
     one = np.ones(3)
     encoder = Encoder(encoder.schema, "minmax", encoder.layout, one, 0 * one, one, {})
@@ -62,7 +62,7 @@ def test_promise_holds_under_every_corner_of_the_ball():
     x = np.c_[points(plan), np.ones(len(X))]
     for corner in itertools.product((-0.3, 0.3), repeat=4):
         assert (x @ (np.r_[W, -0.5] + corner) >= 0).all()
-    nearest = hf.Wachter(**STEPS).fit(predictor).recourse(X)
+    nearest = ht.Wachter(**STEPS).fit(predictor).recourse(X)
     assert (robust_margin(points(nearest), 0.3) < 0).mean() > 0.9  # the nearest point promises nothing
     assert plan.cost.mean() > nearest.cost.mean()
 

@@ -5,21 +5,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast.batch import Predictor
-from holdfast.encoding import Encoder
-from holdfast.errors import CapabilityError, DataError
-from holdfast.methods import SNS, ElasticNet, NearestNeighbour, Wachter
-from holdfast.models import MLP, Decision, LinearModel
-from holdfast.search import Status
-from holdfast.testing import _world as world
+import holdtrue as ht
+from holdtrue.batch import Predictor
+from holdtrue.encoding import Encoder
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.methods import SNS, ElasticNet, NearestNeighbour, Wachter
+from holdtrue.models import MLP, Decision, LinearModel
+from holdtrue.search import Status
+from holdtrue.testing import _world as world
 
 W = np.array([2.0, -1.0, 0.5], np.float32)
 
 
 def numbers(model, bounds=(-10, 10)):
     table = pd.DataFrame(np.random.default_rng(0).uniform(-2, 2, (60, 3)), columns=list("abc"))
-    fitted = Encoder.fit(hf.Schema([hf.Feature(name=c, kind="numeric", bounds=bounds) for c in table]), table)
+    fitted = Encoder.fit(ht.Schema([ht.Feature(name=c, kind="numeric", bounds=bounds) for c in table]), table)
     ones = np.ones(3)
     encoder = Encoder(fitted.schema, "minmax", fitted.layout, ones, 0 * ones, ones, {})
     predictor = Predictor(encoder, Decision(model, np.float32(0.5), 1), np.array([0, 1]))
@@ -93,16 +93,16 @@ def test_who_has_no_recourse_from_the_base_has_none():
 
 def test_a_model_file_keeps_the_base_and_what_it_learned(tmp_path):
     table, y = world.people()
-    clf = hf.RecourseClassifier(
+    clf = ht.RecourseClassifier(
         schema=world.PLAIN,
-        model=hf.Linear(),
-        regime=hf.StandardTraining(n_epochs=20),
+        model=ht.Linear(),
+        regime=ht.StandardTraining(n_epochs=20),
         method=SNS(base=NearestNeighbour(n_rows=50, norm="l2"), n_steps=20),
         random_state=0,
     ).fit(table, y)
     refused = world.refused(clf.predictor_, 6)
-    clf.save(tmp_path / "model.holdfast")
-    again = hf.RecourseClassifier.load(tmp_path / "model.holdfast")
+    clf.save(tmp_path / "model.holdtrue")
+    again = ht.RecourseClassifier.load(tmp_path / "model.holdtrue")
     assert again.method_.base.n_rows == 50
     assert {"base/rows", "radius"} <= set(again.method_.state_)
     a, b = clf.recourse(refused), again.recourse(refused)

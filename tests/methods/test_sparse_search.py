@@ -11,16 +11,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-import holdfast as hf
-from holdfast.batch import Predictor
-from holdfast.encoding import Encoder, broken_limits, distance, norm_weights
-from holdfast.errors import DataError
-from holdfast.methods import SparseSearch
-from holdfast.methods._sparse_search import candidate_values
-from holdfast.models import Decision, LinearModel
-from holdfast.schema import as_table
-from holdfast.search import Status
-from holdfast.testing import _world as world
+import holdtrue as ht
+from holdtrue.batch import Predictor
+from holdtrue.encoding import Encoder, broken_limits, distance, norm_weights
+from holdtrue.errors import DataError
+from holdtrue.methods import SparseSearch
+from holdtrue.methods._sparse_search import candidate_values
+from holdtrue.models import Decision, LinearModel
+from holdtrue.schema import as_table
+from holdtrue.search import Status
+from holdtrue.testing import _world as world
 
 
 def small_world(seed=0):
@@ -36,22 +36,22 @@ def small_world(seed=0):
             "e": rng.integers(0, 4, n),
         }
     )
-    schema = hf.Schema(
+    schema = ht.Schema(
         [
-            hf.Feature(name="a", kind="integer", bounds=(0, 5), direction="increase"),
-            hf.Feature(name="b", kind="integer", bounds=(0, 4)),
-            hf.Feature(name="c", kind="categorical", levels=("x", "y", "z"), transitions={"z": ("y",)}),
-            hf.Feature(name="d", kind="binary", levels=("no", "yes"), cost_weight=0.5),
-            hf.Feature(name="e", kind="integer", bounds=(0, 3), direction="fixed"),
+            ht.Feature(name="a", kind="integer", bounds=(0, 5), direction="increase"),
+            ht.Feature(name="b", kind="integer", bounds=(0, 4)),
+            ht.Feature(name="c", kind="categorical", levels=("x", "y", "z"), transitions={"z": ("y",)}),
+            ht.Feature(name="d", kind="binary", levels=("no", "yes"), cost_weight=0.5),
+            ht.Feature(name="e", kind="integer", bounds=(0, 3), direction="fixed"),
         ],
-        [hf.LinearConstraint(coefficients={"a": 1, "b": 1}, bound=8)],
+        [ht.LinearConstraint(coefficients={"a": 1, "b": 1}, bound=8)],
     )
     score = table["a"] - 1.2 * table["b"] + 2 * (table["c"] == "y") + (table["d"] == "yes") + 0.5 * table["e"]
     y = (score + rng.normal(0, 0.5, n) > 3).astype(int).to_numpy()
-    clf = hf.RecourseClassifier(
+    clf = ht.RecourseClassifier(
         schema=schema,
-        model=hf.MLP(widths=(8,)),
-        regime=hf.StandardTraining(n_epochs=40, step_size=0.02),
+        model=ht.MLP(widths=(8,)),
+        regime=ht.StandardTraining(n_epochs=40, step_size=0.02),
         random_state=0,
     )
     return clf.fit(table, y), table
@@ -91,8 +91,8 @@ def test_equals_brute_force(norm, k):
 def test_three_changes_are_found_where_two_do_not_suffice():
     """Six switches, a yes needs three: no pair will do, and the beam finds a triple."""
     table = pd.DataFrame(np.eye(6, dtype=int), columns=list("abcdef"))
-    features = [hf.Feature(name=c, kind="binary", levels=(0, 1)) for c in table]
-    encoder = Encoder.fit(hf.Schema(features), table)
+    features = [ht.Feature(name=c, kind="binary", levels=(0, 1)) for c in table]
+    encoder = Encoder.fit(ht.Schema(features), table)
     model = LinearModel(np.stack([np.zeros(6), np.ones(6)]).astype(np.float32), np.array([0, -2.5], np.float32))
     predictor = Predictor(encoder, Decision(model, np.float32(0.5), 1), np.array([0, 1]))
     nobody = table.head(1) * 0
@@ -109,15 +109,15 @@ def test_continuous_changes_are_moved_back_to_the_boundary():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"x": rng.uniform(0, 1, 300), "noise": rng.uniform(0, 1, 300)})
     y = (table["x"] > 0.6).astype(int).to_numpy()
-    clf = hf.RecourseClassifier(
-        schema=hf.Schema(
+    clf = ht.RecourseClassifier(
+        schema=ht.Schema(
             [
-                hf.Feature(name="x", kind="numeric", bounds=(0, 1)),
-                hf.Feature(name="noise", kind="numeric", direction="fixed"),
+                ht.Feature(name="x", kind="numeric", bounds=(0, 1)),
+                ht.Feature(name="noise", kind="numeric", direction="fixed"),
             ]
         ),
-        model=hf.Linear(),
-        regime=hf.StandardTraining(n_epochs=300, step_size=0.1),
+        model=ht.Linear(),
+        regime=ht.StandardTraining(n_epochs=300, step_size=0.1),
         random_state=0,
     ).fit(table, y)
     refused = table[clf.predict(table) == 0].head(20)
@@ -132,9 +132,9 @@ def test_continuous_changes_are_moved_back_to_the_boundary():
 def test_where_no_number_changed_none_is_moved_back():
     """One block of edits holds the answer; no pair can be cheaper; there is nothing to polish."""
     table = pd.DataFrame({"a": list("xyz"), "b": list("uvw"), "n": [0.0, 0.5, 1.0]})
-    features = [hf.Feature(name=c, kind="categorical", levels=tuple(table[c])) for c in "ab"]
-    features.append(hf.Feature(name="n", kind="numeric", bounds=(0, 1), direction="fixed"))
-    encoder = Encoder.fit(hf.Schema(features), table)
+    features = [ht.Feature(name=c, kind="categorical", levels=tuple(table[c])) for c in "ab"]
+    features.append(ht.Feature(name="n", kind="numeric", bounds=(0, 1), direction="fixed"))
+    encoder = Encoder.fit(ht.Schema(features), table)
     weights = np.zeros((2, encoder.n_columns), np.float32)
     weights[1, encoder.layout.slot("a").start + 2] = 2.0  # level z of a decides
     predictor = Predictor(
@@ -149,11 +149,11 @@ def test_where_no_number_changed_none_is_moved_back():
 
 
 def test_values_come_from_the_grid_the_splits_or_the_data():
-    grid = hf.Feature(name="a", kind="integer", bounds=(0, 4))
+    grid = ht.Feature(name="a", kind="integer", bounds=(0, 4))
     np.testing.assert_array_equal(candidate_values(grid, np.array([1.0]), None, 10), [0, 1, 2, 3, 4])
-    wide = hf.Feature(name="a", kind="integer", bounds=(0, 1000))
+    wide = ht.Feature(name="a", kind="integer", bounds=(0, 1000))
     np.testing.assert_array_equal(candidate_values(wide, np.array([1.0]), [10.5, 20.0], 10), [10, 11, 20, 21])
-    free = hf.Feature(name="a", kind="numeric", bounds=(0, 1))
+    free = ht.Feature(name="a", kind="numeric", bounds=(0, 1))
     values = candidate_values(free, np.linspace(0, 1, 1001), None, 11)
     np.testing.assert_allclose(values, np.linspace(0, 1, 11), atol=1e-2)
 
@@ -161,10 +161,10 @@ def test_values_come_from_the_grid_the_splits_or_the_data():
 def test_a_forest_is_served():
     from sklearn.ensemble import RandomForestClassifier
 
-    bank = hf.datasets.load("loanapp")
+    bank = ht.datasets.load("loanapp")
     forest = RandomForestClassifier(n_estimators=10, random_state=0).fit(bank.X, bank.y)
     refused = bank.X[forest.predict(bank.X) == 0].head(10)
-    plan = hf.recourse(forest, refused, bank.schema, method=SparseSearch(max_changes=2), reference=bank.X)
+    plan = ht.recourse(forest, refused, bank.schema, method=SparseSearch(max_changes=2), reference=bank.X)
     assert plan.found.mean() > 0.8
     assert plan.valid[plan.found].all()
 
@@ -180,7 +180,7 @@ def boosted():
         front.set_output(transform="pandas"), GradientBoostingClassifier(n_estimators=20, random_state=0)
     )
     model.fit(table, labels)
-    return hf.wrap(model, schema, table), table, table[model.predict(table) == 0].head(40)
+    return ht.wrap(model, schema, table), table, table[model.predict(table) == 0].head(40)
 
 
 @pytest.mark.parametrize(("norm", "k"), [("l1", None), ("l2", None), ("linf", None), ("l1", 3)])
@@ -210,9 +210,9 @@ def test_where_no_dive_arrives_an_accepted_row_is_the_start():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.uniform(0, 1, (600, 3)), columns=["a", "b", "c"])
     y = ((table["a"] > 0.6) & (table["b"] > 0.6) & (table["c"] > 0.6)).astype(int).to_numpy()
-    schema = hf.Schema([hf.Feature(name=name, kind="numeric", bounds=(0, 1)) for name in table])
+    schema = ht.Schema([ht.Feature(name=name, kind="numeric", bounds=(0, 1)) for name in table])
     tree = DecisionTreeClassifier(max_depth=3, min_samples_leaf=30, random_state=0).fit(table, y)
-    predictor = hf.wrap(tree, schema, table)
+    predictor = ht.wrap(tree, schema, table)
     people = table[(table < 0.5).all(axis=1)].head(10)
     plan = SparseSearch().fit(predictor, table).recourse(people)
     assert plan.valid.all()

@@ -11,13 +11,13 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import t
 
-import holdfast as hf
-from holdfast.batch import Predictor
-from holdfast.encoding import Encoder
-from holdfast.errors import CapabilityError, DataError
-from holdfast.models import Decision, EnsembleModel, LinearModel
-from holdfast.testing import _world as small_world
-from holdfast.training import Retrained
+import holdtrue as ht
+from holdtrue.batch import Predictor
+from holdtrue.encoding import Encoder
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.models import Decision, EnsembleModel, LinearModel
+from holdtrue.testing import _world as small_world
+from holdtrue.training import Retrained
 
 rng = np.random.default_rng(0)
 WEIGHTS = np.array([2.0, -1.0, 0.5]) + 0.4 * rng.normal(size=(8, 3))
@@ -28,7 +28,7 @@ BIASES = -1.0 + 0.2 * rng.normal(size=8)
 def lines():
     """A line and seven retrainings of it, over three numbers encoded as they are."""
     table = pd.DataFrame(rng.uniform(-1, 1, (40, 3)), columns=list("abc"))
-    schema = hf.Schema([hf.Feature(name=name, kind="numeric", bounds=(-20, 20)) for name in "abc"])
+    schema = ht.Schema([ht.Feature(name=name, kind="numeric", bounds=(-20, 20)) for name in "abc"])
     plain = Encoder.fit(schema, table)
     encoder = Encoder(plain.schema, "minmax", plain.layout, np.ones(3), np.zeros(3), np.ones(3), {})
 
@@ -59,7 +59,7 @@ def test_parallel_guides_move_the_boundary(lines, aim):
         predictor.decision.model.bias + jnp.stack([jnp.zeros(7), jnp.asarray(shifts)], axis=1),
     )
     parallel = dataclasses.replace(guides, ensemble=EnsembleModel(same))
-    method = hf.StableSearch(base=hf.Wachter(norm="l2"), aim=aim)
+    method = ht.StableSearch(base=ht.Wachter(norm="l2"), aim=aim)
     plan = method.fit(predictor, guides=parallel).recourse(people)
     spread = np.concatenate([[0.0], shifts])
     needed = max(0.5, t.ppf(aim, 7) * np.sqrt(1 + 1 / 8) * spread.std(ddof=1) - spread.mean())
@@ -74,7 +74,7 @@ def test_all_agree_and_the_way_there_is_not_far_from_the_shortest(lines, aim):
     Ours goes up the mean margin, which is not the shortest way to the last guide's yes: it may cost a little more.
     """
     predictor, guides, people = lines
-    method = hf.StableSearch(base=hf.Wachter(norm="l2"), aim=aim)
+    method = ht.StableSearch(base=ht.Wachter(norm="l2"), aim=aim)
     plan = method.fit(predictor, guides=guides).recourse(people)
     ratios = []
     for i, x in enumerate(people.to_numpy()):
@@ -92,9 +92,9 @@ def test_all_agree_and_the_way_there_is_not_far_from_the_shortest(lines, aim):
 def test_at_the_same_cost_the_margin_is_the_largest(lines):
     """In a ball, the mean margin of lines is largest along the mean weight: a closed form."""
     predictor, guides, people = lines
-    base = hf.Wachter(norm="l2")
+    base = ht.Wachter(norm="l2")
     near = base.fit(predictor).recourse(people)
-    plan = hf.StableSearch(base=base, keep_cost=True, n_steps=300).fit(predictor, guides=guides).recourse(people)
+    plan = ht.StableSearch(base=base, keep_cost=True, n_steps=300).fit(predictor, guides=guides).recourse(people)
     assert (plan.cost <= near.cost * (1 + 1e-3)).all()
     mean, bias = WEIGHTS.mean(axis=0), BIASES.mean()
     for i in range(len(people)):
@@ -110,7 +110,7 @@ def test_at_the_same_cost_the_margin_is_the_largest(lines):
 def test_more_is_asked_of_who_aims_higher(lines):
     predictor, guides, people = lines
     costs = [
-        hf.StableSearch(base=hf.Wachter(norm="l2"), aim=aim).fit(predictor, guides=guides).recourse(people).cost
+        ht.StableSearch(base=ht.Wachter(norm="l2"), aim=aim).fit(predictor, guides=guides).recourse(people).cost
         for aim in (0.5, 0.9, 0.99)
     ]
     for less, more in pairwise(costs):
@@ -125,7 +125,7 @@ def test_where_nobody_can_agree_the_models_own_yes_is_kept(lines):
         lambda e: e.members.weight, guides.ensemble, guides.ensemble.members.weight.at[0].multiply(-1)
     )
     odd = dataclasses.replace(guides, ensemble=against)
-    plan = hf.StableSearch(base=hf.Wachter(norm="l2"), n_steps=100).fit(predictor, guides=odd).recourse(people)
+    plan = ht.StableSearch(base=ht.Wachter(norm="l2"), n_steps=100).fit(predictor, guides=odd).recourse(people)
     assert plan.found.all()
     assert plan.valid.all()
 
@@ -139,30 +139,30 @@ def test_it_survives_models_it_has_not_seen():
         plan = method.fit(clf, *people).recourse(X)
         return 1 - unseen.accepts(plan.recourse, plan.target)[:, plan.found].mean(), plan
 
-    near, _ = broken(hf.Wachter())
-    sure, plan = broken(hf.StableSearch(n_guides=10))
+    near, _ = broken(ht.Wachter())
+    sure, plan = broken(ht.StableSearch(n_guides=10))
     assert plan.found.mean() > 0.8
     assert sure < 0.5 * near
 
 
 def test_the_guides_travel_in_the_model_file(tmp_path):
     table, y = small_world.people()
-    clf = hf.RecourseClassifier(
-        schema=small_world.PLAIN, model=hf.Linear(), method=hf.StableSearch(n_guides=3), random_state=0
+    clf = ht.RecourseClassifier(
+        schema=small_world.PLAIN, model=ht.Linear(), method=ht.StableSearch(n_guides=3), random_state=0
     ).fit(table, y)
     X = table[clf.predict(table) == 0].head(8)
-    clf.save(tmp_path / "model.holdfast")
-    again = hf.RecourseClassifier.load(tmp_path / "model.holdfast")
+    clf.save(tmp_path / "model.holdtrue")
+    again = ht.RecourseClassifier.load(tmp_path / "model.holdtrue")
     np.testing.assert_array_equal(clf.recourse(X).cost, again.recourse(X).cost)
 
 
 def test_errors(lines):
     predictor, guides, _ = lines
     with pytest.raises(CapabilityError, match="needs guides for Predictor"):
-        hf.StableSearch().fit(predictor)
+        ht.StableSearch().fit(predictor)
     for name, value in (("n_guides", 0), ("growth", 1.0), ("aim", 1.0)):
         with pytest.raises(DataError, match=f"`{name}` must"):
-            hf.StableSearch(**{name: value}).fit(predictor, guides=guides)
+            ht.StableSearch(**{name: value}).fit(predictor, guides=guides)
 
 
 def test_asked_twice_trains_once():

@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast.batch import Predictor
-from holdfast.encoding import Encoder, feasible_sets
-from holdfast.errors import DataError
-from holdfast.methods import ElasticNet, NearestNeighbour, VanillaRandom, Wachter
-from holdfast.models import Decision, LinearModel
-from holdfast.schema import as_table
-from holdfast.search import Problem, Status
+import holdtrue as ht
+from holdtrue.batch import Predictor
+from holdtrue.encoding import Encoder, feasible_sets
+from holdtrue.errors import DataError
+from holdtrue.methods import ElasticNet, NearestNeighbour, VanillaRandom, Wachter
+from holdtrue.models import Decision, LinearModel
+from holdtrue.schema import as_table
+from holdtrue.search import Problem, Status
 
 W, B = np.array([1.0, -0.5, 0.25], np.float32), -0.4
 
@@ -21,8 +21,8 @@ def plane():
     """Three numbers, the last of them fixed, encoded as they are; people refused by more than the noise."""
     table = pd.DataFrame(np.random.default_rng(0).normal(0, 1, (120, 3)), columns=list("abc"))
     directions = {"a": "free", "b": "free", "c": "fixed"}
-    features = [hf.Feature(name=c, kind="numeric", bounds=(-9, 9), direction=d) for c, d in directions.items()]
-    fitted = Encoder.fit(hf.Schema(features), table)
+    features = [ht.Feature(name=c, kind="numeric", bounds=(-9, 9), direction=d) for c, d in directions.items()]
+    fitted = Encoder.fit(ht.Schema(features), table)
     ones = np.ones(3)
     encoder = Encoder(fitted.schema, "minmax", fitted.layout, ones, 0 * ones, ones, {})
     model = LinearModel(np.stack([0 * W, W]), np.array([0, B], np.float32))

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast.batch import Predictor
-from holdfast.encoding import Encoder
-from holdfast.errors import DataError
-from holdfast.methods import Wachter
-from holdfast.models import Decision, LinearModel
-from holdfast.search import Status
+import holdtrue as ht
+from holdtrue.batch import Predictor
+from holdtrue.encoding import Encoder
+from holdtrue.errors import DataError
+from holdtrue.methods import Wachter
+from holdtrue.models import Decision, LinearModel
+from holdtrue.search import Status
 
 W = np.array([2.0, -1.0, 0.5, 0.1], np.float32)
 B = -0.2
@@ -20,8 +20,8 @@ def linear_predictor(threshold=0.5, weights=W, bias=B):
     """Score w.x + b over four numbers in [-3, 3], encoded as they are."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.uniform(-3, 3, (50, len(weights))), columns=[f"x{i}" for i in range(len(weights))])
-    features = [hf.Feature(name=c, kind="numeric", bounds=(-10, 10)) for c in table]
-    encoder = Encoder.fit(hf.Schema(features), table)
+    features = [ht.Feature(name=c, kind="numeric", bounds=(-10, 10)) for c in table]
+    encoder = Encoder.fit(ht.Schema(features), table)
     ones = np.ones(len(weights))
     encoder = Encoder(encoder.schema, "minmax", encoder.layout, ones, 0 * ones, ones, {})
     model = LinearModel(np.stack([np.zeros_like(weights), weights]), np.array([0, bias], np.float32))
@@ -111,8 +111,8 @@ def test_mad_norm_prefers_the_spread_out_feature():
     """Equal weights, unequal spread: a change of the wide feature costs less in MAD units."""
     rng = np.random.default_rng(1)
     table = pd.DataFrame({"narrow": rng.normal(0, 0.1, 200), "wide": rng.normal(0, 5, 200)})
-    features = [hf.Feature(name=c, kind="numeric", bounds=(-20, 20)) for c in table]
-    encoder = Encoder.fit(hf.Schema(features), table)
+    features = [ht.Feature(name=c, kind="numeric", bounds=(-20, 20)) for c in table]
+    encoder = Encoder.fit(ht.Schema(features), table)
     one = np.ones(2)
     spread = np.median(np.abs(table - table.median()), axis=0)
     encoder = Encoder(encoder.schema, "minmax", encoder.layout, one, 0 * one, spread, {})

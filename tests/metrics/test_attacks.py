@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from holdfast.metrics import collapse_radius, fgsm, linear_rise, pgd, robust_accuracy, withstands
-from holdfast.models import MLP, Decision, LinearModel, MLPModel
+from holdtrue.metrics import collapse_radius, fgsm, linear_rise, pgd, robust_accuracy, withstands
+from holdtrue.models import MLP, Decision, LinearModel, MLPModel
 
 RADIUS = 0.3
 

@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from holdfast.errors import DataError
-from holdfast.metrics import carlini_wagner, integrated_gradients, sensitivity_share, undecided_baseline
-from holdfast.models import MLP, LinearModel
+from holdtrue.errors import DataError
+from holdtrue.metrics import carlini_wagner, integrated_gradients, sensitivity_share, undecided_baseline
+from holdtrue.models import MLP, LinearModel
 
 
 def test_a_linear_score_is_owed_to_weight_times_difference():

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.stats import norm
 
-from holdfast.metrics import deepfool, kept_under_noise, told_apart
+from holdtrue.metrics import deepfool, kept_under_noise, told_apart
 
 
 def test_noise_turns_a_linear_decision_as_often_as_it_should():

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holdfast import metrics
-from holdfast.encoding import NORMS, Encoder
-from holdfast.errors import DataError
-from holdfast.schema import Feature, Schema
+from holdtrue import metrics
+from holdtrue.encoding import NORMS, Encoder
+from holdtrue.errors import DataError
+from holdtrue.schema import Feature, Schema
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from holdfast.errors import DataError
-from holdfast.metrics import recourse_disparity
+from holdtrue.errors import DataError
+from holdtrue.metrics import recourse_disparity
 
 
 def test_difference_of_shares():

@@ -5,8 +5,8 @@ from math import comb
 import numpy as np
 import pytest
 
-from holdfast.errors import DataError
-from holdfast.metrics import (
+from holdtrue.errors import DataError
+from holdtrue.metrics import (
     allowed_failures,
     best_f1_threshold,
     clopper_pearson,

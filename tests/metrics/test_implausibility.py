@@ -4,9 +4,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from holdfast.errors import DataError
-from holdfast.metrics import implausibility, median_distance, mmd, model_samples
-from holdfast.models import LinearModel
+from holdtrue.errors import DataError
+from holdtrue.metrics import implausibility, median_distance, mmd, model_samples
+from holdtrue.models import LinearModel
 
 RNG = np.random.default_rng(0)
 POINTS, ROWS = RNG.normal(size=(13, 3)), RNG.normal(size=(17, 3)) + 0.5

@@ -11,12 +11,12 @@ from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import norm
 
-import holdfast as hf
-from holdfast import metrics
-from holdfast.errors import CapabilityError, DataError
-from holdfast.models import MLP, LinearModel, MLPModel, stack
-from holdfast.testing import _world as world
-from holdfast.training import StandardTraining
+import holdtrue as ht
+from holdtrue import metrics
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.models import MLP, LinearModel, MLPModel, stack
+from holdtrue.testing import _world as world
+from holdtrue.training import StandardTraining
 
 D = 5
 
@@ -196,13 +196,13 @@ def test_the_model_itself_has_not_changed() -> None:
 
 def test_bound_on_a_trained_network() -> None:
     table, y = world.people()
-    clf = hf.RecourseClassifier(
+    clf = ht.RecourseClassifier(
         schema=world.SCHEMA,
         model=MLP(widths=(8, 4)),
         regime=StandardTraining(n_epochs=10, step_size=0.01),
         random_state=0,
     ).fit(table, y)
-    tuned = hf.retrain(clf, n=10, vary="finetune")
+    tuned = ht.retrain(clf, n=10, vary="finetune")
     rows = clf.predictor_.encoder.encode(table)[:30]
     sides = metrics.influence_bound(clf.predictor_.decision.model, tuned.ensemble, rows)
     assert sides.change.shape == (10, 30)
@@ -210,7 +210,7 @@ def test_bound_on_a_trained_network() -> None:
     assert sides.held().all()
     # Tighter than the print by an order of magnitude.
     assert np.median(sides.tightness()) > 10 * np.median(sides.tightness("printed"))
-    everything = hf.retrain(clf, n=2, vary="finetune", layers="all", n_epochs=1)
+    everything = ht.retrain(clf, n=2, vary="finetune", layers="all", n_epochs=1)
     with pytest.raises(DataError, match="below the top layer"):
         metrics.influence_bound(clf.predictor_.decision.model, everything.ensemble, rows)
     with pytest.raises(DataError, match="beyond `radius`"):

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from holdfast.errors import DataError
-from holdfast.metrics import neighbour_distance
+from holdtrue.errors import DataError
+from holdtrue.metrics import neighbour_distance
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])

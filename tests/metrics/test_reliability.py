@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from holdfast import metrics
-from holdfast.errors import DataError
+from holdtrue import metrics
+from holdtrue.errors import DataError
 
 
 def test_by_hand() -> None:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from holdfast.errors import DataError
-from holdfast.metrics import (
+from holdtrue.errors import DataError
+from holdtrue.metrics import (
     allowed_failures,
     drift_test,
     group_failure,

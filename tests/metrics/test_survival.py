@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from holdfast import metrics
-from holdfast.errors import DataError
+from holdtrue import metrics
+from holdtrue.errors import DataError
 
 ACCEPTS = np.array([[1, 1, 0, 1], [1, 0, 0, 1], [1, 1, 0, 1], [1, 1, 0, 0], [1, 0, 0, 0]], bool)
 

@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from holdfast.metrics import robust_accuracy, transfer_accuracy
-from holdfast.models import MLP, Decision, LinearModel
+from holdtrue.metrics import robust_accuracy, transfer_accuracy
+from holdtrue.models import MLP, Decision, LinearModel
 
 
 def linear(*weight):

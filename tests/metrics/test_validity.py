@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from holdfast import metrics
-from holdfast.errors import DataError
-from holdfast.search import Status
+from holdtrue import metrics
+from holdtrue.errors import DataError
+from holdtrue.search import Status
 
 STATUS = np.array([Status.FOUND, Status.FOUND, Status.NOT_FOUND, Status.NOT_REACHED, Status.ALREADY_FAVOURABLE])
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from scipy.linalg import subspace_angles
 
-import holdfast as hf
-from holdfast.encoding import Encoder
-from holdfast.models import (
+import holdtrue as ht
+from holdtrue.encoding import Encoder
+from holdtrue.models import (
     Data,
     ReconstructionStep,
     Rows,
@@ -22,8 +22,8 @@ from holdfast.models import (
     to_arrays,
     with_arrays,
 )
-from holdfast.schema import as_table
-from holdfast.testing import _world as world
+from holdtrue.schema import as_table
+from holdtrue.testing import _world as world
 
 
 def train(model, x, n_epochs, beta=0.0, step_size=1e-2, batch_size=256):
@@ -39,7 +39,7 @@ def gaussian():
     x = rng.normal(size=(256, 2)) @ rng.normal(size=(2, 5)) + 0.1 * rng.normal(size=(256, 5))
     x = (x - x.mean(axis=0)) / x.std(axis=0)
     table = pd.DataFrame(x, columns=list("abcde"))
-    encoder = Encoder.fit(hf.Schema([hf.Feature(name=c, kind="numeric", bounds=(-9, 9)) for c in table]), table)
+    encoder = Encoder.fit(ht.Schema([ht.Feature(name=c, kind="numeric", bounds=(-9, 9)) for c in table]), table)
     one = np.ones(5)
     return Encoder(encoder.schema, "minmax", encoder.layout, one, 0 * one, one, {}), x
 
@@ -160,5 +160,5 @@ def test_arrays_come_back(mixed):
     blank = Rows.of(encoder, np.zeros_like(x[:1]))
     again = with_arrays(build_vae(blank, (8,), 2, (2,), jax.random.key(9)), to_arrays(model, "array/"), "array/")
     np.testing.assert_array_equal(model.encode(jnp.asarray(x[0])), again.encode(jnp.asarray(x[0])))
-    with pytest.raises(hf.errors.DataError, match="do not fit"):
+    with pytest.raises(ht.errors.DataError, match="do not fit"):
         with_arrays(build_vae(blank, (9,), 2, (2,), jax.random.key(9)), to_arrays(model, "array/"), "array/")

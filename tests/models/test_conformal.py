@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from holdfast.models import ConformalSets
+from holdtrue.models import ConformalSets
 
 
 def simulated(rng, n):

@@ -6,11 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from holdfast.encoding import Encoder, Permits, broken_limits, decode_recourse, feasible_sets
-from holdfast.errors import DataError
-from holdfast.models import CounterNet, recourse_of
-from holdfast.schema import as_table
-from holdfast.testing import _world as world
+from holdtrue.encoding import Encoder, Permits, broken_limits, decode_recourse, feasible_sets
+from holdtrue.errors import DataError
+from holdtrue.models import CounterNet, recourse_of
+from holdtrue.schema import as_table
+from holdtrue.testing import _world as world
 
 SMALL = {"encoder": (8, 4), "predictor": (4,), "generator": (8,)}
 

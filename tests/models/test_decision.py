@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.models import Decision, LinearModel
+from holdtrue.models import Decision, LinearModel
 
 
 def decision(threshold, favourable=1, k=2):

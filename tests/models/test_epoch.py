@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from holdfast.models import MLP, AbstractStep, Data, fit
-from holdfast.training import CosineStep, TopLayerStep
+from holdtrue.models import MLP, AbstractStep, Data, fit
+from holdtrue.training import CosineStep, TopLayerStep
 
 
 class Telling(AbstractStep):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from holdfast.models import MLP, Data, Linear, fit, fit_many
-from holdfast.training import CrossEntropyStep, StandardTraining
+from holdtrue.models import MLP, Data, Linear, fit, fit_many
+from holdtrue.training import CrossEntropyStep, StandardTraining
 
 
 def step(size=0.01, decay=0.0):
@@ -92,7 +92,7 @@ def test_progress_is_told():
 
 
 def test_a_new_step_size_does_not_compile_again():
-    from holdfast.models import _fit
+    from holdtrue.models import _fit
 
     data, start = blobs(), Linear().build(3, 2, jax.random.key(0))
     fit(start, step(0.01), data, jax.random.key(1), n_epochs=2, batch_size=50)

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
-from holdfast.models import Kernel, log_density
+from holdtrue.models import Kernel, log_density
 
 SENSES = ("most", "least")
 CONSTANT = 0.5 * np.log(2 * np.pi)

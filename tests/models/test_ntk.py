@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import holdfast as hf
-from holdfast.errors import CapabilityError, DataError
-from holdfast.models import (
+import holdtrue as ht
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.models import (
     NTK,
     Data,
     NTKModel,
@@ -18,8 +18,8 @@ from holdfast.models import (
     ntk_matrix,
     nystroem,
 )
-from holdfast.testing import _world as world
-from holdfast.training import AbstractRegime, CrossEntropyStep, StandardTraining, retrain
+from holdtrue.testing import _world as world
+from holdtrue.training import AbstractRegime, CrossEntropyStep, StandardTraining, retrain
 
 
 def rows(n: int, d: int = 5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -185,9 +185,9 @@ def trained(start: jax.Array, top: jax.Array, x: jax.Array, y: jax.Array) -> jax
 
 
 @pytest.fixture(scope="module")
-def fitted() -> hf.RecourseClassifier:
+def fitted() -> ht.RecourseClassifier:
     table, y = world.people()
-    return hf.RecourseClassifier(schema=world.SCHEMA, model=NTK(beta=0.5), random_state=0).fit(table, y)
+    return ht.RecourseClassifier(schema=world.SCHEMA, model=NTK(beta=0.5), random_state=0).fit(table, y)
 
 
 def test_the_classifier_is_the_formula(fitted) -> None:
@@ -230,7 +230,7 @@ def test_what_it_cannot_is_refused(fitted) -> None:
         def step(self, setting) -> CrossEntropyStep:
             return StandardTraining().step(setting)
 
-    clf = hf.RecourseClassifier(schema=world.SCHEMA, model=NTK(), regime=ByBatches())
+    clf = ht.RecourseClassifier(schema=world.SCHEMA, model=NTK(), regime=ByBatches())
     with pytest.raises(CapabilityError, match="closed form"):
         clf.fit(*world.people())
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from holdfast.models import ARCHITECTURES, MLP, NTK, CounterNet, Ensemble, Linear
-from holdfast.testing import ModelChecks
+from holdtrue.models import ARCHITECTURES, MLP, NTK, CounterNet, Ensemble, Linear
+from holdtrue.testing import ModelChecks
 
 EXAMPLES = {
     "linear": Linear(),

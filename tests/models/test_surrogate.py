@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 
-import holdfast as hf
-from holdfast.encoding import Encoder
-from holdfast.models import LinearModel, Neighbourhood, lime, linearise, solve_positive
+import holdtrue as ht
+from holdtrue.encoding import Encoder
+from holdtrue.models import LinearModel, Neighbourhood, lime, linearise, solve_positive
 
 RNG = np.random.default_rng(0)
 
@@ -21,7 +21,7 @@ def test_elimination_solves():
 
 
 def test_tangent_agrees_with_the_model_to_second_order():
-    model = hf.MLP(widths=(8,), activation="tanh").build(4, 3, jax.random.key(0))
+    model = ht.MLP(widths=(8,), activation="tanh").build(4, 3, jax.random.key(0))
     x, step = jnp.asarray(RNG.normal(size=4), jnp.float32), jnp.asarray(RNG.normal(size=4), jnp.float32)
     tangent = eqx.filter_jit(linearise)(model, x)
     np.testing.assert_allclose(tangent.logits(x), model.logits(x), atol=1e-5)
@@ -35,8 +35,8 @@ def neighbourhood(n=400):
     table = pd.DataFrame(
         {"a": RNG.normal(size=n), "b": RNG.normal(size=n), "c": RNG.choice(list("xyz"), n, p=[0.6, 0.3, 0.1])}
     )
-    schema = hf.Schema(
-        [*(hf.Feature(name=k, kind="numeric") for k in "ab"), hf.Feature(name="c", kind="categorical")]
+    schema = ht.Schema(
+        [*(ht.Feature(name=k, kind="numeric") for k in "ab"), ht.Feature(name="c", kind="categorical")]
     )
     encoder = Encoder.fit(schema, table)
     rows = encoder.encode(table).astype(np.float32)

@@ -8,24 +8,24 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import holdfast as hf
-from holdfast.causal import Effects, find
-from holdfast.cli import cli
-from holdfast.errors import DataError
-from holdfast.papers import EXPERIMENTS, experiment
-from holdfast.papers.actionable_recourse._evaluate import best_f1, performance, recourse
-from holdfast.papers.actionable_recourse._extras import _caused, _logits, _table
-from holdfast.papers.actionable_recourse._figures import printed
-from holdfast.papers.actionable_recourse._models import RECIPES, log_odds, nearest, scores, searches
-from holdfast.papers.actionable_recourse._run import _chosen, kinds
-from holdfast.papers.actionable_recourse._settings import SETTINGS, split
-from holdfast.papers.actionable_recourse._text import Substitutions, build
-from holdfast.papers.actionable_recourse._words import substitutes
+import holdtrue as ht
+from holdtrue.causal import Effects, find
+from holdtrue.cli import cli
+from holdtrue.errors import DataError
+from holdtrue.papers import EXPERIMENTS, experiment
+from holdtrue.papers.actionable_recourse._evaluate import best_f1, performance, recourse
+from holdtrue.papers.actionable_recourse._extras import _caused, _logits, _table
+from holdtrue.papers.actionable_recourse._figures import printed
+from holdtrue.papers.actionable_recourse._models import RECIPES, log_odds, nearest, scores, searches
+from holdtrue.papers.actionable_recourse._run import _chosen, kinds
+from holdtrue.papers.actionable_recourse._settings import SETTINGS, split
+from holdtrue.papers.actionable_recourse._text import Substitutions, build
+from holdtrue.papers.actionable_recourse._words import substitutes
 
 
 def needs(name):
     try:
-        return hf.datasets.load(name)
+        return ht.datasets.load(name)
     except DataError as error:
         pytest.skip(f"the file of {name} is not here: {error}")
 

@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import holdfast as hf
-from holdfast.cli import cli
-from holdfast.errors import DataError
-from holdfast.papers import EXPERIMENTS, experiment
-from holdfast.papers._relaxed import as_frame, relaxed
-from holdfast.papers.consistent_counterfactuals._run import QUICK, _shelf_life, _squared_correlation
-from holdfast.papers.consistent_counterfactuals._settings import SETTINGS, methods
-from holdfast.papers.consistent_counterfactuals._tables import PAPER, printed
-from holdfast.testing import _world as small_world
+import holdtrue as ht
+from holdtrue.cli import cli
+from holdtrue.errors import DataError
+from holdtrue.papers import EXPERIMENTS, experiment
+from holdtrue.papers._relaxed import as_frame, relaxed
+from holdtrue.papers.consistent_counterfactuals._run import QUICK, _shelf_life, _squared_correlation
+from holdtrue.papers.consistent_counterfactuals._settings import SETTINGS, methods
+from holdtrue.papers.consistent_counterfactuals._tables import PAPER, printed
+from holdtrue.testing import _world as small_world
 
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
     try:
-        hf.datasets.load("german_credit")
+        ht.datasets.load("german_credit")
     except DataError as error:
         pytest.skip(f"the German Credit file is not here: {error}")
     folder = tmp_path_factory.mktemp("papers")

@@ -8,23 +8,23 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from holdfast.cli import cli
-from holdfast.encoding import Encoder
-from holdfast.errors import DataError
-from holdfast.metrics import mmd
-from holdfast.models import LinearModel
-from holdfast.papers import experiment
-from holdfast.papers.counterfactual_training import run
-from holdfast.papers.counterfactual_training._compare import discrepancy_gain, gain
-from holdfast.papers.counterfactual_training._judge import accuracies, sensitivities
-from holdfast.papers.counterfactual_training._run import PARTS, fitted
-from holdfast.papers.counterfactual_training._search import search
-from holdfast.papers.counterfactual_training._settings import OURS, PAPER, PGD, PLAIN, PROTOCOLS, SETTINGS, regimes
-from holdfast.papers.counterfactual_training._store import read
-from holdfast.papers.counterfactual_training._tables import meets, printed
-from holdfast.papers.counterfactual_training._task import Task
-from holdfast.papers.counterfactual_training._train import setting_of
-from holdfast.schema import Feature, Schema
+from holdtrue.cli import cli
+from holdtrue.encoding import Encoder
+from holdtrue.errors import DataError
+from holdtrue.metrics import mmd
+from holdtrue.models import LinearModel
+from holdtrue.papers import experiment
+from holdtrue.papers.counterfactual_training import run
+from holdtrue.papers.counterfactual_training._compare import discrepancy_gain, gain
+from holdtrue.papers.counterfactual_training._judge import accuracies, sensitivities
+from holdtrue.papers.counterfactual_training._run import PARTS, fitted
+from holdtrue.papers.counterfactual_training._search import search
+from holdtrue.papers.counterfactual_training._settings import OURS, PAPER, PGD, PLAIN, PROTOCOLS, SETTINGS, regimes
+from holdtrue.papers.counterfactual_training._store import read
+from holdtrue.papers.counterfactual_training._tables import meets, printed
+from holdtrue.papers.counterfactual_training._task import Task
+from holdtrue.papers.counterfactual_training._train import setting_of
+from holdtrue.schema import Feature, Schema
 
 
 @pytest.fixture(scope="module")

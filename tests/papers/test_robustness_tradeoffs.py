@@ -10,15 +10,15 @@ import pytest
 from click.testing import CliRunner
 from scipy.optimize import LinearConstraint, minimize
 
-import holdfast as hf
-from holdfast.cli import cli
-from holdfast.encoding import Layout, Slot
-from holdfast.errors import DataError
-from holdfast.models import MLP, Decision, LinearModel
-from holdfast.papers import experiment
-from holdfast.papers.robustness_tradeoffs import _wide
-from holdfast.papers.robustness_tradeoffs._compare import compared
-from holdfast.papers.robustness_tradeoffs._exists import (
+import holdtrue as ht
+from holdtrue.cli import cli
+from holdtrue.encoding import Layout, Slot
+from holdtrue.errors import DataError
+from holdtrue.models import MLP, Decision, LinearModel
+from holdtrue.papers import experiment
+from holdtrue.papers.robustness_tradeoffs import _wide
+from holdtrue.papers.robustness_tradeoffs._compare import compared
+from holdtrue.papers.robustness_tradeoffs._exists import (
     best_hardened,
     climb,
     coefficients,
@@ -26,11 +26,11 @@ from holdfast.papers.robustness_tradeoffs._exists import (
     linear_cost,
     upper_bound,
 )
-from holdfast.papers.robustness_tradeoffs._measure import Judged
-from holdfast.papers.robustness_tradeoffs._run import PARTS
-from holdfast.papers.robustness_tradeoffs._settings import KINDS
-from holdfast.papers.robustness_tradeoffs._sweep import Task
-from holdfast.papers.robustness_tradeoffs._tables import interval, nothing, shown
+from holdtrue.papers.robustness_tradeoffs._measure import Judged
+from holdtrue.papers.robustness_tradeoffs._run import PARTS
+from holdtrue.papers.robustness_tradeoffs._settings import KINDS
+from holdtrue.papers.robustness_tradeoffs._sweep import Task
+from holdtrue.papers.robustness_tradeoffs._tables import interval, nothing, shown
 
 
 def linear(weight, bias):
@@ -162,7 +162,7 @@ def test_every_figure_of_the_paper_is_run_by_some_part():
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
     try:
-        hf.datasets.load("compas")
+        ht.datasets.load("compas")
     except DataError as error:
         pytest.skip(f"the COMPAS file is not here: {error}")
     folder = tmp_path_factory.mktemp("papers")

@@ -12,21 +12,21 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from holdfast.cli import cli
-from holdfast.encoding import Encoder, Permits
-from holdfast.models import CounterNet, LinearModel
-from holdfast.papers import experiment
-from holdfast.papers.rocoursenet._attack import attacks
-from holdfast.papers.rocoursenet._data import Subset, Task
-from holdfast.papers.rocoursenet._judge import Answer, judge, patterns, performance, wishes
-from holdfast.papers.rocoursenet._oracle import ceiling, cheapest
-from holdfast.papers.rocoursenet._recipes import Sizes
-from holdfast.papers.rocoursenet._run import PARTS
-from holdfast.papers.rocoursenet._settings import SETTINGS
-from holdfast.papers.rocoursenet._sweeps import sweeps
-from holdfast.papers.rocoursenet._tables import markdown, printed
-from holdfast.schema import Feature, Schema
-from holdfast.training import Setting
+from holdtrue.cli import cli
+from holdtrue.encoding import Encoder, Permits
+from holdtrue.models import CounterNet, LinearModel
+from holdtrue.papers import experiment
+from holdtrue.papers.rocoursenet._attack import attacks
+from holdtrue.papers.rocoursenet._data import Subset, Task
+from holdtrue.papers.rocoursenet._judge import Answer, judge, patterns, performance, wishes
+from holdtrue.papers.rocoursenet._oracle import ceiling, cheapest
+from holdtrue.papers.rocoursenet._recipes import Sizes
+from holdtrue.papers.rocoursenet._run import PARTS
+from holdtrue.papers.rocoursenet._settings import SETTINGS
+from holdtrue.papers.rocoursenet._sweeps import sweeps
+from holdtrue.papers.rocoursenet._tables import markdown, printed
+from holdtrue.schema import Feature, Schema
+from holdtrue.training import Setting
 
 
 def linear(weight, bias):
@@ -214,8 +214,8 @@ def test_recipes_of_a_sweep_share_one_program_and_no_name():
 
 
 def test_attacks_are_told_for_every_seed(monkeypatch):
-    monkeypatch.setattr("holdfast.papers.rocoursenet._attack.STEPS", (7,))
-    monkeypatch.setattr("holdfast.papers.rocoursenet._attack.RADII", (0.1,))
+    monkeypatch.setattr("holdtrue.papers.rocoursenet._attack.STEPS", (7,))
+    monkeypatch.setattr("holdtrue.papers.rocoursenet._attack.RADII", (0.1,))
     task = small_task([(0.2, "a"), (0.4, "b"), (0.9, "a"), (0.1, "c")])
     architecture = CounterNet(encoder=(4,), predictor=(4,), generator=(4,))
     networks = [architecture.build(4, 2, jax.random.key(s)) for s in (0, 1)]

@@ -14,8 +14,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from holdfast.promises import gate
-from holdfast.testing._ledger import START
+from holdtrue.promises import gate
+from holdtrue.testing._ledger import START
 from tests.promises.world import model
 
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-import holdfast as hf
-from holdfast.errors import DataError, LedgerError
-from holdfast.promises import gate
-from holdfast.testing._ledger import START
+import holdtrue as ht
+from holdtrue.errors import DataError, LedgerError
+from holdtrue.promises import gate
+from holdtrue.testing._ledger import START
 
 from .world import model, promise
 
@@ -53,7 +53,7 @@ def wait_for(folder: Path, word: str) -> list[str]:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 def test_killed_while_gating(tmp_path):
     place = tmp_path / "l.db"
-    with hf.Ledger.create(place) as ledger:
+    with ht.Ledger.create(place) as ledger:
         ledger.issue([promise(i, 40 + i % 50) for i in range(300)])
         head = ledger.head()
     before = hashlib.sha256(place.read_bytes()).hexdigest()
@@ -73,7 +73,7 @@ def test_killed_while_gating(tmp_path):
         for file in folder.glob("cases-*.jsonl"):  # one that is there is whole
             assert len(file.read_text().splitlines()) == 120
     assert sorted(p.name for p in tmp_path.iterdir() if p.is_file()) == ["l.db"]
-    with hf.Ledger(place) as ledger:
+    with ht.Ledger(place) as ledger:
         assert ledger.verify(head).ok
         assert gate(model(60), ledger, at=START).n_broken == 120
 
@@ -81,14 +81,14 @@ def test_killed_while_gating(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 def test_two_gates_and_four_issuers_at_once(tmp_path):
     place = tmp_path / "l.db"
-    with hf.Ledger.create(place) as ledger:
+    with ht.Ledger.create(place) as ledger:
         ledger.issue([promise(i, 50) for i in range(50)])
     folders = [tmp_path / name for name in "ab"]
     for folder in folders:
         folder.mkdir()
 
     def issuing(number: int) -> None:
-        with hf.Ledger(place) as own:
+        with ht.Ledger(place) as own:
             for i in range(25):
                 own.issue([promise(f"{number}-{i}-{k}", income) for k, income in enumerate((50, 70))])
 
@@ -108,7 +108,7 @@ def test_two_gates_and_four_issuers_at_once(tmp_path):
     for n_live, n_broken, seq in seen:
         assert n_live == seq
         assert n_broken == 50 + (seq - 50) // 2
-    with hf.Ledger(place) as ledger:
+    with ht.Ledger(place) as ledger:
         assert ledger.verify().ok
         reports = [gate(model(60), ledger, at=START) for _ in range(2)]
     assert {(r.n_live, r.n_broken) for r in reports} == {(250, 150)}
@@ -116,7 +116,7 @@ def test_two_gates_and_four_issuers_at_once(tmp_path):
 
 def test_promises_that_end_while_gating(tmp_path):
     """A promise that is met counts; one that was forgotten before it was met does not."""
-    with hf.Ledger.create(tmp_path / "l.db") as ledger:
+    with ht.Ledger.create(tmp_path / "l.db") as ledger:
         ledger.issue([promise(i, 50) for i in range(6)])
 
         def meanwhile(_: int) -> None:
@@ -130,7 +130,7 @@ def test_promises_that_end_while_gating(tmp_path):
 
 def test_damaged_truncated_and_foreign_ledgers(tmp_path):
     place = tmp_path / "l.db"
-    with hf.Ledger.create(place) as ledger:
+    with ht.Ledger.create(place) as ledger:
         ledger.issue([promise(i, 50) for i in range(200)])
     content = bytearray(place.read_bytes())
     cut = tmp_path / "cut.db"
@@ -144,14 +144,14 @@ def test_damaged_truncated_and_foreign_ledgers(tmp_path):
 
 
 def test_a_server_is_gated_too(postgres):
-    with hf.Ledger.create(postgres) as ledger:
+    with ht.Ledger.create(postgres) as ledger:
         ledger.issue([promise(i, income) for i, income in enumerate((50, 55, 60, 70, 80))])
         report = gate(model(60), ledger, at=START, batch_size=2)
         assert (report.n_live, report.n_broken) == (5, 2)
 
 
 def test_the_server_restarts_while_gating(server, postgres):
-    with hf.Ledger.create(postgres) as ledger:
+    with ht.Ledger.create(postgres) as ledger:
         ledger.issue([promise(i, 50 + i) for i in range(30)])
         restarted = []
 
@@ -168,19 +168,19 @@ def test_the_server_restarts_while_gating(server, postgres):
 
 def test_a_ledger_that_may_only_be_read(tmp_path):
     path = tmp_path / "l.db"
-    with hf.Ledger.create(path) as ledger:
+    with ht.Ledger.create(path) as ledger:
         ledger.issue([promise(i, 50) for i in range(3)])
     assert gate(model(60), f"sqlite:///file:{path}?mode=ro&uri=true", at=START).n_broken == 3
 
 
 def test_a_full_disk_leaves_no_half_written_cases(tmp_path, monkeypatch):
-    with hf.Ledger.create(tmp_path / "l.db") as ledger:
+    with ht.Ledger.create(tmp_path / "l.db") as ledger:
         ledger.issue([promise(i, 50) for i in range(3)])
 
         def full(*_: object, **__: object) -> str:
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("holdfast.promises._cases.json.dumps", full)
+        monkeypatch.setattr("holdtrue.promises._cases.json.dumps", full)
         with pytest.raises(DataError, match="No space left"):
             gate(model(60), ledger, at=START, cases=tmp_path / "c.jsonl")
     assert [p.name for p in tmp_path.iterdir()] == ["l.db"]

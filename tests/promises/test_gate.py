@@ -13,14 +13,14 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.tree import DecisionTreeClassifier
 
-import holdfast as hf
-from holdfast.encoding import Encoder
-from holdfast.errors import DataError, LedgerError
-from holdfast.models import Decision, LinearModel
-from holdfast.promises import _gate, _read, gate
-from holdfast.promises._honour import with_threshold
-from holdfast.schema import Feature, Schema
-from holdfast.testing._ledger import START
+import holdtrue as ht
+from holdtrue.encoding import Encoder
+from holdtrue.errors import DataError, LedgerError
+from holdtrue.models import Decision, LinearModel
+from holdtrue.promises import _gate, _read, gate
+from holdtrue.promises._honour import with_threshold
+from holdtrue.schema import Feature, Schema
+from holdtrue.testing._ledger import START
 
 from .world import SCHEMA, TABLE, model, promise
 
@@ -33,7 +33,7 @@ def sigmoid(x: float) -> float:
 
 @pytest.fixture
 def ledger(tmp_path):
-    with hf.Ledger.create(tmp_path / "l.db") as ledger:
+    with ht.Ledger.create(tmp_path / "l.db") as ledger:
         yield ledger
 
 
@@ -44,7 +44,7 @@ def sixty():
 
 @pytest.fixture(scope="module")
 def wachter(sixty):
-    return hf.Wachter(n_steps=200, norm="l1", random_state=0).fit(sixty)
+    return ht.Wachter(n_steps=200, norm="l1", random_state=0).fit(sixty)
 
 
 def ask(model, ledger, **options):
@@ -340,7 +340,7 @@ def test_damaged_records(ledger, sixty):
     ledger.issue([promise(i, 70) for i in range(6)])
     with sqlite3.connect(ledger.place) as connection:
         for seq, text in enumerate(["{", "[]", '{"recourse": {}}', "null", "\x00" * 5, "[" * 100_000], start=1):
-            connection.execute("UPDATE holdfast_personal SET body = ? WHERE seq = ?", (text, seq))
+            connection.execute("UPDATE holdtrue_personal SET body = ? WHERE seq = ?", (text, seq))
     connection.close()
     ledger.issue(promise("whole", 70))
     report = ask(sixty, ledger)
@@ -372,7 +372,7 @@ def test_quick_reading_gives_what_careful_reading_gives(monkeypatch):
         }
 
     rows = [row() for _ in range(300)]
-    batch = [hf.ledger.Promise("0" * 32, 1, "live", None, promise(i, 1, factual=r, recourse=r).to_json())
+    batch = [ht.ledger.Promise("0" * 32, 1, "live", None, promise(i, 1, factual=r, recourse=r).to_json())
              for i, r in enumerate(rows)]  # fmt: skip
     assert _read._quick([p.text for p in batch], levels, np.array([0, 1]), "text", False) is not None
     quick = _read.read(batch, levels, np.array([0, 1]), "text")
@@ -411,7 +411,7 @@ def test_more_than_two_classes(ledger):
 def test_errors_say_what_to_do(ledger, sixty, tmp_path):
     with pytest.raises(DataError, match=r"1% is 0\.01"):
         ask(sixty, ledger, max_broken=5)
-    with pytest.raises(TypeError, match=r"holdfast\.wrap"):
+    with pytest.raises(TypeError, match=r"holdtrue\.wrap"):
         ask(object(), ledger)
     with pytest.raises(LedgerError, match="no such file"):
         gate(sixty, tmp_path / "absent.db")
@@ -452,28 +452,28 @@ def test_reports_name_no_person_and_run_nothing(ledger, sixty, wachter, tmp_path
     assert "http" not in written["r.html"]
     assert written["r.html"].startswith("<!doctype html>")
     raw = json.loads(written["r.json"])
-    assert (raw["format"], raw["version"], raw["n_broken"]) == ("holdfast-gate", 1, 2)
+    assert (raw["format"], raw["version"], raw["n_broken"]) == ("holdtrue-gate", 1, 2)
     assert raw == report.to_dict()
     assert "Ann Secret" in (tmp_path / "c.jsonl").read_text()
 
 
 def test_a_fitted_classifier_brings_its_method(tmp_path):
-    from holdfast.testing import _world as world
+    from holdtrue.testing import _world as world
 
     table, y = world.people()
-    regime = hf.StandardTraining(n_epochs=30, step_size=0.02)
-    method = hf.Wachter(n_steps=60, random_state=0)
-    clf = hf.RecourseClassifier(
-        schema=world.SCHEMA, model=hf.Linear(), regime=regime, method=method, threshold=0.6, random_state=0
+    regime = ht.StandardTraining(n_epochs=30, step_size=0.02)
+    method = ht.Wachter(n_steps=60, random_state=0)
+    clf = ht.RecourseClassifier(
+        schema=world.SCHEMA, model=ht.Linear(), regime=regime, method=method, threshold=0.6, random_state=0
     ).fit(table, y)
     plan = clf.recourse(table[clf.predict(table) == 0].head(20))
-    with hf.Ledger.create(tmp_path / "l.db") as ledger:
-        ledger.issue(hf.records(plan, [str(i) for i in range(len(plan))], valid_for=30))
-        same = hf.gate(clf, ledger)
+    with ht.Ledger.create(tmp_path / "l.db") as ledger:
+        ledger.issue(ht.records(plan, [str(i) for i in range(len(plan))], valid_for=30))
+        same = ht.gate(clf, ledger)
         assert (same.n_live, same.n_broken, same.n_unreadable) == (int(plan.found.sum()), 0, 0)
         assert same.model == clf.predictor_.digest()
         stricter = replace(clf.predictor_, decision=with_threshold(clf.predictor_.decision, 0.7))
-        report = gate(stricter, tmp_path / "l.db", method=hf.Wachter(n_steps=60, random_state=0).fit(stricter))
+        report = gate(stricter, tmp_path / "l.db", method=ht.Wachter(n_steps=60, random_state=0).fit(stricter))
         assert report.n_broken == int((plan.after[plan.found] < 0.7).sum()) > 5
         assert report.honour.threshold == pytest.approx(plan.after[plan.found].min(), abs=2e-6)
         assert report.instead.counts["FOUND"] > 5
@@ -487,14 +487,14 @@ def test_a_model_made_elsewhere(ledger):
         np.column_stack(list(columns.values())), columns["income"] > 60.2
     )
     schema = Schema([SCHEMA["income"], SCHEMA["age"]])
-    wrapped = hf.wrap(tree, schema, columns)
+    wrapped = ht.wrap(tree, schema, columns)
     ledger.issue([promise(i, income, target=True) for i, income in enumerate((70, 80))])
     report = ask(wrapped, ledger)
     assert (report.n_live, report.n_broken, report.model) == (2, 0, None)
     assert report.honour.threshold == 0.999999
     assert "made elsewhere" in str(report)
     ledger.issue(promise("c", 55, target=True))
-    report = ask(wrapped, ledger, method=hf.GrowingSpheres(random_state=0).fit(wrapped))
+    report = ask(wrapped, ledger, method=ht.GrowingSpheres(random_state=0).fit(wrapped))
     assert (report.n_live, report.n_broken) == (3, 1)
     assert report.shortfall.mean == pytest.approx(0.5, abs=1e-6)
     assert "all but zero" in report.honour.why

@@ -5,12 +5,12 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from holdfast.batch import Predictor
-from holdfast.encoding import Encoder
-from holdfast.ledger import Record
-from holdfast.models import Decision, LinearModel
-from holdfast.schema import Feature, Schema
-from holdfast.testing._ledger import promise_to
+from holdtrue.batch import Predictor
+from holdtrue.encoding import Encoder
+from holdtrue.ledger import Record
+from holdtrue.models import Decision, LinearModel
+from holdtrue.schema import Feature, Schema
+from holdtrue.testing._ledger import promise_to
 
 SCHEMA = Schema(
     [

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from holdfast.errors import SchemaError
-from holdfast.schema import MISSING_LEVEL, Feature, Implication, LinearConstraint, Schema
+from holdtrue.errors import SchemaError
+from holdtrue.schema import MISSING_LEVEL, Feature, Implication, LinearConstraint, Schema
 
 FEATURES = [
     Feature(name="debt", kind="numeric"),

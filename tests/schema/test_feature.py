@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from holdfast.errors import SchemaError
-from holdfast.schema import DIRECTIONS, KINDS, MISSING_LEVEL, Feature
+from holdtrue.errors import SchemaError
+from holdtrue.schema import DIRECTIONS, KINDS, MISSING_LEVEL, Feature
 
 TEMPLATE = re.compile(r"^[\w.]+: .+; got .+\. \S.*$", re.DOTALL)
 

@@ -13,8 +13,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.errors import HoldfastError
-from holdfast.schema import Feature, Schema, as_table, normalise_overrides
+from holdtrue.errors import HoldtrueError
+from holdtrue.schema import Feature, Schema, as_table, normalise_overrides
 
 QUICK = settings(
     max_examples=100, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
@@ -26,7 +26,7 @@ def only_ours(call, *arguments):
     """The result, or None after an error in the template."""
     try:
         return call(*arguments)
-    except HoldfastError as error:
+    except HoldtrueError as error:
         message = str(error)
     assert TEMPLATE.match(message), message
     assert len(message) < 5000
@@ -34,7 +34,7 @@ def only_ours(call, *arguments):
 
 
 VALID = {
-    "holdfast_schema": 1,
+    "holdtrue_schema": 1,
     "features": [
         {
             "name": "age",

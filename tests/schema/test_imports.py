@@ -6,7 +6,7 @@ import sys
 
 def test_the_schema_does_not_import_jax() -> None:
     code = (
-        "import sys, holdfast.schema as s\n"
+        "import sys, holdtrue.schema as s\n"
         "t = {'age': [30, 40, 50], 'home': ['own', 'rent', 'own'], 'y': [0, 1, 0]}\n"
         "s.Schema.from_yaml(s.Schema.infer(t, 'y').to_yaml()).check(t)\n"
         "print([m for m in ('jax', 'equinox', 'optax', 'polars', 'sklearn') if m in sys.modules])"

@@ -5,8 +5,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from holdfast.errors import DataError
-from holdfast.schema import MISSING_LEVEL, Schema
+from holdtrue.errors import DataError
+from holdtrue.schema import MISSING_LEVEL, Schema
 
 
 def table(**columns) -> pd.DataFrame:

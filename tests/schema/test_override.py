@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from holdfast.errors import SchemaError
-from holdfast.schema import Feature, Schema, normalise_overrides
+from holdtrue.errors import SchemaError
+from holdtrue.schema import Feature, Schema, normalise_overrides
 
 SCHEMA = Schema(
     [

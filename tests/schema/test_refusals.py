@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holdfast.errors import DataError
-from holdfast.schema import Feature, Schema, as_table
+from holdtrue.errors import DataError
+from holdtrue.schema import Feature, Schema, as_table
 
 SCHEMA = Schema(
     [

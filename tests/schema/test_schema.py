@@ -5,8 +5,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from holdfast.errors import DataError, SchemaError
-from holdfast.schema import MISSING_LEVEL, Feature, Implication, LinearConstraint, Schema, sorted_levels
+from holdtrue.errors import DataError, SchemaError
+from holdtrue.schema import MISSING_LEVEL, Feature, Implication, LinearConstraint, Schema, sorted_levels
 
 SCHEMA = Schema(
     [
@@ -103,7 +103,7 @@ def test_a_yaml_file_that_multiplies_itself_is_refused_quickly() -> None:
         ({"features": {}}, "`features` must be a list"),
         ({"features": "x"}, "`features` must be a list"),
         ({"features": [], "constraint": []}, "Did you mean 'constraints'?"),
-        ({"features": [], "holdfast_schema": 99}, "Upgrade holdfast"),
+        ({"features": [], "holdtrue_schema": 99}, "Upgrade holdtrue"),
         ({"features": [], "implications": 3}, "`implications` must be a list"),
         ({"features": [{"name": "x", "kind": "numeric"}] * 2}, "described twice; got 'x'"),
     ],

@@ -9,8 +9,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from holdfast.errors import DataError
-from holdfast.schema import Table, as_table
+from holdtrue.errors import DataError
+from holdtrue.schema import Table, as_table
 
 ROWS = {"n": [1, 2, 3], "x": [0.5, 1.5, 2.5], "b": [True, False, True], "c": ["u", "v", "u"]}
 EXPECTED = {"n": np.int64, "x": np.float64, "b": np.bool_, "c": np.object_}
@@ -205,7 +205,7 @@ DATES = {
 @pytest.mark.parametrize("column", DATES.values(), ids=DATES)
 @pytest.mark.parametrize("kind", ["numeric", "categorical", None])
 def test_dates_are_refused_with_the_way_out(column, kind) -> None:
-    from holdfast.schema import Feature, Schema
+    from holdtrue.schema import Feature, Schema
 
     library = type(column).__module__.split(".")[0]
     build = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table, "numpy": dict}[library]

@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 from scipy.optimize import linprog
 
-import holdfast as hf
-from holdfast.encoding import Encoder, Permits, broken_limits, decode_recourse
-from holdfast.errors import DataError
-from holdfast.models import batch_logits
-from holdfast.schema import as_table
-from holdfast.search import CandidateAction, Edits, GradientAction, LatticeAction, LinearisedAction, best_corner
-from holdfast.testing import _world as small_world
+import holdtrue as ht
+from holdtrue.encoding import Encoder, Permits, broken_limits, decode_recourse
+from holdtrue.errors import DataError
+from holdtrue.models import batch_logits
+from holdtrue.schema import as_table
+from holdtrue.search import CandidateAction, Edits, GradientAction, LatticeAction, LinearisedAction, best_corner
+from holdtrue.testing import _world as small_world
 
 RADIUS = jnp.asarray(0.75)
 
@@ -27,8 +27,8 @@ def box():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(40, 3)) * [2.0, 5.0, 1.0], columns=["up", "free", "fixed"])
     directions = {"up": "increase", "free": "free", "fixed": "fixed"}
-    schema = hf.Schema(
-        [hf.Feature(name=n, kind="numeric", bounds=(-90, 90), direction=d) for n, d in directions.items()]  # type: ignore
+    schema = ht.Schema(
+        [ht.Feature(name=n, kind="numeric", bounds=(-90, 90), direction=d) for n, d in directions.items()]  # type: ignore
     )
     encoder = Encoder.fit(schema, table, "standard")
     return Permits.of(encoder), jnp.asarray(encoder.encode(table), jnp.float32)
@@ -53,12 +53,12 @@ def test_the_corner_of_a_polytope_is_that_of_highs():
     names = ["a", "b", "c", "d"]
     table = pd.DataFrame(rng.uniform(1, 9, size=(30, 4)), columns=names)
     table["b"] = np.minimum(table["b"], table["a"])
-    schema = hf.Schema(
-        [hf.Feature(name=n, kind="numeric", bounds=(0, 10), direction=d)  # type: ignore[arg-type]
+    schema = ht.Schema(
+        [ht.Feature(name=n, kind="numeric", bounds=(0, 10), direction=d)  # type: ignore[arg-type]
          for n, d in zip(names, ("free", "increase", "decrease", "free"), strict=True)],
         [
-            hf.LinearConstraint(coefficients={"b": 1.0, "a": -1.0}, bound=0.0),
-            hf.LinearConstraint(coefficients={"a": 1.0, "b": 2.0, "d": 1.0}, bound=1.5, on="change"),
+            ht.LinearConstraint(coefficients={"b": 1.0, "a": -1.0}, bound=0.0),
+            ht.LinearConstraint(coefficients={"a": 1.0, "b": 2.0, "d": 1.0}, bound=1.5, on="change"),
         ],
     )  # fmt: skip
     encoder = Encoder.fit(schema, table, "standard")

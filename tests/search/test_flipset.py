@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from holdfast.search import Menu, Percentiles, options, ranks, support
-from holdfast.search._flipset import Choice, Range
-from holdfast.search._knapsack import choose, pareto
+from holdtrue.search import Menu, Percentiles, options, ranks, support
+from holdtrue.search._flipset import Choice, Range
+from holdtrue.search._knapsack import choose, pareto
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from scipy.optimize import linprog
 
-import holdfast as hf
-from holdfast.encoding import Encoder, feasible_sets
-from holdfast.schema import as_table
-from holdfast.search import minimise_linear, within
+import holdtrue as ht
+from holdtrue.encoding import Encoder, feasible_sets
+from holdtrue.schema import as_table
+from holdtrue.search import minimise_linear, within
 
 
 @pytest.mark.parametrize(("n", "m"), [(3, 1), (8, 3), (20, 4)])
@@ -39,11 +39,11 @@ def test_an_empty_polytope_gives_numbers_all_the_same():
 
 def test_radius_ends_on_the_grid():
     table = pd.DataFrame({"a": [0.0, 10.0, 4.0], "b": [0.0, 1.0, 0.5], "c": ["x", "y", "x"]})
-    schema = hf.Schema(
+    schema = ht.Schema(
         [
-            hf.Feature(name="a", kind="numeric", bounds=(0, 10), step=1.5),
-            hf.Feature(name="b", kind="numeric", bounds=(0, 1)),
-            hf.Feature(name="c", kind="categorical"),
+            ht.Feature(name="a", kind="numeric", bounds=(0, 10), step=1.5),
+            ht.Feature(name="b", kind="numeric", bounds=(0, 1)),
+            ht.Feature(name="c", kind="categorical"),
         ]
     )
     encoder = Encoder.fit(schema, table)

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from holdfast.search import CrossEntropy, EnergyConstrained, Hinge
-from holdfast.search._losses import Reply, log_odds
+from holdtrue.search import CrossEntropy, EnergyConstrained, Hinge
+from holdtrue.search._losses import Reply, log_odds
 
 
 def test_the_losses_and_their_slopes():

@@ -5,11 +5,11 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from holdfast.encoding import feasible_sets
-from holdfast.methods import SNS, Wachter
-from holdfast.schema import as_table
-from holdfast.search import CLEARANCE, Problem, Status, iterate
-from holdfast.testing import _world as world
+from holdtrue.encoding import feasible_sets
+from holdtrue.methods import SNS, Wachter
+from holdtrue.schema import as_table
+from holdtrue.search import CLEARANCE, Problem, Status, iterate
+from holdtrue.testing import _world as world
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from optax.projections import projection_l1_ball
 
-from holdfast.search import NormBall
+from holdtrue.search import NormBall
 
 INTO = eqx.filter_jit(NormBall.into)
 

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast.encoding import Encoder
-from holdfast.search import add_option, by_feature, repetition
-from holdfast.search._options import DIVERSITY, SAME, surcharged
+import holdtrue as ht
+from holdtrue.encoding import Encoder
+from holdtrue.search import add_option, by_feature, repetition
+from holdtrue.search._options import DIVERSITY, SAME, surcharged
 
 
 def basis_of(changes: np.ndarray) -> np.ndarray:
@@ -59,10 +59,10 @@ def test_a_repeated_change_adds_no_direction():
 
 
 def test_the_same_category_elsewhere_is_the_same_option():
-    schema = hf.Schema(
+    schema = ht.Schema(
         [
-            hf.Feature(name="income", kind="numeric", bounds=(0, 1)),
-            hf.Feature(name="home", kind="categorical", levels=["own", "rent", "other"]),
+            ht.Feature(name="income", kind="numeric", bounds=(0, 1)),
+            ht.Feature(name="home", kind="categorical", levels=["own", "rent", "other"]),
         ]
     )
     layout = Encoder.fit(schema, pd.DataFrame({"income": [0.0, 1.0], "home": ["own", "rent"]})).layout

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from holdfast.search import worst_drop
+from holdtrue.search import worst_drop
 
 X = np.array([0.5, -2.0, 0.0, 1.5])
 

@@ -6,11 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from holdfast.encoding import feasible_sets
-from holdfast.methods import GrowingSpheres
-from holdfast.schema import as_table
-from holdfast.search import Problem, RowSpace
-from holdfast.testing import _world as world
+from holdtrue.encoding import feasible_sets
+from holdtrue.methods import GrowingSpheres
+from holdtrue.schema import as_table
+from holdtrue.search import Problem, RowSpace
+from holdtrue.testing import _world as world
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from holdfast.encoding import feasible_sets
-from holdfast.methods import NearestNeighbour, Wachter
-from holdfast.schema import as_table
-from holdfast.search import CLEARANCE, Problem, Status, iterate
-from holdfast.testing import _world as world
+from holdtrue.encoding import feasible_sets
+from holdtrue.methods import NearestNeighbour, Wachter
+from holdtrue.schema import as_table
+from holdtrue.search import CLEARANCE, Problem, Status, iterate
+from holdtrue.testing import _world as world
 
 
 def one_problem(fitted, person):

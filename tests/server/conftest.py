@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-import holdfast as hf
-from holdfast.server import Applicants, KeyRing, Limits, Service, add_key, create_app
+import holdtrue as ht
+from holdtrue.server import Applicants, KeyRing, Limits, Service, add_key, create_app
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # newer ones want the successor of httpx, older ones do not know it
@@ -15,16 +15,16 @@ with warnings.catch_warnings():
 
 @pytest.fixture(scope="session")
 def bank():
-    return hf.datasets.load("loanapp").subset(range(400))
+    return ht.datasets.load("loanapp").subset(range(400))
 
 
 @pytest.fixture(scope="session")
 def clf(bank):
-    return hf.RecourseClassifier(
+    return ht.RecourseClassifier(
         schema=bank.schema,
-        model=hf.Linear(),
-        regime=hf.StandardTraining(n_epochs=30, step_size=0.01, class_weight="balanced"),
-        method=hf.Wachter(n_steps=40, patience=10, random_state=0),
+        model=ht.Linear(),
+        regime=ht.StandardTraining(n_epochs=30, step_size=0.01, class_weight="balanced"),
+        method=ht.Wachter(n_steps=40, patience=10, random_state=0),
         random_state=0,
     ).fit(bank.X, bank.y)
 
@@ -47,7 +47,7 @@ def refused(clf, bank, rows):
 def world(clf, bank, tmp_path_factory):
     """The application and a client for each role."""
     folder = tmp_path_factory.mktemp("service")
-    ledger = hf.Ledger.create(folder / "promises.db")
+    ledger = ht.Ledger.create(folder / "promises.db")
     keys = folder / "keys.json"
     tokens = {role: add_key(keys, f"the {role}", role) for role in ("officer", "validator", "admin")}
     limits = Limits(
@@ -55,7 +55,7 @@ def world(clf, bank, tmp_path_factory):
     )
     service = Service(
         clf, ledger=ledger, limits=limits, model_version="v1", gate_report=folder / "gate.json",
-        retrained=hf.retrain(clf, n=8),
+        retrained=ht.retrain(clf, n=8),
     )  # fmt: skip
     applicants = Applicants(bank.X, [f"application {i}" for i in range(len(bank.X))], bank.schema)
     app = create_app(service, KeyRing(keys), applicants=applicants)

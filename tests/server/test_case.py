@@ -5,23 +5,23 @@ from itertools import pairwise
 
 import pytest
 
-import holdfast as hf
-from holdfast.errors import DataError
-from holdfast.schema import normalise_overrides
-from holdfast.server import Limits, Service
-from holdfast.server._bodies import Bodies
-from holdfast.server.pages._case import Case, choices
-from holdfast.server.pages._chart import _way
-from holdfast.server.pages._pages import Form
+import holdtrue as ht
+from holdtrue.errors import DataError
+from holdtrue.schema import normalise_overrides
+from holdtrue.server import Limits, Service
+from holdtrue.server._bodies import Bodies
+from holdtrue.server.pages._case import Case, choices
+from holdtrue.server.pages._chart import _way
+from holdtrue.server.pages._pages import Form
 
-SCHEMA = hf.Schema(
+SCHEMA = ht.Schema(
     [
-        hf.Feature(name="x", kind="numeric", bounds=(0, 10), unit="km"),
-        hf.Feature(name="n", kind="integer", bounds=(0, 9), direction="increase"),
-        hf.Feature(name="c", kind="categorical", levels=("a", "b", "c"), transitions={"c": ("a",)}),
-        hf.Feature(name="o", kind="ordinal", levels=("low", "mid", "high")),
-        hf.Feature(name="f", kind="binary", levels=(0, 1), direction="fixed"),
-        hf.Feature(name="m", kind="numeric", bounds=(0, 1), missing="median"),
+        ht.Feature(name="x", kind="numeric", bounds=(0, 10), unit="km"),
+        ht.Feature(name="n", kind="integer", bounds=(0, 9), direction="increase"),
+        ht.Feature(name="c", kind="categorical", levels=("a", "b", "c"), transitions={"c": ("a",)}),
+        ht.Feature(name="o", kind="ordinal", levels=("low", "mid", "high")),
+        ht.Feature(name="f", kind="binary", levels=(0, 1), direction="fixed"),
+        ht.Feature(name="m", kind="numeric", bounds=(0, 1), missing="median"),
     ]
 )
 PERSON = {"x": 1.5, "n": 3.0, "c": "a", "o": "mid", "f": 1, "m": None}
@@ -96,7 +96,7 @@ def test_a_path_goes_one_change_at_a_time():
 
 
 def test_models_that_guide_the_search_are_not_asked(clf, monkeypatch):
-    again = hf.retrain(clf, n=3)
+    again = ht.retrain(clf, n=3)
     known = again.ensemble.digests()
     monkeypatch.setattr(type(clf.method_), "consulted", lambda _: known[:1])
     assert Service(clf, retrained=again).retrained.ensemble.digests() == known[1:]

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-import holdfast as hf
+import holdtrue as ht
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def promised(world, refused):
     def issue(i, subject, **rest):
         answer = world.officer.post("/v1/records", json={"subject": subject, "person": refused[i], **rest})
         assert answer.status_code == 201, answer.text
-        return hf.Record.from_dict(answer.json())
+        return ht.Record.from_dict(answer.json())
 
     return issue
 
@@ -26,7 +26,7 @@ def test_the_chance_to_hold_is_told_and_recorded(world, clf, refused, bank, prom
     import pandas as pd
 
     plan = clf.recourse(pd.DataFrame(refused[:6], columns=bank.X.columns), n_recourses=2)
-    life = hf.shelf_life(plan, against=world.service.retrained)
+    life = ht.shelf_life(plan, against=world.service.retrained)
     assert [one["estimate"] for one in told] == life.survival[plan.found].tolist()
     assert [one["lower"] for one in told] == life.lower[plan.found].tolist()
     assert {one["n_models"] for one in told} == {8}
@@ -38,7 +38,7 @@ def test_a_letter(world, promised):
     record = promised(0, "letter 1", valid_days=30)
     path = f"/v1/records/{record.id}/letter"
     answer = world.officer.get(path)
-    (letter,) = hf.letters(record)
+    (letter,) = ht.letters(record)
     assert answer.text == letter.text
     assert record.changes in answer.text
     assert answer.headers["content-type"].startswith("text/plain")
@@ -61,10 +61,10 @@ def test_supersede(world, clf, refused, promised):
     body = {"person": refused[1], "limits": {locked: "fixed"}, "id": "ab" * 16}
     answer = world.officer.post(path, json=body)
     assert answer.status_code == 201, answer.text
-    new = hf.Record.from_dict(answer.json())
+    new = ht.Record.from_dict(answer.json())
     assert (new.subject, new.recourse[locked]) == (old.subject, old.factual[locked])
     assert [world.ledger.promise(id).state for id in (old.id, new.id)] == ["superseded", "live"]
-    assert hf.replay(new, clf).same
+    assert ht.replay(new, clf).same
     again = world.officer.post(path, json=body)  # an answer that was lost is asked for again
     assert (again.status_code, again.json()) == (200, answer.json())
     assert world.officer.post(path, json={"person": refused[1]}).status_code == 409

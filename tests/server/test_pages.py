@@ -8,9 +8,9 @@ import jax
 import pytest
 from fastapi.testclient import TestClient
 
-import holdfast as hf
-from holdfast.server import KeyRing, Service, add_key, create_app, revoke_key
-from holdfast.server.pages._session import Sessions
+import holdtrue as ht
+from holdtrue.server import KeyRing, Service, add_key, create_app, revoke_key
+from holdtrue.server.pages._session import Sessions
 
 from .forms import Forms, send
 
@@ -18,7 +18,7 @@ HOSTILE = [
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
     "{{ 7*7 }}{% for x in () %}",
-    "' OR 1=1; DROP TABLE holdfast_events; --",
+    "' OR 1=1; DROP TABLE holdtrue_events; --",
 ]
 
 
@@ -71,11 +71,11 @@ def compilations():
 def test_login(world):
     client = TestClient(world.app, base_url="http://localhost", follow_redirects=False)
     assert client.get("/").headers["location"] == "/login"
-    wrong = client.post("/login", data={"key": "hf_wrong"})
+    wrong = client.post("/login", data={"key": "ht_wrong"})
     assert (wrong.status_code, "not a key that is known" in wrong.text) == (401, True)
     right = client.post("/login", data={"key": f" {world.tokens['validator']} "})
     cookie = right.headers["set-cookie"]
-    assert re.match(r"holdfast=[\w-]{43}; ", cookie)
+    assert re.match(r"holdtrue=[\w-]{43}; ", cookie)
     assert all(part in cookie for part in ("HttpOnly", "SameSite=strict", "Path=/"))
     assert "Secure" not in cookie
     assert client.get("/").headers["location"] == "/oversight"
@@ -90,7 +90,7 @@ def test_login(world):
 def test_elsewhere_the_cookie_is_for_tls_only(world):
     client = TestClient(world.app, base_url="https://bank.example", follow_redirects=False)
     cookie = client.post("/login", data={"key": world.tokens["officer"]}).headers["set-cookie"]
-    assert cookie.startswith("__Host-holdfast=")
+    assert cookie.startswith("__Host-holdtrue=")
     assert "Secure" in cookie
     assert client.get("/desk").status_code == 200
 
@@ -148,7 +148,7 @@ def test_every_page_asks_who_it_is_and_what_they_may(world, desk, overseer):
 
 
 def test_without_keys_everybody_on_this_machine(clf, tmp_path):
-    service = Service(clf, ledger=hf.Ledger.create(tmp_path / "promises.db"))
+    service = Service(clf, ledger=ht.Ledger.create(tmp_path / "promises.db"))
     client = TestClient(create_app(service), base_url="http://localhost")
     assert client.get("/desk").status_code == 200
     assert client.get("/oversight").status_code == 200
@@ -244,7 +244,7 @@ def test_the_page_shows_what_the_interface_says(world, case):
 
 def test_the_path_is_the_models(world, case):
     """Every point of the picture is a person whom the model was asked about; the last is the recourse."""
-    from holdfast.server.pages._chart import ROWS, paths
+    from holdtrue.server.pages._chart import ROWS, paths
 
     row = world.applicants.rows[case[0]]
     options = world.officer.post("/v1/recourse", json={"people": [row], "options": 2}).json()["answers"][0][
@@ -361,11 +361,11 @@ def test_a_promise_from_the_page(world, desk, clf, case):
     assert record.method["option"] == 1
     assert (record.valid_until - record.issued).days == 30
     assert record.survival["n_models"] == 8
-    assert hf.replay(record, clf).same
+    assert ht.replay(record, clf).same
     page = Forms(desk.get(done.headers["location"]).text)
     assert record.changes in page.words
     letter = desk.get(f"{done.headers['location']}/letter")
-    assert letter.text == hf.letters(record)[0].html
+    assert letter.text == ht.letters(record)[0].html
     assert "default-src 'none'" in letter.headers["content-security-policy"]
     assert "frame-ancestors 'self'" in letter.headers["content-security-policy"]
     back = f"{done.headers['location']}/fulfil"
@@ -464,7 +464,7 @@ def test_oversight(world, overseer, clf, refused, tmp_path):
     assert f"{counts['live']} live" in Forms(page).words
     assert send(overseer, page, "/oversight/gate", group="male", max_broken="5").status_code == 303
     shown = Forms(overseer.get("/oversight").text)
-    expected = hf.gate(clf, world.ledger, group="male", alternatives=0)
+    expected = ht.gate(clf, world.ledger, group="male", alternatives=0)
     assert "The model passes." in shown.words
     assert f"0 of {expected.n_live} live promises break" in shown.words
     for group in expected.groups:
@@ -476,12 +476,12 @@ def test_oversight(world, overseer, clf, refused, tmp_path):
 
 def test_from_model_to_model(clf, tmp_path, refused, bank):
     """A folder of reports, one of a hostile name and one that is damaged."""
-    ledger = hf.Ledger.create(tmp_path / "promises.db")
+    ledger = ht.Ledger.create(tmp_path / "promises.db")
     X = bank.X[clf.predict(bank.X) == 0][:10]
-    ledger.issue(hf.records(clf.recourse(X), [f"a {i}" for i in range(10)], model_version="<b>old</b>"))
+    ledger.issue(ht.records(clf.recourse(X), [f"a {i}" for i in range(10)], model_version="<b>old</b>"))
     gates = tmp_path / "gates"
     gates.mkdir()
-    kept = [hf.gate(clf.at_threshold(t), ledger, alternatives=0) for t in (0.5, 0.6, 0.99)]
+    kept = [ht.gate(clf.at_threshold(t), ledger, alternatives=0) for t in (0.5, 0.6, 0.99)]
     for name, report in zip(("2026-01", "2026-02", "<b>2026-03"), kept, strict=True):
         report.write(gates / f"{name}.json")
     (gates / "odd.json").write_text("{")

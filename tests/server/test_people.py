@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pandas as pd
 import pytest
 
-from holdfast.classifier import rows_of
+from holdtrue.classifier import rows_of
 
 
 def frame(rows, bank):
@@ -75,7 +75,7 @@ def test_another_target(world, clf, bank, rows):
 def test_together_is_as_alone_and_shares_calls(world, refused):
     people = refused[:24]
     alone = [ask(world, [person])[0] for person in people]
-    calls = world.service.metrics.value("holdfast_batches_total")
+    calls = world.service.metrics.value("holdtrue_batches_total")
     # While one call runs the others gather.
     gate = threading.Barrier(len(people))
 
@@ -86,7 +86,7 @@ def test_together_is_as_alone_and_shares_calls(world, refused):
     with ThreadPoolExecutor(len(people)) as pool:
         together = list(pool.map(one, people))
     assert together == alone
-    assert world.service.metrics.value("holdfast_batches_total") - calls < len(people)
+    assert world.service.metrics.value("holdtrue_batches_total") - calls < len(people)
 
 
 def test_who_is_not_reached_is_told_so(world, refused, monkeypatch):
@@ -174,13 +174,13 @@ def test_too_many_waiting_are_refused_and_the_rest_are_served(world, refused, mo
 
 def test_compiled_programs_are_dropped_before_maps_run_out(world, refused, monkeypatch):
     before = ask(world, refused[:3])
-    cleared = world.service.metrics.value("holdfast_cache_clears_total")
-    monkeypatch.setattr("holdfast.server._service.LOOK", 1)
+    cleared = world.service.metrics.value("holdtrue_cache_clears_total")
+    monkeypatch.setattr("holdtrue.server._service.LOOK", 1)
     world.service.many_maps = 10
     try:
         assert ask(world, refused[:3]) == before
         deadline = time.monotonic() + 60
-        while world.service.metrics.value("holdfast_cache_clears_total") == cleared:
+        while world.service.metrics.value("holdtrue_cache_clears_total") == cleared:
             assert time.monotonic() < deadline
             time.sleep(0.05)
     finally:
@@ -197,9 +197,9 @@ def test_values_beyond_the_range_learned_from_are_answered(world, rows, path):
 def test_a_large_request_goes_in_pieces_with_each_ones_limits(world, clf, bank, rows):
     limits = [None] * 50
     limits[3], limits[45] = {"price": "fixed"}, {"obrat": "fixed", "hrat": "fixed"}
-    calls = world.service.metrics.value("holdfast_batches_total")
+    calls = world.service.metrics.value("holdtrue_batches_total")
     answers = ask(world, rows[:50], limits=limits)
     assert said(answers) == told(clf.recourse(bank.X[:50], overrides=limits))
     until = time.monotonic() + 10
-    while world.service.metrics.value("holdfast_batches_total") < calls + 2:  # counted after the answer
+    while world.service.metrics.value("holdtrue_batches_total") < calls + 2:  # counted after the answer
         assert time.monotonic() < until

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from fastapi.testclient import TestClient
 
-import holdfast as hf
-from holdfast.server import Service, create_app
+import holdtrue as ht
+from holdtrue.server import Service, create_app
 
 
 def issue(world, person, subject="application 1", **rest):
@@ -17,12 +17,12 @@ def issue(world, person, subject="application 1", **rest):
 def test_a_record_is_the_one_that_the_library_makes(world, clf, refused, bank):
     answer = issue(world, refused[0], valid_days=90, limits={"price": "fixed"})
     assert answer.status_code == 201
-    record = hf.Record.from_dict(answer.json())
+    record = ht.Record.from_dict(answer.json())
     assert world.ledger.promise(record.id).record == record
     assert record.model == {"hash": clf.predictor_.digest(), "version": "v1"}
     assert (record.valid_until - record.issued).days == 90
     assert record.recourse["price"] == record.factual["price"] == refused[0]["price"]
-    assert hf.replay(record, clf).same
+    assert ht.replay(record, clf).same
     shown = world.validator.get(f"/v1/records/{record.id}").json()
     assert shown == {"state": "live", "record": record.to_dict()}
 
@@ -33,7 +33,7 @@ def test_the_second_option_can_be_promised(world, clf, refused):
     asked, record = answers[two], issue(world, refused[two], option=1, options=2).json()
     assert record["recourse"] == asked["options"][1]["recourse"]
     assert record["method"]["option"] == 1
-    assert hf.replay(hf.Record.from_dict(record), clf).same
+    assert ht.replay(ht.Record.from_dict(record), clf).same
     answer = issue(world, refused[one], option=1)
     assert (answer.status_code, answer.json()["error"]) == (409, "records: nothing was issued. Options found: 1.")
     answer = issue(world, refused[1], option=9)
@@ -80,7 +80,7 @@ def test_gate(world, clf, refused, tmp_path):
     answer = world.validator.post("/v1/gate", json={"group": "male"})
     assert answer.status_code == 200
     report = answer.json()["report"]
-    expected = hf.gate(clf, world.ledger, alternatives=0)
+    expected = ht.gate(clf, world.ledger, alternatives=0)
     assert (report["n_live"], report["n_broken"]) == (expected.n_live, 0)
     assert expected.n_live > 0
     assert world.validator.get("/v1/gate").json() == {"running": False, "report": report}
@@ -88,7 +88,7 @@ def test_gate(world, clf, refused, tmp_path):
     # What the command wrote, perhaps about the next model, is what is told.
     place = world.service.gates.place
     kept = place.read_text()
-    hf.gate(clf.at_threshold(0.99), world.ledger, alternatives=0).write(place)
+    ht.gate(clf.at_threshold(0.99), world.ledger, alternatives=0).write(place)
     assert world.validator.get("/v1/gate").json()["report"]["n_broken"] > 0
     place.write_text("[]")
     assert world.validator.get("/v1/gate").status_code == 422
@@ -108,7 +108,7 @@ def test_without_a_ledger(clf, path):
 
 
 def test_a_ledger_that_is_gone(clf, refused, tmp_path):
-    ledger = hf.Ledger.create(tmp_path / "promises.db")
+    ledger = ht.Ledger.create(tmp_path / "promises.db")
     client = TestClient(create_app(Service(clf, ledger=ledger)))
     ledger.close()
     (tmp_path / "promises.db").unlink()

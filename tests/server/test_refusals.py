@@ -6,9 +6,9 @@ import logging
 import pytest
 from fastapi.testclient import TestClient
 
-from holdfast.errors import DataError
-from holdfast.server import KeyRing, Limits, Service, add_key, create_app, read_keys, revoke_key
-from holdfast.server._limits import RateLimit
+from holdtrue.errors import DataError
+from holdtrue.server import KeyRing, Limits, Service, add_key, create_app, read_keys, revoke_key
+from holdtrue.server._limits import RateLimit
 
 ROUTES = {
     ("GET", "/metrics"): {"validator", "admin"},
@@ -36,7 +36,7 @@ def test_roles(world, route):
         # An empty body is bad input to all that may send one: what counts is who comes that far.
         code = getattr(world, role).request(method, path, **({"json": {}} if method == "POST" else {})).status_code
         assert (code != 403) == (role in ROUTES[route]), (role, code)
-    for headers in ({}, {"Authorization": "Bearer hf_wrong"}, {"Authorization": f"Basic {world.tokens['admin']}"}):
+    for headers in ({}, {"Authorization": "Bearer ht_wrong"}, {"Authorization": f"Basic {world.tokens['admin']}"}):
         answer = world.anybody.request(method, path, headers=headers)
         assert answer.status_code == 401
         assert answer.headers["www-authenticate"] == "Bearer"
@@ -124,7 +124,7 @@ def test_a_key_that_asks_too_often_is_told_when_to_come_back(clf):
     assert [client.get("/v1/model").status_code for _ in range(3)] == [200, 200, 429]
     assert int(client.get("/v1/model").headers["retry-after"]) >= 5
     assert client.get("/health").status_code != 429
-    assert service.metrics.value("holdfast_refused_total", reason="rate") == 2
+    assert service.metrics.value("holdtrue_refused_total", reason="rate") == 2
 
 
 @pytest.mark.parametrize("wrong", [{"body": 0}, {"rate": -1}, {"deadline": float("nan")}, {"queue": True}])
@@ -260,7 +260,7 @@ def test_logs_hold_nothing_about_anybody(world, refused, monkeypatch, caplog, ca
     assert answer.status_code == 500
     assert set(answer.json()) == {"error", "request"}
     ours = "\n".join(
-        r.getMessage() for r in caplog.records if r.name.startswith(("holdfast", "uvicorn", "fastapi"))
+        r.getMessage() for r in caplog.records if r.name.startswith(("holdtrue", "uvicorn", "fastapi"))
     )
     written = ours + "".join(capfd.readouterr())
     assert f"request {answer.json()['request']} failed: RuntimeError" in ours
@@ -281,13 +281,13 @@ def test_metrics_are_prometheus_text(world, rows):
             name, value = line.rsplit(" ", 1)
             assert name not in values
             values[name] = float(value)
-    asked = 'holdfast_requests_total{method="POST",route="/v1/predict",status="200"}'
+    asked = 'holdtrue_requests_total{method="POST",route="/v1/predict",status="200"}'
     assert values[asked] >= 1
-    buckets = [v for k, v in values.items() if k.startswith('holdfast_request_seconds_bucket{route="/v1/predict"')]
+    buckets = [v for k, v in values.items() if k.startswith('holdtrue_request_seconds_bucket{route="/v1/predict"')]
     assert buckets == sorted(buckets)
-    assert buckets[-1] == values['holdfast_request_seconds_count{route="/v1/predict"}']
-    assert values["holdfast_batch_people_total"] >= 3
-    assert values["holdfast_memory_maps"] > 10
+    assert buckets[-1] == values['holdtrue_request_seconds_count{route="/v1/predict"}']
+    assert values["holdtrue_batch_people_total"] >= 3
+    assert values["holdtrue_memory_maps"] > 10
     again = world.validator.get("/metrics").text
     assert any(line == f"{asked} {values[asked]:g}" for line in again.splitlines())
 

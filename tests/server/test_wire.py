@@ -7,7 +7,7 @@ import time
 import pytest
 import uvicorn
 
-from holdfast.server._wire import MOST_HEAD, reader
+from holdtrue.server._wire import MOST_HEAD, reader
 
 
 async def echo(scope, receive, send):

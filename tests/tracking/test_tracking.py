@@ -8,28 +8,28 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast import tracking
-from holdfast.errors import DataError, MissingDependencyError
+import holdtrue as ht
+from holdtrue import tracking
+from holdtrue.errors import DataError, MissingDependencyError
 
-mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed; pip install 'holdfast[mlflow]' to run it")
+mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed; pip install 'holdtrue[mlflow]' to run it")
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow's own
 
 
 @pytest.fixture(scope="module")
 def bank():
-    return hf.datasets.load("loanapp").subset(range(500))
+    return ht.datasets.load("loanapp").subset(range(500))
 
 
 @pytest.fixture(scope="module")
 def clf(bank):
-    regime = hf.StandardTraining(n_epochs=30, step_size=0.01, class_weight="balanced")
-    method = hf.Wachter(n_steps=40, patience=10)
-    clf = hf.RecourseClassifier(
-        schema=bank.schema, model=hf.Linear(), regime=regime, method=method, random_state=0
+    regime = ht.StandardTraining(n_epochs=30, step_size=0.01, class_weight="balanced")
+    method = ht.Wachter(n_steps=40, patience=10)
+    clf = ht.RecourseClassifier(
+        schema=bank.schema, model=ht.Linear(), regime=regime, method=method, random_state=0
     )
     clf.fit(bank.X[:300], bank.y[:300])
-    hf.certify(clf, bank.X[300:])
+    ht.certify(clf, bank.X[300:])
     return clf
 
 
@@ -42,8 +42,8 @@ def logged(clf, bank, tmp_path_factory):
     mlflow.create_experiment("loans", artifact_location=(folder / "artifacts").as_uri())
     mlflow.set_experiment("loans")
     plan = clf.recourse(bank.X)
-    life = hf.shelf_life(plan, clf, n=4)
-    info = tracking.log(clf, report=hf.audit(plan), life=life, metrics={"auc": 0.75}, register="loans")
+    life = ht.shelf_life(plan, clf, n=4)
+    info = tracking.log(clf, report=ht.audit(plan), life=life, metrics={"auc": 0.75}, register="loans")
     yield info, plan, life
     mlflow.set_tracking_uri(before)
 
@@ -54,7 +54,7 @@ def test_a_run_holds_what_is_known(logged, clf):
     assert run.data.params["regime.name"] == "StandardTraining"
     assert run.data.params["regime.n_epochs"] == "30"
     assert run.data.params["schema"] == clf.schema_.digest()
-    assert run.data.tags["holdfast.model"] == clf.predictor_.digest()
+    assert run.data.tags["holdtrue.model"] == clf.predictor_.digest()
     metrics = run.data.metrics
     assert metrics["auc"] == 0.75
     assert metrics["audit.n_found"] == plan.found.sum()
@@ -67,7 +67,7 @@ def test_a_run_holds_what_is_known(logged, clf):
     assert list(curve.values()) == sorted(curve.values(), reverse=True)
     for name in ("audit", "certificate", "shelf_life"):
         text = mlflow.artifacts.load_text(f"runs:/{info.run_id}/{name}.json")
-        assert json.loads(text)["format"].startswith("holdfast-")
+        assert json.loads(text)["format"].startswith("holdtrue-")
 
 
 def test_the_registered_model_answers_as_the_classifier(logged, clf, bank):
@@ -78,15 +78,15 @@ def test_the_registered_model_answers_as_the_classifier(logged, clf, bank):
     np.testing.assert_array_equal(shares.to_numpy(), clf.predict_proba(X))
     answer = model.predict(X, params={"answer": "recourse"})
     plan = clf.recourse(X)
-    assert answer["holdfast_changes"].tolist() == list(plan.changes())
-    np.testing.assert_array_equal(answer["holdfast_cost"], plan.cost)
+    assert answer["holdtrue_changes"].tolist() == list(plan.changes())
+    np.testing.assert_array_equal(answer["holdtrue_cost"], plan.cost)
     own = plan.recourse.columns
     assert all((answer[name].to_numpy() == own[name]).all() for name in clf.schema_.names)
-    found = answer[answer["holdfast_status"] == "FOUND"]
+    found = answer[answer["holdtrue_status"] == "FOUND"]
     assert len(found)
     assert (model.predict(found[clf.schema_.names]) == clf.predictor_.favourable).all()
     several = model.predict(X, params={"answer": "recourse", "n_recourses": 2, "method": "wachter"})
-    assert several["holdfast_row"].duplicated().any()
+    assert several["holdtrue_row"].duplicated().any()
 
 
 def test_no_pickle_is_kept(logged, tmp_path):
@@ -94,17 +94,17 @@ def test_no_pickle_is_kept(logged, tmp_path):
     folder = Path(mlflow.artifacts.download_artifacts(info.model_uri, dst_path=str(tmp_path)))
     files = {p.name: p for p in folder.rglob("*") if p.is_file()}
     assert not [name for name in files if name.endswith((".pkl", ".pickle", ".cloudpickle"))]
-    with zipfile.ZipFile(files["model.holdfast"]) as archive:
+    with zipfile.ZipFile(files["model.holdtrue"]) as archive:
         assert {Path(name).suffix for name in archive.namelist()} == {".json", ".npy"}
-    assert "loader_module: holdfast.tracking" in files["MLmodel"].read_text()
+    assert "loader_module: holdtrue.tracking" in files["MLmodel"].read_text()
 
 
 def test_a_damaged_model_is_refused(logged, tmp_path):
     info, _, _ = logged
     folder = Path(mlflow.artifacts.download_artifacts(info.model_uri, dst_path=str(tmp_path)))
-    place = next(folder.rglob("model.holdfast"))
+    place = next(folder.rglob("model.holdtrue"))
     place.write_bytes(place.read_bytes()[:-40])
-    with pytest.raises(Exception, match="damaged or is not one of holdfast's"):
+    with pytest.raises(Exception, match="damaged or is not one of holdtrue's"):
         mlflow.pyfunc.load_model(str(folder))
 
 
@@ -117,7 +117,7 @@ def test_wrong_questions(logged, bank):
 
 
 def test_an_active_run_is_used_and_a_bare_model_is_enough(logged, bank):
-    clf = hf.RecourseClassifier(schema=bank.schema, model=hf.Linear(), regime=hf.StandardTraining(n_epochs=1))
+    clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), regime=ht.StandardTraining(n_epochs=1))
     clf.fit(bank.X, bank.y)
     with mlflow.start_run() as run:
         info = tracking.log(clf)
@@ -131,12 +131,12 @@ def test_flat():
 
 
 def test_columns_follow_the_schema():
-    schema = hf.Schema(
+    schema = ht.Schema(
         [
-            hf.Feature(name="n", kind="numeric", bounds=(0, 1), missing="median"),
-            hf.Feature(name="c", kind="categorical", levels=("a", "b")),
-            hf.Feature(name="b", kind="binary", levels=(False, True)),
-            hf.Feature(name="o", kind="ordinal", levels=(1, 2, 3)),
+            ht.Feature(name="n", kind="numeric", bounds=(0, 1), missing="median"),
+            ht.Feature(name="c", kind="categorical", levels=("a", "b")),
+            ht.Feature(name="b", kind="binary", levels=(False, True)),
+            ht.Feature(name="o", kind="ordinal", levels=(1, 2, 3)),
         ]
     )
     told = {c.name: (getattr(c.type, "name", "any"), c.required) for c in tracking.signature(schema).inputs}
@@ -145,7 +145,7 @@ def test_columns_follow_the_schema():
 
 def test_mlflow_is_named_where_it_is_missing(clf, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "mlflow", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'holdfast\[mlflow\]'"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'holdtrue\[mlflow\]'"):
         tracking.log(clf)
 
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from holdfast.encoding import Encoder, Permits
-from holdfast.errors import DataError
-from holdfast.metrics import collapse_radius, robust_accuracy
-from holdfast.models import MLP, Data, Decision, Linear, LinearModel, fit, fit_many
-from holdfast.schema import Feature, Schema
-from holdfast.training import AdversarialStep, AdversarialTraining, CosineStep, CrossEntropyStep, Setting
+from holdtrue.encoding import Encoder, Permits
+from holdtrue.errors import DataError
+from holdtrue.metrics import collapse_radius, robust_accuracy
+from holdtrue.models import MLP, Data, Decision, Linear, LinearModel, fit, fit_many
+from holdtrue.schema import Feature, Schema
+from holdtrue.training import AdversarialStep, AdversarialTraining, CosineStep, CrossEntropyStep, Setting
 
 LOSS = eqx.filter_jit(lambda step, *args: step.loss(*args))
 UPDATE = eqx.filter_jit(lambda step, *args: step.update(*args))

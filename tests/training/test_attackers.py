@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-import holdfast as hf
-from holdfast.classifier._objects import describe, rebuild
-from holdfast.encoding import Encoder, Permits
-from holdfast.errors import DataError
-from holdfast.schema import Feature, Schema
-from holdfast.training import (
+import holdtrue as ht
+from holdtrue.classifier._objects import describe, rebuild
+from holdtrue.encoding import Encoder, Permits
+from holdtrue.errors import DataError
+from holdtrue.schema import Feature, Schema
+from holdtrue.training import (
     ATTACKERS,
     AbstractAttacker,
     CFModel,
@@ -89,7 +89,7 @@ def test_parameters_reach_the_attacker():
     assert (copy.attacker.tilt, again.attacker.tilt) == (4.0, 5.0)
     other = again.set_params(attacker="vds", attacker__eps=0.2)
     assert repr(other.attacker) == "VirtualShift(eps=0.2)"
-    clf = hf.RecourseClassifier(regime=Robust()).set_params(regime__attacker__steps=3)
+    clf = ht.RecourseClassifier(regime=Robust()).set_params(regime__attacker__steps=3)
     assert clf.get_params()["regime__attacker__steps"] == 3
     with pytest.raises(ValueError, match="Invalid parameter 'tilt' for estimator VirtualShift"):
         Robust().set_params(attacker__tilt=1.0)

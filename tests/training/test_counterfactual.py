@@ -10,12 +10,12 @@ import optax
 import pytest
 from scipy.special import softmax
 
-from holdfast.classifier import RecourseClassifier
-from holdfast.datasets import load
-from holdfast.encoding import Encoder, Permits
-from holdfast.errors import DataError
-from holdfast.metrics import implausibility, sensitivity_share
-from holdfast.models import (
+from holdtrue.classifier import RecourseClassifier
+from holdtrue.datasets import load
+from holdtrue.encoding import Encoder, Permits
+from holdtrue.errors import DataError
+from holdtrue.metrics import implausibility, sensitivity_share
+from holdtrue.models import (
     MLP,
     Data,
     Decision,
@@ -27,8 +27,8 @@ from holdfast.models import (
     fit,
     fit_many,
 )
-from holdfast.schema import Feature, Schema
-from holdfast.training import (
+from holdtrue.schema import Feature, Schema
+from holdtrue.training import (
     JEM,
     AdversarialTraining,
     Contrasts,

@@ -6,12 +6,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import holdfast as hf
-from holdfast.encoding import Encoder, Permits
-from holdfast.errors import CapabilityError, DataError
-from holdfast.models import CounterNet, Data, fit, fit_many
-from holdfast.schema import Feature, Schema
-from holdfast.training import (
+import holdtrue as ht
+from holdtrue.encoding import Encoder, Permits
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.models import CounterNet, Data, fit, fit_many
+from holdtrue.schema import Feature, Schema
+from holdtrue.training import (
     CFModel,
     CounterNetTraining,
     Guides,
@@ -21,7 +21,7 @@ from holdfast.training import (
     VirtualShift,
     harshest,
 )
-from holdfast.training._generator import Watch
+from holdtrue.training._generator import Watch
 
 SMALL = CounterNet(encoder=(16, 8), predictor=(8,), generator=(16,), dropout=0.1)
 FEW = {"n_epochs": 3, "batch_size": 64, "min_updates": 0, "step_size": 0.01}
@@ -214,17 +214,17 @@ def test_the_harshest_judges_count():
 
 def test_a_classifier_takes_what_its_regime_is_for(tmp_path):
     columns, y = table()
-    regime = Robust(regime=hf.VAECF(**FEW), attacker=VirtualShift(steps=2, bound=None))
-    clf = hf.RecourseClassifier(schema=SCHEMA, regime=regime, random_state=0).fit(columns, y)
+    regime = Robust(regime=ht.VAECF(**FEW), attacker=VirtualShift(steps=2, bound=None))
+    clf = ht.RecourseClassifier(schema=SCHEMA, regime=regime, random_state=0).fit(columns, y)
     assert clf.architecture().head == "vae"  # type: ignore[attr-defined]
     assert type(clf.method_).__name__ == "Generated"
-    clf.save(tmp_path / "m.holdfast")
-    again = hf.RecourseClassifier.load(tmp_path / "m.holdfast")
+    clf.save(tmp_path / "m.holdtrue")
+    again = ht.RecourseClassifier.load(tmp_path / "m.holdtrue")
     assert (again.predict_proba(columns) == clf.predict_proba(columns)).all()
     assert again.regime_.wrapped.n_epochs == 3  # type: ignore[attr-defined]
     assert repr(again.regime_) == repr(regime)
     with pytest.raises(CapabilityError, match="needs a model with a generator; got MLPModel"):
-        hf.RecourseClassifier(schema=SCHEMA, model=hf.MLP(), regime=RoCourseNet(**FEW)).fit(columns, y)
+        ht.RecourseClassifier(schema=SCHEMA, model=ht.MLP(), regime=RoCourseNet(**FEW)).fit(columns, y)
 
 
 @pytest.mark.parametrize(
@@ -245,17 +245,17 @@ def test_what_makes_no_sense_is_refused(options, what):
     with pytest.raises(DataError, match=what):
         RoCourseNet(**options).step(task()[1])
     with pytest.raises(DataError, match="must train a generator"):
-        Robust(regime=hf.StandardTraining()).step(task()[1])
+        Robust(regime=ht.StandardTraining()).step(task()[1])
 
 
 def test_defaults_work_on_a_table():
     """Nothing tuned: recourse for nearly every refused person who was not seen, and no worse a classifier."""
-    data = hf.datasets.load("breast_cancer")
+    data = ht.datasets.load("breast_cancer")
     X, y = data.X, np.asarray(data.y)
     held = np.arange(len(y)) % 3 == 0
     scores = {}
-    for regime in (CounterNetTraining(), hf.StandardTraining(n_epochs=100, batch_size=128, step_size=0.003)):
-        clf = hf.RecourseClassifier(schema=data.schema, model=CounterNet(), regime=regime, random_state=0)
+    for regime in (CounterNetTraining(), ht.StandardTraining(n_epochs=100, batch_size=128, step_size=0.003)):
+        clf = ht.RecourseClassifier(schema=data.schema, model=CounterNet(), regime=regime, random_state=0)
         scores[type(regime).__name__] = clf.fit(X[~held], y[~held]).score(X[held], y[held])
         if "generator" in regime.needs:
             plan = clf.recourse(X[held & (clf.predict(X) == 0)], method="generated")

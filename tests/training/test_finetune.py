@@ -6,11 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import holdfast as hf
-from holdfast.errors import CapabilityError, DataError
-from holdfast.models import MLP, Ensemble, fit
-from holdfast.testing import _world as world
-from holdfast.training import StandardTraining, TopLayerStep, start_keys, training_rows
+import holdtrue as ht
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.models import MLP, Ensemble, fit
+from holdtrue.testing import _world as world
+from holdtrue.training import StandardTraining, TopLayerStep, start_keys, training_rows
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def clf():
     table, y = world.people()
     # Weight decay moves weights that no gradient reaches: frozen must hold against it, too.
     regime = StandardTraining(n_epochs=5, step_size=0.01, weight_decay=0.01)
-    return hf.RecourseClassifier(schema=world.SCHEMA, model=MLP(widths=(8, 4)), regime=regime, random_state=0).fit(
+    return ht.RecourseClassifier(schema=world.SCHEMA, model=MLP(widths=(8, 4)), regime=regime, random_state=0).fit(
         table, y
     )
 
@@ -29,7 +29,7 @@ def fitted(clf):
 
 @pytest.mark.parametrize("strategy", ["sequential", "threads", "vmap"])
 def test_top_layer_moves_and_nothing_else_does(clf, strategy):
-    tuned = hf.retrain(clf, n=3, vary="finetune", strategy=strategy)
+    tuned = ht.retrain(clf, n=3, vary="finetune", strategy=strategy)
     base = fitted(clf)
     members = tuned.ensemble.members
     for i in range(3):
@@ -42,15 +42,15 @@ def test_top_layer_moves_and_nothing_else_does(clf, strategy):
 
 
 def test_all_layers_move(clf):
-    tuned = hf.retrain(clf, n=2, vary="finetune", layers="all", n_epochs=1)
+    tuned = ht.retrain(clf, n=2, vary="finetune", layers="all", n_epochs=1)
     for stacked, leaf in zip(jax.tree.leaves(tuned.ensemble.members), jax.tree.leaves(fitted(clf)), strict=True):
         assert (np.asarray(stacked[0]) != np.asarray(leaf)).any()
 
 
 def test_it_goes_on_from_the_fitted_model(clf):
     """All layers: the one fitting loop, started at the fitted weights, on a resample of the training rows."""
-    tuned = hf.retrain(clf, n=2, vary="finetune", layers="all", n_epochs=2, random_state=3)
-    sets, _ = hf.training._retrain._varied(clf.training_, 2, "finetune", np.random.RandomState(3))
+    tuned = ht.retrain(clf, n=2, vary="finetune", layers="all", n_epochs=2, random_state=3)
+    sets, _ = ht.training._retrain._varied(clf.training_, 2, "finetune", np.random.RandomState(3))
     key = start_keys(clf.training_.seed)[1]
     for i, rows in enumerate(sets):
         np.testing.assert_allclose(np.sum(rows.weight), len(rows.x), rtol=1e-5)
@@ -76,7 +76,7 @@ def test_one_top_layer_step_by_hand(clf):
 
 def test_more_epochs_move_farther_from_the_fit_and_lower_the_new_loss(clf):
     later = world.people(200, seed=9)
-    few, many = (hf.retrain(clf, vary="finetune", tables=[later], n_epochs=k) for k in (1, 30))
+    few, many = (ht.retrain(clf, vary="finetune", tables=[later], n_epochs=k) for k in (1, 30))
     base = np.asarray(fitted(clf).weights[-1])
     far = [np.linalg.norm(np.asarray(r.ensemble.member(0).weights[-1]) - base) for r in (few, many)]
     assert far[1] > far[0] > 0
@@ -88,13 +88,13 @@ def test_more_epochs_move_farther_from_the_fit_and_lower_the_new_loss(clf):
 
 def test_tables_make_a_model_each_and_a_loaded_model_can_be_tuned(clf, tmp_path):
     later = [world.people(120, seed=5), world.people(80, seed=6)]
-    tuned = hf.retrain(clf, vary="finetune", tables=later)
+    tuned = ht.retrain(clf, vary="finetune", tables=later)
     assert len(tuned) == 2
-    clf.save(tmp_path / "m.holdfast")
-    loaded = hf.RecourseClassifier.load(tmp_path / "m.holdfast")
-    assert len(hf.retrain(loaded, vary="finetune", tables=later)) == 2
+    clf.save(tmp_path / "m.holdtrue")
+    loaded = ht.RecourseClassifier.load(tmp_path / "m.holdtrue")
+    assert len(ht.retrain(loaded, vary="finetune", tables=later)) == 2
     loaded.training_ = training_rows(loaded, *later[0])
-    again = hf.retrain(loaded, n=3, vary="finetune")
+    again = ht.retrain(loaded, n=3, vary="finetune")
     assert len(again) == 3
     np.testing.assert_array_equal(again.ensemble.members.weights[0][2], fitted(clf).weights[0])
 
@@ -103,8 +103,8 @@ def test_leaving_a_row_out_by_weight_is_deleting_it_from_its_batch(clf):
     """The known answer: in every epoch, the deleted row's batch has one row fewer; all else is as it was."""
     data, regime = clf.training_.data, clf.regime_
     assert (clf.training_.copies == 1).all()
-    again = hf.retrain(clf, n=1, vary="leave_one_out", random_state=4)
-    sets, _ = hf.training._retrain._varied(clf.training_, 1, "leave_one_out", np.random.RandomState(4))
+    again = ht.retrain(clf, n=1, vary="leave_one_out", random_state=4)
+    sets, _ = ht.training._retrain._varied(clf.training_, 1, "leave_one_out", np.random.RandomState(4))
     out = int(np.flatnonzero(np.asarray(sets[0].weight) == 0)[0])
 
     first, second = start_keys(clf.training_.seed)
@@ -135,7 +135,7 @@ def test_leaving_a_row_out_by_weight_is_deleting_it_from_its_batch(clf):
 
 def test_a_new_order_moves_more_than_the_row_left_out(clf):
     """Same rows left out, same first weights; the shuffles are new, and differ from model to model."""
-    same, new = (hf.retrain(clf, n=6, vary="leave_one_out", new_order=order) for order in (False, True))
+    same, new = (ht.retrain(clf, n=6, vary="leave_one_out", new_order=order) for order in (False, True))
     base = np.asarray(fitted(clf).weights[0])
     far = [
         np.linalg.norm(np.asarray(r.ensemble.members.weights[0]) - base, axis=(1, 2)).mean() for r in (same, new)
@@ -148,10 +148,10 @@ def test_a_new_order_with_every_row_is_another_shuffle_only(clf):
     """First weights are the first training's: after one tiny step all models are still next to them."""
     regime = StandardTraining(n_epochs=1, step_size=1e-6)
     table, y = world.people()
-    slow = hf.RecourseClassifier(schema=world.SCHEMA, model=MLP(widths=(4,)), regime=regime, random_state=0).fit(
+    slow = ht.RecourseClassifier(schema=world.SCHEMA, model=MLP(widths=(4,)), regime=regime, random_state=0).fit(
         table, y
     )
-    new = hf.retrain(slow, n=3, vary="leave_one_out", new_order=True)
+    new = ht.retrain(slow, n=3, vary="leave_one_out", new_order=True)
     start = slow.architecture().build(slow.training_.data.x.shape[1], 2, start_keys(slow.training_.seed)[0])
     for i in range(3):
         np.testing.assert_allclose(new.ensemble.member(i).weights[0], start.weights[0], atol=1e-4)
@@ -168,14 +168,14 @@ def test_bad_requests(clf):
         ({"vary": "finetune", "n_epochs": 0}, "positive whole number"),
     ):
         with pytest.raises(DataError, match=words):
-            hf.retrain(clf, n=2, **options)
+            ht.retrain(clf, n=2, **options)
     table, y = world.people()
-    several = hf.RecourseClassifier(
+    several = ht.RecourseClassifier(
         schema=world.SCHEMA,
         model=Ensemble(n_members=2, member=MLP(widths=(4,))),
         regime=StandardTraining(n_epochs=1),
         random_state=0,
     ).fit(table, y)
     with pytest.raises(CapabilityError, match="no affine top layer"):
-        hf.retrain(several, n=2, vary="finetune")
-    assert len(hf.retrain(several, n=2, vary="finetune", layers="all", n_epochs=1)) == 2
+        ht.retrain(several, n=2, vary="finetune")
+    assert len(ht.retrain(several, n=2, vary="finetune", layers="all", n_epochs=1)) == 2

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holdfast.encoding import Encoder, Permits
-from holdfast.models import MLP, CounterNet, Data, fit_many
-from holdfast.schema import Feature, Schema
-from holdfast.training import Guides, RoCourseNet, Setting
-from holdfast.training._codes import Renumbering, hidden
-from holdfast.training._tally import Tally
+from holdtrue.encoding import Encoder, Permits
+from holdtrue.models import MLP, CounterNet, Data, fit_many
+from holdtrue.schema import Feature, Schema
+from holdtrue.training import Guides, RoCourseNet, Setting
+from holdtrue.training._codes import Renumbering, hidden
+from holdtrue.training._tally import Tally
 
 SCHEMA = Schema([
     Feature(name="u", kind="numeric", bounds=(0.0, 1.0)),

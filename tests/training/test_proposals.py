@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holdfast.encoding import Encoder, Permits
-from holdfast.models import CounterNet, CounterNetModel, Data, fit_many
-from holdfast.schema import Feature, Schema
-from holdfast.training import CounterNetTraining, Setting, start_keys
-from holdfast.training._proposals import mixtures, unlike
+from holdtrue.encoding import Encoder, Permits
+from holdtrue.models import CounterNet, CounterNetModel, Data, fit_many
+from holdtrue.schema import Feature, Schema
+from holdtrue.training import CounterNetTraining, Setting, start_keys
+from holdtrue.training._proposals import mixtures, unlike
 
 LEVELS = tuple("abcdefgh")
 SCHEMA = Schema([

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import holdfast as hf
-from holdfast.encoding import Encoder, Permits
-from holdfast.errors import DataError
-from holdfast.models import MLP, Data, Linear
-from holdfast.testing import _world as small_world
-from holdfast.training import RecourseTraining, Setting, StandardTraining
+import holdtrue as ht
+from holdtrue.encoding import Encoder, Permits
+from holdtrue.errors import DataError
+from holdtrue.models import MLP, Data, Linear
+from holdtrue.testing import _world as small_world
+from holdtrue.training import RecourseTraining, Setting, StandardTraining
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +22,8 @@ def people():
     table = pd.DataFrame(rng.normal(size=(600, 3)), columns=["fixed", "up", "free"])
     y = (2 * table["fixed"] + 0.5 * table["up"] + 0.3 * rng.normal(size=600) > 0.5).astype(int).to_numpy()
     directions = {"fixed": "fixed", "up": "increase", "free": "free"}
-    schema = hf.Schema(
-        [hf.Feature(name=n, kind="numeric", bounds=(-90, 90), direction=d) for n, d in directions.items()]  # type: ignore
+    schema = ht.Schema(
+        [ht.Feature(name=n, kind="numeric", bounds=(-90, 90), direction=d) for n, d in directions.items()]  # type: ignore
     )
     return schema, table, y
 
@@ -41,8 +41,8 @@ def test_weight_zero_is_plain_training(people):
     schema, table, y = people
     options = {"schema": schema, "model": MLP(widths=(8,), dropout=0.2), "random_state": 3, "scaling": "standard"}
     sizes = {"n_epochs": 4, "class_weight": "balanced", "weight_decay": 0.01}
-    plain = hf.RecourseClassifier(regime=StandardTraining(**sizes), **options).fit(table, y)
-    none = hf.RecourseClassifier(regime=RecourseTraining(recourse_weight=0.0, **sizes), **options).fit(table, y)
+    plain = ht.RecourseClassifier(regime=StandardTraining(**sizes), **options).fit(table, y)
+    none = ht.RecourseClassifier(regime=RecourseTraining(recourse_weight=0.0, **sizes), **options).fit(table, y)
     np.testing.assert_allclose(none.predict_proba(table), plain.predict_proba(table), atol=2e-6)
 
 
@@ -87,7 +87,7 @@ def test_gradient_is_that_of_the_minimum(small, action):
 
 def share(clf, table):
     refused = table[clf.predict(table) == 0]
-    return float(clf.recourse(refused, method=hf.LinearProgram(radius=0.75)).found.mean())
+    return float(clf.recourse(refused, method=ht.LinearProgram(radius=0.75)).found.mean())
 
 
 def test_training_for_recourse_gives_it(people):
@@ -95,7 +95,7 @@ def test_training_for_recourse_gives_it(people):
     made = {}
     for weight in (0.0, 0.8):
         regime = RecourseTraining(recourse_weight=weight, n_epochs=60, step_size=0.01, batch_size=60)
-        clf = hf.RecourseClassifier(
+        clf = ht.RecourseClassifier(
             schema=schema, model=MLP(widths=(16,)), regime=regime, scaling="standard", random_state=0
         ).fit(table, y)
         made[weight] = (share(clf, table), clf.score(table, y))
@@ -106,9 +106,9 @@ def test_training_for_recourse_gives_it(people):
 def test_a_finite_list_of_edits(tmp_path):
     table, y = small_world.people()
     regime = RecourseTraining(action="edits", edits=[{"income": 10}, {"housing=own": 1}], n_epochs=2)
-    clf = hf.RecourseClassifier(schema=small_world.SCHEMA, model=MLP(widths=(4,)), regime=regime).fit(table, y)
-    clf.save(tmp_path / "model.hf")
-    again = hf.RecourseClassifier.load(tmp_path / "model.hf")
+    clf = ht.RecourseClassifier(schema=small_world.SCHEMA, model=MLP(widths=(4,)), regime=regime).fit(table, y)
+    clf.save(tmp_path / "model.ht")
+    again = ht.RecourseClassifier.load(tmp_path / "model.ht")
     assert [dict(e) for e in again.regime.edits] == [{"income": 10}, {"housing=own": 1}]
 
 

@@ -8,19 +8,19 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
-import holdfast as hf
-from holdfast.errors import CapabilityError, DataError
-from holdfast.schema import as_table
-from holdfast.training import refit, seeded
+import holdtrue as ht
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.schema import as_table
+from holdtrue.training import refit, seeded
 
 rng = np.random.default_rng(0)
 X = pd.DataFrame({"a": rng.normal(size=120), "b": rng.normal(size=120)})
 y = np.where(X["a"] + 0.5 * rng.normal(size=120) > 0, "yes", "no")
-SCHEMA = hf.Schema([hf.Feature(name="a", kind="numeric"), hf.Feature(name="b", kind="numeric")])
+SCHEMA = ht.Schema([ht.Feature(name="a", kind="numeric"), ht.Feature(name="b", kind="numeric")])
 
 
 def wrapped(model):
-    return hf.wrap(model.fit(X, y), SCHEMA, X, favourable="yes")
+    return ht.wrap(model.fit(X, y), SCHEMA, X, favourable="yes")
 
 
 @pytest.mark.parametrize("vary", ["bootstrap", "leave_one_out"])
@@ -59,6 +59,6 @@ def test_refusals():
         refit(first, as_table(X), y, 2, vary="seed")
     with pytest.raises(DataError, match="`vary` is not known"):
         refit(first, as_table(X), y, 2, vary="shift")
-    own = hf.RecourseClassifier(model=hf.Linear(), regime=hf.StandardTraining(n_epochs=1)).fit(X, y)
-    with pytest.raises(CapabilityError, match=r"Use holdfast\.retrain"):
+    own = ht.RecourseClassifier(model=ht.Linear(), regime=ht.StandardTraining(n_epochs=1)).fit(X, y)
+    with pytest.raises(CapabilityError, match=r"Use holdtrue\.retrain"):
         refit(own.predictor_, as_table(X), y, 2)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from holdfast.testing import RegimeChecks
-from holdfast.training import REGIMES, CFModel, Guides, VirtualShift
+from holdtrue.testing import RegimeChecks
+from holdtrue.training import REGIMES, CFModel, Guides, VirtualShift
 
 FEW = {"n_epochs": 20, "step_size": 0.01}
 SHORT = FEW | {"batch_size": 64, "min_updates": 0}

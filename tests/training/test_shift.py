@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from holdfast.models import MLP, LinearModel, double_precision, in_double
-from holdfast.training import _shift, cross_entropies, virtual_data_shift
-from holdfast.training._shift import Follower
+from holdtrue.models import MLP, LinearModel, double_precision, in_double
+from holdtrue.training import _shift, cross_entropies, virtual_data_shift
+from holdtrue.training._shift import Follower
 
 N, D = 6, 3
 

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import mahalanobis
 
-from holdfast.encoding import Encoder, Permits
-from holdfast.models import MLP, CounterNet, Data, fit_many
-from holdfast.schema import Feature, Schema
-from holdfast.training import CounterNetTraining, Guides, RoCourseNet, Setting, start_keys
-from holdfast.training._tally import USUAL, Tally
+from holdtrue.encoding import Encoder, Permits
+from holdtrue.models import MLP, CounterNet, Data, fit_many
+from holdtrue.schema import Feature, Schema
+from holdtrue.training import CounterNetTraining, Guides, RoCourseNet, Setting, start_keys
+from holdtrue.training._tally import USUAL, Tally
 
 SCHEMA = Schema([
     Feature(name="u", kind="numeric", bounds=(-5.0, 5.0)),

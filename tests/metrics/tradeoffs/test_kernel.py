@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-import holdfast as hf
-from holdfast.errors import DataError
-from holdfast.metrics import tradeoffs as t
-from holdfast.models import NTK, Data, Rows, build_vae, kernel_ridge, ntk_matrix
-from holdfast.testing import _world as world
-from holdfast.training import AdversarialTraining
+import holdtrue as ht
+from holdtrue.errors import DataError
+from holdtrue.metrics import tradeoffs as t
+from holdtrue.models import NTK, Data, Rows, build_vae, kernel_ridge, ntk_matrix
+from holdtrue.testing import _world as world
+from holdtrue.training import AdversarialTraining
 
 
 def data(n: int = 40, d: int = 4, seed: int = 0):
@@ -98,10 +98,10 @@ def test_theorem_5_printed_has_a_counterexample() -> None:
 @pytest.fixture(scope="module")
 def vae():
     table, y = world.people()
-    clf = hf.RecourseClassifier(
-        schema=world.SCHEMA, model=hf.Linear(), regime=hf.StandardTraining(n_epochs=1), random_state=0
+    clf = ht.RecourseClassifier(
+        schema=world.SCHEMA, model=ht.Linear(), regime=ht.StandardTraining(n_epochs=1), random_state=0
     ).fit(table, y)
-    method = hf.CCHVAE(widths=(12,), n_latent=3, n_epochs=15, random_state=0).fit(clf, table)
+    method = ht.CCHVAE(widths=(12,), n_latent=3, n_epochs=15, random_state=0).fit(clf, table)
     return method.generator(), clf.predictor_.encoder.encode(table)
 
 
@@ -120,10 +120,10 @@ def test_the_lipschitz_constant_is_one(vae) -> None:
 
 def test_the_lipschitz_constant_of_one_layer_is_its_spectral_norm() -> None:
     """Numbers only and no hidden layer: the decoder is linear, and the bound is exact."""
-    schema = hf.Schema([hf.Feature(name=f"x{i}", kind="numeric", bounds=(0, i + 1)) for i in range(4)])
+    schema = ht.Schema([ht.Feature(name=f"x{i}", kind="numeric", bounds=(0, i + 1)) for i in range(4)])
     x = np.random.default_rng(0).random((50, 4))
     encoder = (
-        hf.RecourseClassifier(schema=schema, model=hf.Linear(), regime=hf.StandardTraining(n_epochs=1))
+        ht.RecourseClassifier(schema=schema, model=ht.Linear(), regime=ht.StandardTraining(n_epochs=1))
         .fit(x * np.arange(1, 5), (x[:, 0] > 0.5).astype(int))
         .predictor_.encoder
     )
@@ -153,8 +153,8 @@ def test_theorem_3_is_never_violated(vae) -> None:
 def test_adversarial_training_solves_for_attacked_rows() -> None:
     table, y = world.people()
     how = {"schema": world.SCHEMA, "model": NTK(beta=0.5), "random_state": 0}
-    plain = hf.RecourseClassifier(**how).fit(table, y).predictor_.decision.model
-    clf = hf.RecourseClassifier(**how, regime=AdversarialTraining(radius=0.1, n_steps=5)).fit(table, y)
+    plain = ht.RecourseClassifier(**how).fit(table, y).predictor_.decision.model
+    clf = ht.RecourseClassifier(**how, regime=AdversarialTraining(radius=0.1, n_steps=5)).fit(table, y)
     robust, before = clf.predictor_.decision.model, np.asarray(clf.training_.data.x)
     moved = np.asarray(robust.rows) - before
     assert np.abs(moved).max() <= 0.1 + 1e-6
@@ -163,5 +163,5 @@ def test_adversarial_training_solves_for_attacked_rows() -> None:
     assert (margins[1] < margins[0]).mean() > 0.99  # worse for the plain model
     alpha = kernel_ridge(robust.kernel(robust.rows), sign.astype(float), 0.5)
     np.testing.assert_allclose(robust.weights[:, 1] - robust.weights[:, 0], alpha, atol=1e-5)
-    same = hf.RecourseClassifier(**how, regime=AdversarialTraining(radius=0.0)).fit(table, y)
+    same = ht.RecourseClassifier(**how, regime=AdversarialTraining(radius=0.0)).fit(table, y)
     assert (same.predictor_.decision.model.weights == plain.weights).all()

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from holdfast.errors import CapabilityError, DataError
-from holdfast.metrics import tradeoffs as t
-from holdfast.models import MLP, Linear, LinearModel, double_precision
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.metrics import tradeoffs as t
+from holdtrue.models import MLP, Linear, LinearModel, double_precision
 
 N = 4000
 

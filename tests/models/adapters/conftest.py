@@ -9,8 +9,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, RobustScaler, StandardScaler
 
-from holdfast.batch import Predictor, proba_of
-from holdfast.testing._world import people
+from holdtrue.batch import Predictor, proba_of
+from holdtrue.testing._world import people
 
 CATEGORIES = ["sex", "insured", "education", "status", "housing", "job"]
 

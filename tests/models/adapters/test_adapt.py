@@ -14,10 +14,10 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, StandardScaler
 
-import holdfast as hf
-from holdfast.errors import MissingDependencyError
-from holdfast.models import BlackBoxModel, LinearModel
-from holdfast.models.adapters import from_torch
+import holdtrue as ht
+from holdtrue.errors import MissingDependencyError
+from holdtrue.models import BlackBoxModel, LinearModel
+from holdtrue.models.adapters import from_torch
 
 RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame(
@@ -27,8 +27,8 @@ Y = (TABLE["a"] + TABLE["b"] + (TABLE["town"] == "x") > 0).astype(int).to_numpy(
 NUMBERS = TABLE[["a", "b"]]
 
 
-def note(model: Any, table: pd.DataFrame, schema: hf.Schema | None = None) -> str:
-    predictor = hf.wrap(model, schema, table)
+def note(model: Any, table: pd.DataFrame, schema: ht.Schema | None = None) -> str:
+    predictor = ht.wrap(model, schema, table)
     assert isinstance(predictor.decision.model, BlackBoxModel)
     assert predictor.foreign is not None
     return predictor.foreign.note
@@ -55,9 +55,9 @@ def test_models_that_are_not_known() -> None:
 def test_a_level_that_the_model_would_refuse() -> None:
     front = make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough")
     model = make_pipeline(front, LogisticRegression()).fit(TABLE, Y)
-    inferred = hf.Schema.infer(TABLE)
-    levels = hf.Feature(name="town", kind="categorical", levels=("x", "y", "z", "elsewhere"))
-    schema = hf.Schema([levels if f.name == "town" else f for f in inferred])
+    inferred = ht.Schema.infer(TABLE)
+    levels = ht.Feature(name="town", kind="categorical", levels=("x", "y", "z", "elsewhere"))
+    schema = ht.Schema([levels if f.name == "town" else f for f in inferred])
     assert "'elsewhere'" in note(model, TABLE, schema)
 
 
@@ -77,9 +77,9 @@ def test_an_adapter_that_is_wrong_is_not_used() -> None:
     assert "differ by 0.0" in note(model, NUMBERS)
 
 
-def test_thresholds_are_holdfast_s_own_business() -> None:
+def test_thresholds_are_holdtrue_s_own_business() -> None:
     model = FixedThresholdClassifier(LogisticRegression(), threshold=0.8).fit(NUMBERS, Y)
-    predictor = hf.wrap(model, None, NUMBERS, threshold=0.8)
+    predictor = ht.wrap(model, None, NUMBERS, threshold=0.8)
     assert isinstance(predictor.decision.model, LinearModel)
     assert float(predictor.decision.threshold) == pytest.approx(0.8)
 
@@ -87,7 +87,7 @@ def test_thresholds_are_holdfast_s_own_business() -> None:
 def test_selected_columns_and_weights() -> None:
     front = make_column_transformer((StandardScaler(), ["b"]), ("drop", ["town"]), ("passthrough", ["a"]))
     model = make_pipeline(front, LogisticRegression()).fit(TABLE, Y)
-    found = hf.wrap(model, None, TABLE).decision.model
+    found = ht.wrap(model, None, TABLE).decision.model
     assert isinstance(found, LinearModel)
     town = np.asarray(found.weight)[:, 2:]
     assert (town == 0).all()
@@ -95,7 +95,7 @@ def test_selected_columns_and_weights() -> None:
 
 def test_the_model_itself_is_asked_in_the_end() -> None:
     model = LogisticRegression().fit(NUMBERS, Y)
-    predictor = hf.wrap(model, None, NUMBERS)
+    predictor = ht.wrap(model, None, NUMBERS)
     assert predictor.foreign is not None
     assert predictor.foreign.estimator is model
     assert predictor.foreign.note == "Read as LinearModel."
@@ -103,5 +103,5 @@ def test_the_model_itself_is_asked_in_the_end() -> None:
 
 def test_torch_is_asked_for_only_when_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingDependencyError, match=r"holdfast\[torch\]"):
+    with pytest.raises(MissingDependencyError, match=r"holdtrue\[torch\]"):
         from_torch(object())

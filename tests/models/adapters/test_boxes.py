@@ -8,10 +8,10 @@ from scipy.special import softmax
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 
-import holdfast as hf
-from holdfast.models import batch_logits
-from holdfast.models.adapters import TreesModel, boxes_of
-from holdfast.testing._world import SCHEMA, people
+import holdtrue as ht
+from holdtrue.models import batch_logits
+from holdtrue.models.adapters import TreesModel, boxes_of
+from holdtrue.testing._world import SCHEMA, people
 
 from .conftest import labels, mixed, ordinal
 
@@ -19,7 +19,7 @@ from .conftest import labels, mixed, ordinal
 def ensemble(estimator, k):
     table, _ = people()
     model = make_pipeline(ordinal(), estimator).fit(table, labels(k))
-    predictor = hf.wrap(model, SCHEMA, table)
+    predictor = ht.wrap(model, SCHEMA, table)
     assert isinstance(predictor.decision.model, TreesModel)
     return predictor, mixed(table, 6, seed=1)
 

@@ -16,11 +16,11 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
 
-import holdfast as hf
-from holdfast.models import LinearModel
-from holdfast.models.adapters import LayersModel
-from holdfast.models.adapters._layers import Steps
-from holdfast.testing._world import SCHEMA, people
+import holdtrue as ht
+from holdtrue.models import LinearModel
+from holdtrue.models.adapters import LayersModel
+from holdtrue.models.adapters._layers import Steps
+from holdtrue.testing._world import SCHEMA, people
 
 from .conftest import encode_all, labels, mixed, ordinal, ours
 
@@ -47,7 +47,7 @@ def fitted(model: Any, k: int) -> Any:
 def test_probabilities_are_the_library_s(name: str, k: int) -> None:
     table, _ = people()
     pipeline = fitted(MODELS[name], k)
-    predictor = hf.wrap(pipeline, SCHEMA, table)
+    predictor = ht.wrap(pipeline, SCHEMA, table)
     assert predictor.foreign is not None
     assert "differentiable" in predictor.capabilities, predictor.foreign.note
     rows = mixed(table, 300)
@@ -56,29 +56,29 @@ def test_probabilities_are_the_library_s(name: str, k: int) -> None:
 
 def test_a_linear_pipeline_is_a_linear_model() -> None:
     # Every ordinal feature has two levels or a line's values, so nothing but weights is left.
-    bank = hf.datasets.load("loanapp")
+    bank = ht.datasets.load("loanapp")
     X = bank.X[bank.schema.names]
     for scaler in (MinMaxScaler(), MaxAbsScaler()):
         pipeline = make_pipeline(scaler, LogisticRegression(max_iter=2000)).fit(X, bank.y)
-        predictor = hf.wrap(pipeline, bank.schema, X)
+        predictor = ht.wrap(pipeline, bank.schema, X)
         assert isinstance(predictor.decision.model, LinearModel), predictor.foreign.note
         rows = mixed(X, 300)
         np.testing.assert_allclose(ours(predictor, rows), pipeline.predict_proba(rows), atol=1e-5)
 
 
 def test_searches_over_parameters_are_looked_into() -> None:
-    bank = hf.datasets.load("loanapp")
+    bank = ht.datasets.load("loanapp")
     X = bank.X[bank.schema.names]
     pipeline = make_pipeline(MinMaxScaler(), LogisticRegression(max_iter=2000))
     search = GridSearchCV(pipeline, {"logisticregression__C": [0.1, 1.0]}, cv=2).fit(X, bank.y)
-    assert isinstance(hf.wrap(search, bank.schema, X).decision.model, LinearModel)
+    assert isinstance(ht.wrap(search, bank.schema, X).decision.model, LinearModel)
 
 
 def test_an_array_without_names() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     model = LogisticRegression().fit(X, (X @ [1.0, -2.0, 0.5] > 0).astype(int))
-    predictor = hf.wrap(model, None, X)
+    predictor = ht.wrap(model, None, X)
     found = predictor.decision.model
     assert isinstance(found, LinearModel)
     slope = np.asarray(found.weight[1] - found.weight[0]) / predictor.encoder.scale
@@ -89,7 +89,7 @@ def test_an_array_without_names() -> None:
 def test_gradients_are_the_library_s_by_finite_differences(name: str) -> None:
     table, _ = people()
     pipeline = fitted(MODELS[name], 2)
-    predictor = hf.wrap(pipeline, SCHEMA, table)
+    predictor = ht.wrap(pipeline, SCHEMA, table)
     rows = mixed(table, 20, seed=1).assign(tenure=5.0)  # a missing value has no slope
     encoder = predictor.encoder
     x = encoder.encode(rows).astype(np.float32)
@@ -111,7 +111,7 @@ def test_slope_of_a_category_is_the_difference_that_it_makes() -> None:
     # In a linear model, moving all weight from one level to another adds the difference of their slopes.
     table, _ = people()
     pipeline = fitted(LogisticRegression(max_iter=2000), 2)
-    predictor = hf.wrap(pipeline, SCHEMA, table)
+    predictor = ht.wrap(pipeline, SCHEMA, table)
     slot = predictor.encoder.layout.slot("job")
     rows = mixed(table, 5).assign(job="none")
     x = jnp.asarray(predictor.encoder.encode(rows)[0], jnp.float32)
@@ -135,10 +135,10 @@ def test_steps_interpolate_and_see_both_neighbours() -> None:
 def test_ordinal_features_off_the_line_keep_their_values() -> None:
     table, _ = people()
     table = table[table["job"].notna() & table["tenure"].notna()]
-    schema = hf.Schema([f.replace(missing=None) for f in SCHEMA])
+    schema = ht.Schema([f.replace(missing=None) for f in SCHEMA])
     pipeline = make_pipeline(ordinal(), MinMaxScaler(), LogisticRegression(max_iter=5000))
     pipeline.fit(table, labels(2)[table.index])
-    predictor = hf.wrap(pipeline, schema, table)
+    predictor = ht.wrap(pipeline, schema, table)
     # Alphabetical codes of none < school < degree are 1, 2, 0: no line.
     assert isinstance(predictor.decision.model, LayersModel)
     assert predictor.decision.model.layers[0].steps
@@ -150,7 +150,7 @@ def test_recourse_in_the_raw_columns_of_a_pipeline() -> None:
     table, _ = people()
     pipeline = fitted(LogisticRegression(max_iter=2000), 2)
     refused = table[pipeline.predict(table) == 0].head(24)
-    plan = hf.recourse(pipeline, refused, SCHEMA, "wachter", reference=table)
+    plan = ht.recourse(pipeline, refused, SCHEMA, "wachter", reference=table)
     assert plan.found.mean() > 0.9
     advised = pd.DataFrame({name: plan.recourse.columns[name] for name in table.columns}).astype(table.dtypes)
     assert (pipeline.predict(advised[plan.found]) == 1).all()

@@ -16,14 +16,14 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 
-import holdfast as hf
-from holdfast.errors import CapabilityError, DataError, MissingDependencyError
-from holdfast.models import BlackBoxModel, LinearModel
-from holdfast.models.adapters import LayersModel, TreesModel, from_onnx
+import holdtrue as ht
+from holdtrue.errors import CapabilityError, DataError, MissingDependencyError
+from holdtrue.models import BlackBoxModel, LinearModel
+from holdtrue.models.adapters import LayersModel, TreesModel, from_onnx
 
 from .conftest import mixed, ours
 
-WHY = "is not installed; pip install 'holdfast[onnx]' to run it"
+WHY = "is not installed; pip install 'holdtrue[onnx]' to run it"
 onnx = pytest.importorskip("onnx", reason=f"onnx {WHY}")
 onnxruntime = pytest.importorskip("onnxruntime", reason=f"onnxruntime {WHY}")
 DATA = Path(__file__).parents[4] / "shared" / "data"
@@ -82,7 +82,7 @@ def test_what_scikit_learn_exports(name: str, zipped: bool) -> None:
     estimator, k, kind = CASES[name]
     estimator.fit(X.to_numpy(), Y[k])
     model = exported(estimator, X.to_numpy(np.float32)[:1], options={"zipmap": zipped})
-    predictor = hf.wrap(model, None, X)
+    predictor = ht.wrap(model, None, X)
     assert isinstance(predictor.decision.model, kind), predictor.foreign
     assert predictor.classes.tolist() == list(range(k))
     for rows in (X, mixed(X, 500)):
@@ -109,12 +109,12 @@ def test_columns_of_every_type() -> None:
         (make_pipeline(SimpleImputer(), StandardScaler()), ["amount", "rate"]),
         (OrdinalEncoder(), ["grade"]),
     )
-    schema = hf.Schema(
+    schema = ht.Schema(
         [
-            hf.Feature(name="amount", kind="numeric"),
-            hf.Feature(name="rate", kind="numeric", missing="median"),
-            hf.Feature(name="town", kind="categorical"),
-            hf.Feature(name="grade", kind="ordinal", levels=(0, 1, 2, 5)),
+            ht.Feature(name="amount", kind="numeric"),
+            ht.Feature(name="rate", kind="numeric", missing="median"),
+            ht.Feature(name="town", kind="categorical"),
+            ht.Feature(name="grade", kind="ordinal", levels=(0, 1, 2, 5)),
         ]
     )
     for last, kind in (
@@ -122,7 +122,7 @@ def test_columns_of_every_type() -> None:
         (RandomForestClassifier(10, random_state=0), TreesModel),
     ):
         model = exported(make_pipeline(front, last).fit(table, Y[2]), table[:1])
-        predictor = hf.wrap(model, schema, table)
+        predictor = ht.wrap(model, schema, table)
         assert isinstance(predictor.decision.model, kind), predictor.foreign.note  # type: ignore[union-attr]
         rows = mixed(table, 400)
         feed = {name: rows[name].to_numpy()[:, None] for name in rows}
@@ -216,7 +216,7 @@ def softmax(z: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("last", LAST)
 def test_what_a_network_may_give(last: str) -> None:
     model = network(last)
-    predictor = hf.wrap(model, None, X)
+    predictor = ht.wrap(model, None, X)
     assert isinstance(predictor.decision.model, LayersModel), predictor.foreign
     rows = mixed(X, 300)
     out = asked(model, rows_of(rows), 0).astype(np.float64)
@@ -229,7 +229,7 @@ def test_what_a_network_may_give(last: str) -> None:
 
 
 def test_short_cuts_and_their_slopes() -> None:
-    predictor = hf.wrap(RESIDUAL, None, X)
+    predictor = ht.wrap(RESIDUAL, None, X)
     model = predictor.decision.model
     assert isinstance(model, LayersModel), predictor.foreign
     rows = mixed(X, 300)
@@ -251,7 +251,7 @@ def test_recourse_from_a_file(tmp_path: Path) -> None:
     p = from_onnx(path).predict_proba(X.to_numpy())[:, 1]
     level = float(np.quantile(p, 0.6))
     refused = X[p < level].head(10)
-    plan = hf.recourse(str(path), refused, None, "wachter", reference=X, threshold=level)
+    plan = ht.recourse(str(path), refused, None, "wachter", reference=X, threshold=level)
     assert plan.found.mean() > 0.8
     advised = np.column_stack([plan.recourse.columns[name] for name in X])[plan.found]
     assert (asked(network("one less"), {"X": advised.astype(np.float32)}, 0)[:, 1] >= level - 1e-6).all()
@@ -264,7 +264,7 @@ STRANGE = graph([("MatMul", ["X", "w"], "z"), ("Softplus", ["z"], "out")], {"w":
 
 
 def test_another_operator_is_asked_through_onnxruntime() -> None:
-    predictor = hf.wrap(STRANGE, None, X)
+    predictor = ht.wrap(STRANGE, None, X)
     assert isinstance(predictor.decision.model, BlackBoxModel)
     assert "the ONNX operator Softplus" in predictor.foreign.note  # type: ignore[union-attr]
     expected = softmax(asked(STRANGE, rows_of(X), 0).astype(np.float64))
@@ -281,8 +281,8 @@ def test_without_onnxruntime(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(MissingDependencyError, match=r"holdfast\[onnx\]"):
-        hf.wrap("model.onnx", None, X)
+    with pytest.raises(MissingDependencyError, match=r"holdtrue\[onnx\]"):
+        ht.wrap("model.onnx", None, X)
 
 
 def test_damaged_and_foreign_files(tmp_path: Path) -> None:
@@ -296,10 +296,10 @@ def test_damaged_and_foreign_files(tmp_path: Path) -> None:
     ):
         path.write_bytes(content)
         with pytest.raises(DataError, match="from_onnx") as error:
-            hf.wrap(path, None, X)
+            ht.wrap(path, None, X)
         assert str(tmp_path) not in str(error.value)
     with pytest.raises(DataError, match="no such file"):
-        hf.wrap(tmp_path / "other.onnx", None, X)
+        ht.wrap(tmp_path / "other.onnx", None, X)
     with pytest.raises(CapabilityError, match="ModelProto"):
         from_onnx(3)
     with pytest.raises(DataError, match="no such output"):
@@ -307,7 +307,7 @@ def test_damaged_and_foreign_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="outputs"):
         from_onnx(RESIDUAL, outputs="odds")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="reads 4 columns but the schema has 3"):
-        hf.wrap(RESIDUAL, None, X[["a", "b", "c"]])
+        ht.wrap(RESIDUAL, None, X[["a", "b", "c"]])
 
 
 def test_three_classes_by_stochastic_gradient_descent() -> None:
@@ -315,7 +315,7 @@ def test_three_classes_by_stochastic_gradient_descent() -> None:
     model = exported(
         SGDClassifier(loss="log_loss", random_state=0).fit(X.to_numpy(), Y[3]), X.to_numpy(np.float32)[:1]
     )
-    predictor = hf.wrap(model, None, X)
+    predictor = ht.wrap(model, None, X)
     assert isinstance(predictor.decision.model, BlackBoxModel)
     np.testing.assert_allclose(ours(predictor, X), asked(model, rows_of(X)), atol=1e-5)
 
@@ -338,15 +338,15 @@ def test_real_data(name: str, last: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     if name != "loanapp":
         if not DATA.is_dir():
             pytest.skip("needs the data files in ../shared/data beside the repository")
-        monkeypatch.setenv("HOLDFAST_DATA", str(DATA))
-    bank = hf.datasets.load(name)
+        monkeypatch.setenv("HOLDTRUE_DATA", str(DATA))
+    bank = ht.datasets.load(name)
     numbers = [f.name for f in bank.schema if bank.X[f.name].dtype.kind in "iuf"]
     table = bank.X[numbers].head(3000)
-    schema = hf.Schema([bank.schema[n] for n in numbers])
+    schema = ht.Schema([bank.schema[n] for n in numbers])
     estimator = make_pipeline(SimpleImputer(), StandardScaler(), last)
     estimator.fit(table.to_numpy(np.float64), np.asarray(bank.y)[table.index])
     model = exported(estimator, table.to_numpy(np.float32)[:1])
-    predictor = hf.wrap(model, schema, table)
+    predictor = ht.wrap(model, schema, table)
     assert not isinstance(predictor.decision.model, BlackBoxModel), predictor.foreign.note  # type: ignore[union-attr]
     for rows in (table, mixed(table, 500)):
         np.testing.assert_allclose(ours(predictor, rows), asked(model, rows_of(rows)), atol=5e-6)

@@ -8,15 +8,15 @@ import pandas as pd
 import pytest
 from sklearn.preprocessing import StandardScaler
 
-import holdfast as hf
-from holdfast.encoding import Encoder
-from holdfast.errors import CapabilityError, DataError
-from holdfast.models.adapters import LayersModel, TorchModel, from_torch
-from holdfast.testing._world import SCHEMA, people
+import holdtrue as ht
+from holdtrue.encoding import Encoder
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.models.adapters import LayersModel, TorchModel, from_torch
+from holdtrue.testing._world import SCHEMA, people
 
 from .conftest import encode_all, mixed, ours
 
-torch = pytest.importorskip("torch", reason="torch is not installed; pip install 'holdfast[torch]' to run it")
+torch = pytest.importorskip("torch", reason="torch is not installed; pip install 'holdtrue[torch]' to run it")
 nn = torch.nn
 
 
@@ -39,7 +39,7 @@ def test_probabilities_and_slopes_are_torch_s(k: int, last: Any, strange: bool) 
     table, _ = people()
     front = encode_all().fit(table)
     classifier = from_torch(module(front.transform(table).shape[1], k, *last, strange=strange), front)
-    predictor = hf.wrap(classifier, SCHEMA, table)
+    predictor = ht.wrap(classifier, SCHEMA, table)
     assert isinstance(predictor.decision.model, TorchModel if strange else LayersModel), predictor.foreign
     rows = mixed(table, 40).assign(tenure=5.0)
     np.testing.assert_allclose(ours(predictor, rows), classifier.predict_proba(rows), atol=1e-5)
@@ -57,7 +57,7 @@ def test_a_module_that_reads_encoded_rows() -> None:
     table, _ = people()
     encoder = Encoder.fit(SCHEMA, table, "standard-all")
     classifier = from_torch(module(encoder.n_columns, 2), encoder, classes=["no", "yes"])
-    predictor = hf.wrap(classifier, SCHEMA, table)
+    predictor = ht.wrap(classifier, SCHEMA, table)
     assert isinstance(predictor.decision.model, LayersModel)
     rows = mixed(table, 100)
     np.testing.assert_allclose(ours(predictor, rows), classifier.predict_proba(rows), atol=1e-5)
@@ -72,7 +72,7 @@ def test_wachter_on_a_module_of_any_kind() -> None:
     p = classifier.predict_proba(X)[:, 1]
     level = float(np.quantile(p, 0.6))
     refused = X[p < level].head(20)
-    plan = hf.recourse(classifier, refused, None, "wachter", reference=X, threshold=level)
+    plan = ht.recourse(classifier, refused, None, "wachter", reference=X, threshold=level)
     assert plan.found.mean() > 0.9
     assert (plan.after[plan.found] >= level).all()
 

@@ -19,17 +19,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-import holdfast as hf
-from holdfast.errors import CapabilityError
-from holdfast.methods import METHODS
-from holdfast.models.adapters import TreesModel
-from holdfast.schema import as_table
-from holdfast.testing._world import SCHEMA, people
+import holdtrue as ht
+from holdtrue.errors import CapabilityError
+from holdtrue.methods import METHODS
+from holdtrue.models.adapters import TreesModel
+from holdtrue.schema import as_table
+from holdtrue.testing._world import SCHEMA, people
 
 from .conftest import CATEGORIES, decisions, encode_all, labels, mixed, ordinal, ours
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
-NEEDS = "pip install 'holdfast[xgboost,lightgbm]' to run it"
+NEEDS = "pip install 'holdtrue[xgboost,lightgbm]' to run it"
 
 SKLEARN = {
     "tree": DecisionTreeClassifier(random_state=0),
@@ -51,9 +51,9 @@ def lightgbm(**options: Any) -> Any:
     return pytest.importorskip("lightgbm", reason=f"lightgbm is not installed; {NEEDS}").LGBMClassifier(**options)
 
 
-def check(model: Any, schema: hf.Schema, table: pd.DataFrame, tol: float = 1e-6) -> TreesModel:
+def check(model: Any, schema: ht.Schema, table: pd.DataFrame, tol: float = 1e-6) -> TreesModel:
     """Same decisions and probabilities on the table and on people mixed from it."""
-    predictor = hf.wrap(model, schema, table)
+    predictor = ht.wrap(model, schema, table)
     assert predictor.foreign is not None
     assert isinstance(predictor.decision.model, TreesModel), predictor.foreign.note
     for rows in (table, mixed(table, 700, seed=3)):
@@ -106,7 +106,7 @@ def test_categories_of_their_own(make: Any) -> None:
 def test_xgboost_behind_a_sparse_matrix_takes_zeros_for_missing() -> None:
     table, _ = people()
     table = table.drop(columns=["age", "accounts"])
-    schema = hf.Schema([f for f in SCHEMA if f.name in table.columns])
+    schema = ht.Schema([f for f in SCHEMA if f.name in table.columns])
     front = make_column_transformer(
         (OneHotEncoder(), CATEGORIES), (StandardScaler(), ["income", "debt", "tenure"]), sparse_threshold=1.0
     )
@@ -116,7 +116,7 @@ def test_xgboost_behind_a_sparse_matrix_takes_zeros_for_missing() -> None:
 
 
 def test_early_stopping_leaves_later_trees_out() -> None:
-    bank = hf.datasets.load("loanapp")
+    bank = ht.datasets.load("loanapp")
     X = bank.X[bank.schema.names]
     model = xgboost(n_estimators=60, early_stopping_rounds=3, learning_rate=0.9)
     model.fit(X[:1000], bank.y[:1000], eval_set=[(X[1000:], bank.y[1000:])], verbose=False)
@@ -163,8 +163,8 @@ def test_real_data(name: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> Non
     if name != "loanapp":
         if not DATA.is_dir():
             pytest.skip("needs the data files in ../shared/data beside the repository")
-        monkeypatch.setenv("HOLDFAST_DATA", str(DATA))
-    bank = hf.datasets.load(name)
+        monkeypatch.setenv("HOLDTRUE_DATA", str(DATA))
+    bank = ht.datasets.load(name)
     X, y = bank.X[bank.schema.names].head(4000), np.asarray(bank.y)[:4000]
     texts = [c for c in X if X[c].dtype.kind not in "iufb"]
     codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
@@ -172,7 +172,7 @@ def test_real_data(name: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> Non
     model = REAL[kind]() if not texts else make_pipeline(front.set_output(transform="pandas"), REAL[kind]())
     model.fit(X[::2], y[::2])
     found = check(model, bank.schema, X, tol=2e-6)
-    encoded = hf.wrap(model, bank.schema, X).encoder.encode(X).astype(np.float32)
+    encoded = ht.wrap(model, bank.schema, X).encoder.encode(X).astype(np.float32)
     sums = np.asarray(jax.jit(jax.vmap(found.sums))(encoded))
     np.testing.assert_array_equal(sums, raw(model, X).astype(np.float32).reshape(sums.shape))
     if isinstance(model, RandomForestClassifier):
@@ -182,13 +182,13 @@ def test_real_data(name: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_votes_that_equal_the_threshold() -> None:
     """18 of 30 trees are 0.6, for the forest, for the adapter, and for whoever asks `p >= 0.6`."""
-    bank = hf.datasets.load("loanapp")
+    bank = ht.datasets.load("loanapp")
     X = bank.X[bank.schema.names]
     forest = RandomForestClassifier(30, random_state=0).fit(X[::2], bank.y[::2])
     p = forest.predict_proba(X)[:, 1]
     equal = 0
     for level in (0.3, 0.6, 0.7, 0.8, 0.9):
-        predictor = hf.wrap(forest, bank.schema, X, threshold=level)
+        predictor = ht.wrap(forest, bank.schema, X, threshold=level)
         assert isinstance(predictor.decision.model, TreesModel), predictor.foreign
         reached = p >= level - 1e-12
         equal += int((reached & (p < level + 1e-12)).sum())
@@ -205,10 +205,10 @@ def test_splits_are_where_the_library_changes_its_mind() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.normal(size=300) * 1e4 + 5e4, "b": rng.random(300).round(2)})
     y = ((X["a"] > 5e4) ^ (X["b"] > 0.5)).astype(int)
-    schema = hf.Schema([hf.Feature(name="a", kind="numeric"), hf.Feature(name="b", kind="numeric", step=0.01)])
+    schema = ht.Schema([ht.Feature(name="a", kind="numeric"), ht.Feature(name="b", kind="numeric", step=0.01)])
     for model in (DecisionTreeClassifier(max_depth=4, random_state=0), xgboost(n_estimators=3), lightgbm()):
         model.fit(X, y)
-        splits = hf.wrap(model, schema, X).foreign.splits  # type: ignore[union-attr]
+        splits = ht.wrap(model, schema, X).foreign.splits  # type: ignore[union-attr]
         changes = []
         for at in splits["a"]:
             row = X.head(20).assign(a=at)
@@ -222,7 +222,7 @@ def test_values_beside_a_threshold() -> None:
     rng = np.random.default_rng(1)
     values = np.round(rng.random(400), 3)
     X = pd.DataFrame({"a": values, "b": rng.random(400)})
-    schema = hf.Schema([hf.Feature(name="a", kind="numeric"), hf.Feature(name="b", kind="numeric")])
+    schema = ht.Schema([ht.Feature(name="a", kind="numeric"), ht.Feature(name="b", kind="numeric")])
     y = (np.sin(20 * values) + X["b"] > 0.7).astype(int)
     model = xgboost(max_depth=6).fit(X, y)
     found = check(model, schema, X)
@@ -232,7 +232,7 @@ def test_values_beside_a_threshold() -> None:
 def test_sums_do_not_round() -> None:
     # Fifty pure trees for and fifty against is a tie, which goes to the first class, however it is added up.
     X = pd.DataFrame({"a": np.arange(40.0)})
-    schema = hf.Schema([hf.Feature(name="a", kind="numeric")])
+    schema = ht.Schema([ht.Feature(name="a", kind="numeric")])
     model = RandomForestClassifier(100, max_depth=1, random_state=0).fit(X, np.arange(40) % 2)
     check(model, schema, X, tol=1e-7)
 
@@ -246,7 +246,7 @@ def test_a_method_that_needs_a_gradient_names_two_that_do_not() -> None:
     with pytest.raises(
         CapabilityError, match=r"Wachter: needs a differentiable model; got Pipeline\. Use"
     ) as error:
-        hf.recourse(model, table.head(3), SCHEMA, "wachter", reference=table)
+        ht.recourse(model, table.head(3), SCHEMA, "wachter", reference=table)
     named = [cls for cls in METHODS.values() if cls.__name__ in str(error.value).partition("Use")[2]]
     assert len(named) == 2
     assert all(cls.needs <= {"trees"} for cls in named)
@@ -256,7 +256,7 @@ def test_recourse_on_a_forest_is_accepted_by_the_forest() -> None:
     table, _ = people()
     model = make_pipeline(encode_all(), RandomForestClassifier(20, random_state=0)).fit(table, labels(2))
     refused = table[model.predict(table) == 0].head(12)
-    plan = hf.recourse(model, refused, hf.Schema(list(SCHEMA)), "nearest_neighbour", reference=table)
+    plan = ht.recourse(model, refused, ht.Schema(list(SCHEMA)), "nearest_neighbour", reference=table)
     assert plan.found.mean() > 0.8
     advised = pd.DataFrame({name: plan.recourse.columns[name] for name in table.columns}).astype(table.dtypes)
     assert (model.predict(advised[plan.found]) == 1).all()

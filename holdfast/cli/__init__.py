@@ -1,5 +1,0 @@
-"""The command line: thin over the library, one file a command."""
-
-from holdfast.cli._main import cli, main
-
-__all__ = ["cli", "main"]

@@ -1,0 +1,47 @@
+"""What pictures of this folder share: a figure without windows, its look, and the file."""
+
+from pathlib import Path
+from typing import Any
+
+from holdtrue.errors import DataError, MissingDependencyError
+
+INK, SOFT, LINE, GRID = "#1f2933", "#52606d", "#9aa5b1", "#e4e7eb"
+# Blue and orange: told apart by every common kind of colour vision.
+BLUE, ORANGE = "#1f6fb2", "#d9822b"
+
+
+def new_figure(width: float = 7.6, height: float = 5.0) -> tuple[Any, Any, Any]:
+    """Return a figure, its canvas and its axes, without pyplot: nothing stays open, and no window is asked for."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingDependencyError(
+            "plot: needs matplotlib. Install it with: pip install 'holdtrue[plots]'"
+        ) from error
+    figure = Figure(figsize=(width, height), dpi=130, layout="constrained")
+    return figure, FigureCanvasAgg(figure), figure.add_subplot()
+
+
+def dress(axes: Any, *, x: str, y: str, title: str) -> None:
+    """Names of the axes, a title at the left, and no more lines than are read."""
+    axes.set_xlabel(x, color=SOFT)
+    axes.set_ylabel(y, color=SOFT)
+    axes.set_title(title, loc="left", color=INK, fontsize=11)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["bottom", "left"]].set_color(LINE)
+    axes.tick_params(colors=SOFT)
+    axes.grid(color=GRID, lw=0.6)
+    axes.set_axisbelow(True)
+
+
+def save(figure: Any, canvas: Any, path: str | Path | None) -> Any:
+    """Write where a path is given; return the figure."""
+    if path is not None:
+        ending = Path(path).suffix.lstrip(".").lower()
+        if ending not in canvas.get_supported_filetypes():
+            known = ", ".join(sorted(canvas.get_supported_filetypes()))
+            raise DataError(f"plot: the ending does not name a picture; got {str(path)!r}. Known are {known}.")
+        # No dates or versions: drawn again, it is equal.
+        figure.savefig(path, metadata={"Software": None} if ending == "png" else None)
+    return figure

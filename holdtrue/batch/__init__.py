@@ -1,0 +1,24 @@
+"""Map a kernel over rows: chunk, pad, vmap, every core; and chunks over processes."""
+
+from holdtrue.batch._distances import distances
+from holdtrue.batch._executor import AbstractExecutor, EmbeddedExecutor
+from holdtrue.batch._map import map_rows, padded_size
+from holdtrue.batch._predictor import Predictor, proba_of
+from holdtrue.batch._ray import RayExecutor
+from holdtrue.batch._sent import from_bytes, to_bytes
+from holdtrue.batch._solve import slots_for, solve
+
+__all__ = [
+    "AbstractExecutor",
+    "EmbeddedExecutor",
+    "Predictor",
+    "RayExecutor",
+    "distances",
+    "from_bytes",
+    "map_rows",
+    "padded_size",
+    "proba_of",
+    "slots_for",
+    "solve",
+    "to_bytes",
+]

@@ -1,0 +1,95 @@
+"""A fitted classifier as the rest of holdtrue sees it: tables in, decisions out."""
+
+import functools
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from holdtrue.batch._map import map_rows
+from holdtrue.encoding import Encoder
+from holdtrue.models import BlackBox, Decision, batch_decide, batch_logits
+from holdtrue.schema import Table
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """Encoder, decision and class labels of one classifier.
+
+    Attributes
+    ----------
+    encoder : Encoder
+    decision : Decision
+        The model with its threshold and favourable class.
+    classes : array
+        Labels, in the order of the logits.
+    foreign : BlackBox, optional
+        Where the model was made elsewhere: it is asked in its own columns.
+    """
+
+    encoder: Encoder
+    decision: Decision
+    classes: np.ndarray
+    foreign: BlackBox | None = None
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What a method may ask of the model."""
+        return self.decision.model.capabilities
+
+    @property
+    def favourable(self) -> Any:
+        """Label of the favourable class."""
+        return self.classes[self.decision.favourable]
+
+    @property
+    def threshold(self) -> float | None:
+        """From which probability on the favourable class is decided; None with more than two classes."""
+        # The shortest text that is this float32: 0.8, not 0.800000011920929.
+        return float(str(np.float32(self.decision.threshold))) if self.decision.n_classes == 2 else None
+
+    def logits(self, table: Table) -> np.ndarray:
+        """Logits of every row of a table."""
+        if self.foreign is not None:
+            return self.foreign.log_proba(self.encoder.schema.check(table))
+        return self.logits_of(self.encoder.encode(table))
+
+    def logits_of(self, encoded: np.ndarray) -> np.ndarray:
+        """Logits of encoded rows."""
+        ask = functools.partial(batch_logits, self.decision.model)
+        return map_rows(ask, np.asarray(encoded, np.float32))
+
+    def decide_of(self, logits: np.ndarray) -> np.ndarray:
+        """Class indices decided from logits."""
+        return map_rows(functools.partial(batch_decide, self.decision), np.asarray(logits, np.float32))
+
+    def decide(self, table: Table) -> np.ndarray:
+        """Class indices decided for every row of a table."""
+        return self.decide_of(self.logits(table))
+
+    def proba(self, table: Table) -> np.ndarray:
+        """Probabilities of every row of a table."""
+        return proba_of(self.logits(table))
+
+    def digest(self) -> str | None:
+        """SHA-256 of schema, scaling, weights and threshold; None for a foreign model."""
+        if self.foreign is not None:
+            return None
+        parts = hashlib.sha256(self.encoder.schema.digest().encode())
+        for array in (
+            self.encoder.scale,
+            self.encoder.offset,
+            *jax.tree.leaves(eqx.filter(self.decision, eqx.is_array)),
+        ):
+            parts.update(np.ascontiguousarray(array).tobytes())
+        return parts.hexdigest()
+
+
+def proba_of(logits: np.ndarray) -> np.ndarray:
+    """Softmax in double precision, so that rows add up to 1."""
+    logits = np.asarray(logits, np.float64)
+    p = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return p / p.sum(axis=1, keepdims=True)

@@ -1,0 +1,433 @@
+"""The one estimator: a classifier that owes people recourse."""
+
+import copy
+import platform
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from holdtrue import __version__
+from holdtrue.audit import Report, audit
+from holdtrue.batch import Predictor
+from holdtrue.classifier import _file
+from holdtrue.classifier._certificate import Certificate
+from holdtrue.classifier._objects import describe, rebuild
+from holdtrue.classifier._rows import canonical, is_frame, labels_of, plain_number
+from holdtrue.encoding import Encoder, Permits, Scaling
+from holdtrue.errors import DataError
+from holdtrue.methods import AbstractMethod, Generated, RecourseFrame, Wachter
+from holdtrue.methods import method as method_by_name
+from holdtrue.models import (
+    AbstractArchitecture,
+    AbstractModel,
+    Data,
+    Decision,
+    fresh,
+    to_arrays,
+    with_arrays,
+)
+from holdtrue.schema import Schema, Table, as_table, plain
+from holdtrue.training import (
+    AbstractRegime,
+    Retrained,
+    Setting,
+    StandardTraining,
+    TrainingData,
+    Vary,
+    start_keys,
+)
+from holdtrue.training import retrain as train_again
+
+
+class RecourseClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier with recourse for everyone it refuses.
+
+    Parameters
+    ----------
+    schema : Schema, optional
+        What the columns are and how each may change. Guessed from the table when omitted (`schema_.notes` says
+        what was guessed); columns of a bare array are taken as numbers.
+    model : AbstractArchitecture, optional
+        What the regime is for when omitted: ``MLP()``, or ``CounterNet()`` where it trains a recourse head.
+    regime : AbstractRegime, optional
+        How it is trained; ``StandardTraining()`` when omitted.
+    method : AbstractMethod or str, optional
+        How recourse is found, or the name of a registered method; when omitted ``Wachter()``, or ``Generated()``
+        where the regime trains a recourse head.
+    threshold : float, default=0.5
+        With two classes, the favourable one is decided when its probability reaches this.
+    favourable : label, optional
+        The class people want; the last of the sorted classes when omitted.
+    scaling : {"minmax", "standard", "standard-all"}, default="minmax"
+        See `holdtrue.encoding.Encoder`.
+    random_state : int, optional
+        Seed of first weights and shuffles.
+
+    Attributes
+    ----------
+    classes_ : array of labels
+    schema_ : Schema
+        With bounds and levels filled in.
+    predictor_ : Predictor
+    method_ : AbstractMethod, fitted
+    history_ : History
+        Losses per epoch.
+    certificate_ : Certificate or None
+        The guarantee of recourse that `holdtrue.certify` made; written to model files.
+    training_ : TrainingData
+        Encoded training rows, for `retrain`; not written to model files.
+
+    Notes
+    -----
+    Rows are put in one canonical order before training, and identical rows become one of their summed weight: the
+    order of the table does not matter, and a weight of 2 equals a repeated row.
+
+    Examples
+    --------
+    >>> import holdtrue as ht
+    >>> bank = ht.datasets.load("loanapp")
+    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear()).fit(bank.X, bank.y)
+    >>> refused = bank.X[clf.predict(bank.X) == 0]
+    >>> plan = clf.recourse(refused[:3])
+    >>> len(plan.changes())
+    3
+    """
+
+    def __init__(
+        self,
+        *,
+        schema: Schema | None = None,
+        model: AbstractArchitecture | None = None,
+        regime: AbstractRegime | None = None,
+        method: AbstractMethod | str | None = None,
+        threshold: float = 0.5,
+        favourable: Any = None,
+        scaling: Scaling = "minmax",
+        random_state: int | None = None,
+    ) -> None:
+        self.schema = schema
+        self.model = model
+        self.regime = regime
+        self.method = method
+        self.threshold = threshold
+        self.favourable = favourable
+        self.scaling: Scaling = scaling
+        self.random_state = random_state
+
+    # ---- scikit-learn -------------------------------------------------------------------------------
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, on_epoch: Callable[[int, float], None] | None = None
+    ) -> Self:
+        """Learn from a table and its labels.
+
+        Parameters
+        ----------
+        X : dataframe or array of shape (n, features)
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+        on_epoch : callable, optional
+            Told the epoch and its loss, for a progress bar.
+        """
+        if not isinstance(self.threshold, (int, float)) or not 0 < self.threshold < 1:
+            raise DataError(f"RecourseClassifier: `threshold` must lie between 0 and 1; got {self.threshold!r}.")
+        table, schema = self._read_for_fit(X, y)
+        y = column_or_1d(labels_of(y), warn=True)
+        if len(y) != table.n_rows:
+            raise DataError(
+                f"RecourseClassifier: X and y have inconsistent numbers of samples; got {table.n_rows} rows and "
+                f"{len(y)} labels."
+            )
+        check_classification_targets(y)
+        weight = np.asarray(_check_sample_weight(sample_weight, np.empty((len(y), 1))), np.float64)
+        if (weight < 0).any() or not (weight > 0).any():
+            raise DataError("RecourseClassifier: `sample_weight` must be non-negative and not all zero.")
+        if (weight == 0).any():
+            table, y, weight = table.take(weight > 0), y[weight > 0], weight[weight > 0]
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise DataError(
+                f"RecourseClassifier: the target has one class; got {classes.tolist()!r}. A classifier needs two."
+            )
+        encoder = Encoder.fit(schema, table, self.scaling, weight)
+        x, codes, weight, copies = canonical(encoder.encode(table).astype(np.float32), codes.ravel(), weight)
+        self.classes_ = classes
+        self.regime_ = StandardTraining() if self.regime is None else self.regime
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        model_key, fit_key = start_keys(seed)
+        weight = self.regime_.weights(codes, weight, classes)
+        weight = (weight / weight.mean()).astype(np.float32)
+        data = jax.device_put(Data(x, codes.astype(np.int32), weight))  # type: ignore[arg-type]
+        model = self.architecture().build(encoder.n_columns, len(classes), model_key)
+        setting = Setting(Permits.of(encoder), self._favourable(), self.threshold, len(x))
+        model, self.history_ = self.regime_.train(
+            model, data, fit_key, setting=setting, seed=seed, on_epoch=on_epoch
+        )
+        self.training_ = TrainingData(data, copies, seed)
+        self._assemble(encoder, model, setting.favourable)
+        self._retrained: dict[Any, Retrained] = {}
+        self.certificate_: Certificate | None = None
+        self.method_ = self._fresh_method().fit(self, table, y)
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of shape (n, classes)."""
+        table = self._read(X)
+        return self.predictor_.proba(table)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Decisions: with two classes, the favourable one where its probability reaches the threshold."""
+        table = self._read(X)
+        return self.classes_[self.predictor_.decide(table)]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "predictor_")
+
+    # ---- recourse -----------------------------------------------------------------------------------
+
+    @property
+    def schema_(self) -> Schema:
+        """The schema with bounds and levels filled in."""
+        return self.predictor_.encoder.schema
+
+    @property
+    def setting_(self) -> Setting:
+        """What a training regime may know of the task."""
+        decision = self.predictor_.decision
+        training: TrainingData | None = getattr(self, "training_", None)
+        n_rows = None if training is None else len(training.data.x)
+        return Setting(Permits.of(self.predictor_.encoder), decision.favourable, self.threshold, n_rows)
+
+    def recourse(self, X: Any, *, method: str | AbstractMethod | None = None, **options: Any) -> RecourseFrame:
+        """Find recourse for every row; see `AbstractMethod.recourse` for the options.
+
+        Parameters
+        ----------
+        X : dataframe or array
+            People as they are.
+        method : str or AbstractMethod, optional
+            Another method than the classifier's own; one that needs training rows must have been fitted to this
+            classifier.
+        """
+        check_is_fitted(self)
+        table = self._read(X)
+        return self._chosen(method).recourse(table, **options)
+
+    def retrain(self, n: int = 100, **options: Any) -> Retrained:
+        """Train this classifier again, `n` times, and return the models as one; see `holdtrue.retrain`.
+
+        Asked twice for the same, it trains once.
+        """
+        check_is_fitted(self)
+        if "tables" in options or "on_model" in options:
+            return train_again(self, n, **options)
+        asked = (n, repr(sorted(options.items())))
+        if asked not in self._retrained:
+            self._retrained[asked] = train_again(self, n, **options)
+        return self._retrained[asked]
+
+    def audit(
+        self, X: Any, *, retrain: int = 0, vary: Vary = "seed", against: Any = None, **options: Any
+    ) -> Report:
+        """Find recourse for every row of `X` and report on it; see `holdtrue.audit`.
+
+        Parameters
+        ----------
+        X : dataframe or array
+            People as they are; the report tells the refused from the rest.
+        retrain : int, default=0
+            How many retrainings to hold the recourse against.
+        vary : {"seed", "leave_one_out", "bootstrap", "finetune"}, default="seed"
+            What the retrainings vary; give `against` where `holdtrue.retrain` needs further options.
+        against : Retrained or classifiers, optional
+            Models to hold the recourse against, in place of `retrain`.
+        """
+        if retrain and against is None:
+            against = train_again(self, retrain, vary=vary)
+        return audit(self.recourse(X), against=against, **options)
+
+    # ---- files --------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write a model file: arrays and JSON, no pickle, no training rows but those the method keeps."""
+        check_is_fitted(self)
+        predictor = self.predictor_
+        arrays = to_arrays(predictor.decision.model, "model/")
+        arrays |= {f"encoder/{name}": getattr(predictor.encoder, name) for name in ("scale", "offset", "spread")}
+        arrays |= {f"method/{name}": np.asarray(value) for name, value in self.method_.state_.items()}
+        header = {
+            "software": {"holdtrue": __version__, "jax": jax.__version__, "python": platform.python_version()},
+            "params": {name: describe(value) for name, value in self.get_params(deep=False).items()},
+            "encoder": predictor.encoder.to_dict(),
+            "classes": describe(self.classes_.tolist()),
+            "favourable": predictor.decision.favourable,
+            "inputs": {
+                "n_features_in": int(self.n_features_in_),
+                "feature_names_in": list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None,
+            },
+        }
+        if self.certificate_ is not None:
+            self._check_certificate(self.certificate_)
+            header["certificate"] = self.certificate_.to_dict()
+        _file.write(path, header, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "RecourseClassifier":
+        """Read a model file. Nothing in the file is run."""
+        header, arrays = _file.read(path)
+        try:
+            return cls._from_file(header, arrays)
+        except DataError:
+            raise
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise DataError(
+                f"load: the model file does not fit together; got {str(path)!r} ({type(error).__name__}: "
+                f"{error}). It may come from another version: fit again."
+            ) from error
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> "RecourseClassifier":
+        self = cls(**{name: rebuild(value) for name, value in header["params"].items()})
+        parts = {name: arrays[f"encoder/{name}"] for name in ("scale", "offset", "spread")}
+        encoder = Encoder.from_dict(header["encoder"], parts)
+        self.classes_ = np.asarray(header["classes"])
+        self.n_features_in_ = int(header["inputs"]["n_features_in"])
+        if header["inputs"]["feature_names_in"] is not None:
+            self.feature_names_in_ = np.asarray(header["inputs"]["feature_names_in"], object)
+        self.regime_ = StandardTraining() if self.regime is None else self.regime
+        empty = self.architecture().build(encoder.n_columns, len(self.classes_), jax.random.key(0))
+        self._retrained = {}
+        self.certificate_ = None
+        self._assemble(encoder, with_arrays(empty, arrays, "model/"), int(header["favourable"]))
+        state = {name.removeprefix("method/"): v for name, v in arrays.items() if name.startswith("method/")}
+        self.method_ = self._fresh_method().restore(self.predictor_, state)
+        if header.get("certificate") is not None:
+            self.certificate_ = Certificate.from_dict(header["certificate"])
+            self._check_certificate(self.certificate_)
+        return self
+
+    def _check_certificate(self, certificate: Certificate) -> None:
+        """Refuse to carry a certificate that was made for another model, or another threshold of this one."""
+        mine = (self.predictor_.digest(), self.threshold, plain(self.predictor_.favourable))
+        if (certificate.model, certificate.threshold, certificate.favourable) != mine:
+            raise DataError(
+                "RecourseClassifier: its certificate was made for another model or threshold; got threshold "
+                f"{self.threshold!r} with a certificate for {certificate.threshold!r}. Certify this model, or set "
+                "certificate_ to None."
+            )
+
+    # ---- threshold ----------------------------------------------------------------------------------
+
+    def set_threshold(self, threshold: float) -> Self:
+        """Decide from another probability on, without training again; a certificate is lost.
+
+        Whatever the model was trained for stays as it is, also where its regime aimed at the old threshold.
+        """
+        check_is_fitted(self)
+        if not 0 < threshold < 1:
+            raise DataError(f"RecourseClassifier: `threshold` must lie between 0 and 1; got {threshold!r}.")
+        self.threshold = float(threshold)
+        old = self.predictor_.decision
+        self._assemble(self.predictor_.encoder, old.model, old.favourable)
+        state = dict(self.method_.state_)
+        if "decided" in state and "rows" in state:  # what the model decides about rows that the method keeps
+            rows = self.predictor_.logits_of(state["rows"])
+            state["decided"] = self.predictor_.decide_of(rows).astype(state["decided"].dtype)
+        self.method_ = fresh(self.method_).restore(self.predictor_, state)
+        self._retrained = {}
+        self.certificate_ = None
+        return self
+
+    def at_threshold(self, threshold: float) -> "RecourseClassifier":
+        """Return a copy with another threshold; see `set_threshold`."""
+        return copy.copy(self).set_threshold(threshold)
+
+    # ---- parts --------------------------------------------------------------------------------------
+
+    def architecture(self) -> AbstractArchitecture:
+        """Return the configured architecture, or the default."""
+        return self.regime_.default_model() if self.model is None else self.model
+
+    def _chosen(self, method: str | AbstractMethod | None) -> AbstractMethod:
+        if method is None:
+            return self.method_
+        if isinstance(method, str):
+            method = method_by_name(method)()
+        if not hasattr(method, "predictor_"):
+            return fresh(method).fit(self)
+        if method.predictor_ is not self.predictor_:
+            raise DataError(
+                f"recourse: {type(method).__name__} was fitted to another classifier. Call fit(clf, X) with this "
+                "one."
+            )
+        return method
+
+    def _fresh_method(self) -> AbstractMethod:
+        if isinstance(self.method, str):
+            return method_by_name(self.method)()
+        if self.method is None:
+            return Generated() if "generator" in self.regime_.needs else Wachter()
+        return fresh(self.method)
+
+    def _favourable(self) -> int:
+        labels = self.classes_.tolist()
+        if self.favourable is None:
+            return len(labels) - 1
+        if self.favourable not in labels:
+            raise DataError(
+                f"RecourseClassifier: `favourable` is not a class; got {self.favourable!r}. Classes are "
+                f"{labels!r}."
+            )
+        return int(labels.index(self.favourable))
+
+    def _assemble(self, encoder: Encoder, model: AbstractModel, favourable: int) -> None:
+        decision = Decision(model, jnp.asarray(self.threshold, jnp.float32), favourable)
+        self.predictor_ = Predictor(encoder, decision, self.classes_)
+
+    def _read_for_fit(self, X: Any, y: Any) -> tuple[Table, Schema]:
+        if y is None:
+            raise DataError("RecourseClassifier: requires y to be passed, but the target y is None.")
+        if self.schema is not None:
+            table = self.schema.check(X, unseen_levels_ok=True, where="RecourseClassifier")
+            self.n_features_in_ = len(self.schema)
+            self.feature_names_in_ = np.asarray(self.schema.names, object)
+            return table, self.schema
+        if is_frame(X):
+            validate_data(self, X, skip_check_array=True)
+            table = as_table(X, where="RecourseClassifier")
+            return table, Schema.infer(table)
+        array = validate_data(self, X, dtype="numeric", ensure_min_samples=1)
+        table = as_table(np.asarray(array, np.float64))
+        features = [plain_number(name, values) for name, values in table.columns.items()]
+        return table, Schema(features)
+
+    def _read(self, X: Any) -> Table:
+        check_is_fitted(self)
+        if isinstance(X, Table):
+            return X
+        if self.schema is None and not is_frame(X):
+            return as_table(np.asarray(validate_data(self, X, reset=False, dtype="numeric"), np.float64))
+        if self.schema is None:
+            validate_data(self, X, skip_check_array=True, reset=False)
+        elif not is_frame(X):
+            array = np.asarray(X, object)
+            if array.ndim != 2 or array.shape[1] != len(self.schema):
+                raise DataError(
+                    f"RecourseClassifier: an array must have the schema's {len(self.schema)} columns in order; "
+                    f"got shape {array.shape}. Give a dataframe instead."
+                )
+            X = dict(zip(self.schema.names, array.T, strict=True))
+        return as_table(X, where="RecourseClassifier")

@@ -1,0 +1,69 @@
+"""Models by name: holdtrue's own, and a few of other libraries behind a plain preprocessing."""
+
+from collections.abc import Callable
+from typing import Any
+
+from holdtrue.errors import DataError, MissingDependencyError
+from holdtrue.models import ARCHITECTURES
+from holdtrue.schema import Schema, did_you_mean
+
+
+def _logistic_regression() -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(max_iter=1000)
+
+
+def _random_forest() -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    # A hundred trees grown to the last row make a search slow and are no better judges of a small table.
+    return RandomForestClassifier(n_estimators=50, max_depth=8)
+
+
+def _xgboost() -> Any:
+    try:
+        from xgboost import XGBClassifier
+    except ImportError as error:
+        raise MissingDependencyError(
+            "model: 'xgboost' needs xgboost. Install it with: pip install 'holdtrue[xgboost]'"
+        ) from error
+    return XGBClassifier(n_estimators=50, max_depth=4)
+
+
+def _lightgbm() -> Any:
+    try:
+        from lightgbm import LGBMClassifier
+    except ImportError as error:
+        raise MissingDependencyError(
+            "model: 'lightgbm' needs lightgbm. Install it with: pip install 'holdtrue[lightgbm]'"
+        ) from error
+    return LGBMClassifier(n_estimators=50, max_depth=4, verbose=-1)
+
+
+ESTIMATORS: dict[str, Callable[[], Any]] = {
+    "logistic_regression": _logistic_regression,
+    "random_forest": _random_forest,
+    "xgboost": _xgboost,
+    "lightgbm": _lightgbm,
+}
+
+
+def named_model(name: str) -> Callable[[], Any]:
+    """What makes the model of a name, with its defaults: an architecture, or another library's estimator."""
+    known = {**ARCHITECTURES, **ESTIMATORS}
+    if name not in known:
+        raise DataError(f"models: unknown model; got {name!r}. {did_you_mean(name, list(known))}")
+    return known[name]
+
+
+def pipeline(estimator: Any, schema: Schema) -> Any:
+    """An estimator of numbers that reads the schema's columns: levels one-hot, numbers scaled."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    levels = [f.name for f in schema if f.has_levels]
+    numbers = [f.name for f in schema if not f.has_levels]
+    parts = [("levels", OneHotEncoder(handle_unknown="ignore"), levels), ("numbers", StandardScaler(), numbers)]
+    return make_pipeline(ColumnTransformer([part for part in parts if part[2]]), estimator)

@@ -1,0 +1,252 @@
+"""`holdtrue fit`: a table in, a model file out."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from holdtrue.cli._cache import use_cache
+from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, say
+from holdtrue.cli._options import configure, json_option, parse_settings, pick_label, seed_option, set_option
+from holdtrue.errors import DataError, HoldtrueError
+
+FAMILIES = ("model", "regime", "method")
+
+
+@click.command("fit")
+@click.argument("table", metavar="TABLE")
+@click.option("--target", metavar="COLUMN", help="The label column. A dataset brings its own.")
+@click.option("--out", required=True, metavar="FILE", help="The model file to write, for example loans.holdtrue.")
+@click.option(
+    "--schema", "schema_file", metavar="FILE", help="What the columns are and how each may change (YAML or JSON)."
+)
+@click.option("--write-schema", metavar="FILE", help="Write the schema that was used.")
+@click.option(
+    "--favourable", metavar="LABEL", help="The class people want; the last of the sorted ones by default."
+)
+@click.option("--model", metavar="NAME",
+              help="linear, mlp, ensemble, ntk, counternet; by default what the regime needs.")  # fmt: skip
+@click.option("--regime", default="standard", show_default=True, metavar="NAME", help="How the model is trained.")
+@click.option("--method", metavar="NAME",
+              help="How recourse is found; wachter, unless the regime is for another.")  # fmt: skip
+@click.option("--config", metavar="FILE",
+              help="A setting that `holdtrue tune` wrote; what is given beside it counts more.")  # fmt: skip
+@set_option
+@click.option(
+    "--threshold", type=float, default=0.5, show_default=True, help="Probability from which the answer is yes."
+)
+@click.option("--scaling", type=click.Choice(["minmax", "standard", "standard-all"]), default="minmax",
+              show_default=True, help="How numbers are scaled.")  # fmt: skip
+@click.option("--test-size", type=click.FloatRange(0, 1, max_open=True), default=0.2, show_default=True,
+              help="Share of rows held out to measure accuracy; 0 trains on all.")  # fmt: skip
+@click.option("--held-out", metavar="FILE",
+              help="Write the held-out rows with their labels, as CSV, Parquet or JSON lines.")  # fmt: skip
+@seed_option
+@json_option
+def command(
+    table: str, target: str | None, out: str, schema_file: str | None, write_schema: str | None,
+    favourable: str | None, model: str | None, regime: str, method: str | None, config: str | None,
+    settings: tuple[str, ...], threshold: float, scaling: str, test_size: float, held_out: str | None, seed: int,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Train a classifier on TABLE and write a model file.
+
+    Without --schema the columns are guessed and every guess is printed; read them, since only you know what a
+    person can change. `holdtrue schema` writes the guess to a file for you to correct.
+
+    Parameters of the model, the regime and the method are set with their family first:
+
+    \b
+    holdtrue fit loans.csv --target approved --out loans.holdtrue
+    holdtrue fit dataset:loanapp --out l.holdtrue --set model.widths=128,64 --set regime.n_epochs=50
+    """
+    from holdtrue.cli._training import read_labelled
+    from holdtrue.cli._write import check_place, format_of
+
+    began = time.monotonic()
+    check_place(out)
+    if held_out is not None:
+        check_place(held_out)
+        format_of(held_out, None)
+        if test_size == 0:
+            raise DataError("--held-out: no rows are held out; got --test-size 0. Hold some out.")
+    names: dict[str, Any] = {"model": model, "regime": regime, "method": method}
+    given = by_family(with_config(config, names) | parse_settings(settings))
+    data = read_labelled(table, target, schema_file)
+    labels = sorted(set(data.y.tolist()))
+    wanted = pick_label(favourable, labels, "--favourable")
+    use_cache()
+    objects = parts(**names, given=given)
+    if data.guessed:
+        say("The schema was guessed. Nobody but you knows what a person can change, so read this:")
+        for note in data.schema.notes:
+            say(f"  {note}")
+    if write_schema is not None:
+        save_schema(data.schema, write_schema)
+    from holdtrue.classifier import RecourseClassifier
+
+    classifier = RecourseClassifier(
+        schema=data.schema,
+        threshold=threshold,
+        favourable=data.favourable if wanted is None else wanted,
+        scaling=scaling,  # type: ignore[arg-type]
+        random_state=seed,
+        **objects,
+    )
+    train, test = split(len(data.y), data.y, test_size, seed)
+    fit_with_progress(classifier, data.X.iloc[train], data.y[train])
+    classifier.save(out)
+    if held_out is not None:
+        write_rows(held_out, data.X.iloc[test], "label" if target is None else target, data.y[test])
+    judged = test if len(test) else train
+    decided = classifier.predict(data.X.iloc[judged])
+    everyone = classifier.predict(data.X) if len(test) else decided
+    good = classifier.predictor_.favourable
+    summary = {
+        "out": out,
+        "rows": len(data.y),
+        "classes": {str(label): int((data.y == label).sum()) for label in labels},
+        "favourable": good,
+        "features": len(data.schema),
+        "trained_on": len(train),
+        "accuracy": float((decided == data.y[judged]).mean()),
+        "accuracy_on": "held-out rows" if len(test) else "training rows",
+        "refused": int((everyone != good).sum()),
+        "seconds": round(time.monotonic() - began, 2),
+    }
+    print_json(summary) if as_json else click.echo(describe(summary))
+
+
+def describe(summary: dict[str, Any]) -> str:
+    """A summary in words."""
+    classes = ", ".join(f"{label}: {count:,}" for label, count in summary["classes"].items())
+    return (
+        f"{summary['rows']:,} rows, {summary['features']} features; classes {classes}; favourable is "
+        f"{summary['favourable']}.\n"
+        f"Trained on {summary['trained_on']:,} rows. "
+        f"Accuracy {summary['accuracy']:.1%} on {summary['accuracy_on']}. "
+        f"Of all rows, {summary['refused']:,} are refused.\n"
+        f"Written to {summary['out']}. ({summary['seconds']:.1f} s)"
+    )
+
+
+def write_rows(out: str, X: Any, target: str, y: Any) -> None:
+    """Write rows with their labels as a table."""
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from holdtrue.cli._write import format_of, write_table
+
+    rows = pa.Table.from_pandas(X.assign(**{target: y}), preserve_index=False)
+    write_table(rows, Path(out), format_of(out, None))
+    say(f"Held-out rows written to {out}.")
+
+
+def save_schema(schema: Any, path: str) -> None:
+    """Write a schema file."""
+    from holdtrue.cli._write import check_place
+
+    check_place(path)
+    schema.save(path)
+
+
+def by_family(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Sort ``model.widths`` and the like by their first word."""
+    from holdtrue.schema import did_you_mean
+
+    out: dict[str, dict[str, Any]] = {family: {} for family in FAMILIES}
+    for key, value in settings.items():
+        family, _, rest = key.partition(".")
+        if family not in out or not rest:
+            hint = (
+                did_you_mean(family, FAMILIES)
+                if rest
+                else f"Write for example model.{key}, regime.{key} or method.{key}."
+            )
+            raise DataError(f"--set: must begin with model., regime. or method.; got {key!r}. {hint}")
+        out[family][rest] = value
+    return out
+
+
+def with_config(path: str | None, names: dict[str, Any]) -> dict[str, Any]:
+    """Read a setting from a file: `names` that were not given are put in, parameters returned."""
+    import json
+    from pathlib import Path
+
+    if path is None:
+        return {}
+    try:
+        raw = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"--config: cannot be read; got {path!r} ({error}). Give a JSON file.") from error
+    values = raw.get("set", {}) if isinstance(raw, dict) else None
+    if not isinstance(values, dict) or not all(isinstance(raw.get(family, ""), str) for family in names):
+        raise DataError(f"--config: is not a setting; got {path!r}. Write one with `holdtrue tune --out FILE`.")
+    context = click.get_current_context()
+    for family in names:
+        if family in raw and context.get_parameter_source(family) == click.core.ParameterSource.DEFAULT:
+            names[family] = raw[family]
+    # A regime's parameters are no use to another one that was asked for.
+    return {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in values.items()
+        if (family := key.partition(".")[0]) not in raw or names.get(family) == raw[family]
+    }
+
+
+def build(family: str, name: str, settings: Mapping[str, Any]) -> Any:
+    """Make a model, regime or method by its name."""
+    from holdtrue.methods import method
+    from holdtrue.models import architecture
+    from holdtrue.training import regime
+
+    make = {"model": architecture, "regime": regime, "method": method}[family]
+    return configure(make(name), settings, f"{family}.")
+
+
+def parts(model: str | None, regime: str, method: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Build model, regime and method; what is not named is what the regime is for."""
+    how = build("regime", regime, given["regime"])
+    if method is None:
+        method = "generated" if "generator" in how.needs else "wachter"
+    what = (
+        configure(how.default_model, given["model"], "model.")
+        if model is None
+        else build("model", model, given["model"])
+    )
+    return {"model": what, "regime": how, "method": build("method", method, given["method"])}
+
+
+def split(n: int, y: Any, test_size: float, seed: int) -> tuple[Any, Any]:
+    """Positions of training and held-out rows, classes in equal shares."""
+    import numpy as np
+    from sklearn.model_selection import train_test_split
+
+    rows = np.arange(n)
+    if test_size == 0:
+        return rows, rows[:0]
+    try:
+        train, test = train_test_split(rows, test_size=test_size, random_state=seed, stratify=y)
+    except ValueError as error:
+        raise DataError(
+            f"--test-size: too few rows to hold some out; got {n} rows and {test_size:g} ({error}). "
+            "Use --test-size 0."
+        ) from error
+    return np.sort(train), np.sort(test)
+
+
+def fit_with_progress(classifier: Any, X: Any, y: Any) -> Any:
+    """Fit with a bar, hearing Ctrl-C."""
+    epochs = None if classifier.regime is None else classifier.regime.epochs(len(y))
+    with progress("training", epochs, "epochs") as bar:
+        on_epoch = (lambda epoch, loss: bar.to(epoch + 1)) if bar.shown else None
+        try:
+            return interruptible(lambda: classifier.fit(X, y, on_epoch=on_epoch))
+        except KeyboardInterrupt as error:
+            raise Interrupted("Interrupted. The model was not finished, so nothing was written.") from error
+        except HoldtrueError:
+            raise
+        except ValueError as error:  # scikit-learn's own checks
+            raise DataError(f"fit: {str(error).strip().splitlines()[0]}") from error

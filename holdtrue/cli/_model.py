@@ -1,0 +1,63 @@
+"""The model file, the method and the limits of single people, as a command was given them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from holdtrue.cli._options import configure
+from holdtrue.errors import DataError
+
+
+def load_model(path: str) -> Any:
+    """Read a model file."""
+    from holdtrue.classifier import RecourseClassifier
+
+    return RecourseClassifier.load(path)
+
+
+def choose_method(classifier: Any, name: str | None, settings: dict[str, Any], reference: str | None) -> Any:
+    """Return the fitted method that was asked for, or the classifier's own."""
+    from sklearn.base import clone
+
+    from holdtrue.cli._io import Source
+    from holdtrue.methods import method as by_name
+
+    own = classifier.method_
+    cls = type(own) if name is None else by_name(name)
+    if cls is type(own) and not settings and reference is None:
+        return own
+    make = (lambda: clone(own)) if cls is type(own) else cls
+    chosen = configure(make, settings)
+    if cls.needs_rows and reference is None:
+        raise DataError(
+            f"{cls.__name__}: needs training rows, which the model file does not hold for it; got no --reference. "
+            "Give the table that the model learned from."
+        )
+    rows = None if reference is None else Source(reference).whole(classifier.schema_)
+    return chosen.fit(classifier, rows)
+
+
+def read_overrides(path: str | None) -> dict[int, Any]:
+    """Read a JSON file that maps row positions to limits."""
+    if path is None:
+        return {}
+    try:
+        raw = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"--overrides: cannot be read; got {path!r} ({error}). Give a JSON file.") from error
+    if isinstance(raw, list):
+        raw = {i: override for i, override in enumerate(raw) if override}
+    if not isinstance(raw, dict):
+        raise DataError(f"--overrides: must map rows to limits; got {type(raw).__name__} in {path!r}.")
+    try:
+        return {int(row): override for row, override in raw.items()}
+    except ValueError as error:
+        raise DataError(f"--overrides: keys must be row numbers, from 0; got {error} in {path!r}.") from error
+
+
+def check_overrides(overrides: dict[int, Any], schema: Any, n_rows: int | None) -> None:
+    """Hold the limits against the schema, before any work is done."""
+    from holdtrue.schema import normalise_overrides
+
+    if overrides:
+        normalise_overrides(overrides, schema, max(overrides) + 1 if n_rows is None else n_rows)

@@ -1,0 +1,173 @@
+"""`holdtrue papers`: a paper's experiment, ours beside the printed figures."""
+
+import json
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from holdtrue.cli._cache import use_cache
+from holdtrue.cli._console import Interrupted, interruptible, print_json, results, say, to_json
+from holdtrue.cli._options import json_option, ray_options, where
+from holdtrue.errors import DataError
+
+
+@click.command("papers")
+@click.argument("paper", metavar="PAPER", required=False)
+@click.option("--dataset", "datasets", multiple=True, metavar="NAME",
+              help="One of the paper's datasets; may be repeated. All by default.")  # fmt: skip
+@click.option(
+    "--table", "tables", multiple=True, metavar="N", help="Only this table of the paper; may be repeated."
+)
+@click.option("--figure", "figures", multiple=True, metavar="N",
+              help="Only this figure of the paper; may be repeated.")  # fmt: skip
+@click.option("--models", "n_models", type=click.IntRange(min=1), metavar="N",
+              help="Retrained models of each kind.")  # fmt: skip
+@click.option("--people", "n_people", type=click.IntRange(min=1), metavar="N",
+              help="Only the first N test rows.")  # fmt: skip
+@click.option("--bases", "n_bases", type=click.IntRange(min=1), metavar="N",
+              help="Base models, of different seeds.")  # fmt: skip
+@click.option("--splits", "n_splits", type=click.IntRange(min=1), metavar="N",
+              help="Splits into training and test rows, or training seeds, drawn afresh.")  # fmt: skip
+@click.option("--protocol", type=click.Choice(["honest", "paper", "both"]),
+              help="How recourse is searched and counted: strictly, or the paper's way.")  # fmt: skip
+@click.option("--quick", is_flag=True, help="One dataset and little of everything, in about a minute.")
+@click.option("--out", metavar="FOLDER",
+              help="Write NAME.json for every dataset as it is done, and tables.md; a dataset that is there "
+              "already is not run again.")  # fmt: skip
+@ray_options
+@json_option
+def command(
+    paper: str | None, datasets: tuple[str, ...], tables: tuple[str, ...], figures: tuple[str, ...], quick: bool,
+    out: str | None, as_json: bool, ray: str | None, ray_cores: int | None, ray_gpus: float | None,
+    **sizes: Any,
+) -> None:  # fmt: skip
+    """Run the experiment of PAPER and print its tables, ours beside the printed figures.
+
+    Without PAPER, the papers are listed, with their datasets, tables, figures and sizes. The datasets must have
+    been added (`holdtrue datasets add`) or lie in the folder that HOLDTRUE_DATA names. With --ray every dataset is
+    a task for a worker of a Ray cluster, which must have the datasets too.
+
+    \b
+    holdtrue papers consistent-counterfactuals --quick
+    holdtrue papers consistent-counterfactuals --dataset german --out results
+    """
+    from holdtrue.papers import EXPERIMENTS, experiment
+
+    if paper is None:
+        click.echo("\n".join(_about(name, chosen) for name, chosen in EXPERIMENTS.items()))
+        return
+    chosen = experiment(paper)
+    names = list(datasets) or list(chosen.datasets[:1] if quick else chosen.datasets)
+    unknown = [name for name in names if name not in chosen.datasets]
+    if unknown:
+        raise DataError(f"--dataset: is not in {paper}; got {unknown[0]!r}. It has {', '.join(chosen.datasets)}.")
+    parts = [f"table {n}" for n in tables] + [f"figure {n}" for n in figures]
+    for part in parts:
+        if part not in chosen.parts:
+            raise DataError(f"--{part.split()[0]}: {paper} has no {part}. It has {', '.join(chosen.parts)}.")
+    given = {name: size for name, size in sizes.items() if size is not None}
+    for name in given:
+        if name not in chosen.options:
+            raise DataError(f"--{_option(name)}: is not a size of {paper}. It has {_sizes(chosen)}.")
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    use_cache()
+    options = chosen.options | given | {"quick": quick} | ({"parts": parts} if parts else {})
+    executor = where(ray, ray_cores, ray_gpus)
+    done: dict[int, dict[str, Any]] = {}
+
+    def work() -> None:
+        tasks = []
+        for number, name in enumerate(names):
+            kept = _read(folder, name, options)
+            if kept is None:
+                tasks.append((number, name))
+            else:
+                done[number] = kept
+        for number, result in executor.map(Dataset(paper, options), tasks):
+            _write(folder, names[number], result)
+            done[number] = result
+
+    try:
+        interruptible(work)
+    except KeyboardInterrupt as error:
+        kept = f"{len(done)} of {len(names)} datasets are done" + ("" if out is None else f" and kept in {out}")
+        raise Interrupted(f"Interrupted. {kept}.") from error
+    found = [done[number] for number in range(len(names))]
+    text = chosen.markdown(found, parts)
+    if folder is not None:
+        (folder / "tables.md").write_text(text, encoding="utf-8")
+    if as_json:
+        print_json({"paper": paper, "results": found})
+    else:
+        from rich.markdown import Markdown
+
+        results().print(Markdown(text))
+
+
+def _about(name: str, chosen: Any) -> str:
+    return (
+        f"{name}: {chosen.title}. Datasets: {', '.join(chosen.datasets)}. Parts: {', '.join(chosen.parts)}. "
+        f"Sizes: {_sizes(chosen)}."
+    )
+
+
+def _sizes(chosen: Any) -> str:
+    return ", ".join(f"--{_option(n)} ({'all' if v is None else v})" for n, v in chosen.options.items())
+
+
+def _option(name: str) -> str:
+    return name.removeprefix("n_")
+
+
+def _read(folder: Path | None, name: str, options: dict[str, Any]) -> dict[str, Any] | None:
+    """What an earlier run with the same options left of a dataset, or None."""
+    place = None if folder is None else folder / f"{name}.json"
+    if place is None or not place.exists():
+        return None
+    kept = json.loads(place.read_text(encoding="utf-8"))
+    if kept.get("options") != options:
+        raise DataError(
+            f"--out: {str(place)!r} holds another run (options {kept.get('options')}). Give another folder, or "
+            "delete it."
+        )
+    say(f"{name}: read from {place}")
+    return kept
+
+
+def _write(folder: Path | None, name: str, result: dict[str, Any]) -> None:
+    if folder is not None:
+        place = folder / f"{name}.json"
+        beside = place.with_suffix(".part")
+        beside.write_text(to_json(result) + "\n", encoding="utf-8")
+        beside.replace(place)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Runs one dataset of a paper, here or by a worker elsewhere."""
+
+    paper: str
+    options: dict[str, Any]
+
+    def __call__(self, name: str) -> dict[str, Any]:
+        """Figures of a dataset, with what they were made by."""
+        from holdtrue.papers import experiment
+
+        use_cache()
+        result = experiment(self.paper).run(name, **self.options, say=lambda what: say(f"{name}: {what}"))
+        return result | made_by(self.options)
+
+
+def made_by(options: dict[str, Any]) -> dict[str, Any]:
+    """What a dataset's figures were made with: options, versions, device."""
+    import jax
+
+    from holdtrue import __version__
+
+    versions = {"holdtrue": __version__, "jax": jax.__version__, "python": platform.python_version()}
+    return {"options": options, "versions": versions, "device": jax.devices()[0].device_kind}

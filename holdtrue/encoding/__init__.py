@@ -1,0 +1,30 @@
+"""Table to float array and back; the feasible set of one person; the one distance."""
+
+from holdtrue.encoding._distance import NORMS, Norm, distance, norm_weights
+from holdtrue.encoding._encoder import SCALINGS, Encoder, Scaling, to_grid
+from holdtrue.encoding._feasible import Feasible
+from holdtrue.encoding._layout import Layout, Slot, level_columns
+from holdtrue.encoding._limits import broken_limits, decode_recourse, differs, feasible_sets
+from holdtrue.encoding._permits import Permits
+from holdtrue.encoding._polytope import nearest_in_polytope
+
+__all__ = [
+    "NORMS",
+    "SCALINGS",
+    "Encoder",
+    "Feasible",
+    "Layout",
+    "Norm",
+    "Permits",
+    "Scaling",
+    "Slot",
+    "broken_limits",
+    "decode_recourse",
+    "differs",
+    "distance",
+    "feasible_sets",
+    "level_columns",
+    "nearest_in_polytope",
+    "norm_weights",
+    "to_grid",
+]

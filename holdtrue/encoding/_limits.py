@@ -1,0 +1,261 @@
+"""From the schema and people's own rows to their feasible sets; and back: does a row keep every limit?"""
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from holdtrue.encoding._encoder import Encoder, level_codes, to_grid
+from holdtrue.encoding._feasible import Feasible
+from holdtrue.encoding._layout import level_positions
+from holdtrue.schema import MISSING_LEVEL, Feature, Table, normalise_overrides
+
+EDGE = 1e-5  # how far a linear constraint may be missed, in encoded units of a unit row
+FINEST = 2e-6  # the least step a search counts, in encoded units
+ROUNDING = 5e-7  # and in units of what the row adds up, since a search adds it up in float32
+
+
+def feasible_sets(encoder: Encoder, factual: Table, overrides: Any = None) -> Feasible:
+    """Every person's feasible set, as one batched pytree."""
+    schema, layout = encoder.schema, encoder.layout
+    n, d = factual.n_rows, encoder.n_columns
+    own = encoder.encode(factual)
+    limits = normalise_overrides(overrides, schema, n)
+    lower, upper = own.copy(), own.copy()
+    step = np.zeros((n, d))
+    movable = np.zeros((n, d), bool)
+    for slot in layout.numbers:
+        feature, c = schema[slot.name], slot.start
+        raw = own[:, c] * encoder.scale[c] + encoder.offset[c]
+        low, high = _interval(feature, raw, factual.missing(slot.name), limits)
+        grid = 1.0 if feature.has_levels else feature.grid
+        movable[:, c] = low <= high
+        lower[:, c] = np.where(movable[:, c], (low - encoder.offset[c]) / encoder.scale[c], own[:, c])
+        upper[:, c] = np.where(movable[:, c], (high - encoder.offset[c]) / encoder.scale[c], own[:, c])
+        step[:, c] = 0.0 if grid is None else grid / encoder.scale[c]
+        # Steps too fine to count in float32 are a continuum to a search; `decode_recourse` puts it on the grid.
+        reach = np.maximum(np.maximum(np.abs(lower[:, c]), np.abs(upper[:, c])), 1.0)
+        step[:, c] *= step[:, c] > FINEST * reach
+    for slot in layout.groups:
+        feature, part = schema[slot.name], slice(slot.start, slot.stop)
+        codes = level_codes(feature, factual.columns[slot.name], factual.missing(slot.name))
+        movable[:, part] = reachable(feature, codes, limits)
+        lower[:, part] = (0.0 - encoder.offset[part]) / encoder.scale[part]
+        upper[:, part] = (1.0 - encoder.offset[part]) / encoder.scale[part]
+    a, b = constraint_rows(encoder, own)
+    active = _active(encoder, factual)
+    f32 = np.float32
+    return Feasible(
+        x=own.astype(f32),  # type: ignore[arg-type]
+        lower=lower.astype(f32),  # type: ignore[arg-type]
+        upper=upper.astype(f32),  # type: ignore[arg-type]
+        step=step.astype(f32),  # type: ignore[arg-type]
+        movable=movable,  # type: ignore[arg-type]
+        b=b.astype(f32),  # type: ignore[arg-type]
+        active=active,  # type: ignore[arg-type]
+        a=jax.device_put(a.astype(f32)),
+        scale=jax.device_put(encoder.scale.astype(f32)),
+        offset=jax.device_put(encoder.offset.astype(f32)),
+        layout=layout,
+    )
+
+
+def decode_recourse(encoder: Encoder, x: np.ndarray, factual: Table, overrides: Any = None) -> Table:
+    """The recourse a person gets, in their own columns, from a hardened encoded row.
+
+    What did not change keeps the person's own value to the last digit. A number that float32 put a hair
+    outside its interval is put back on the bound.
+    """
+    columns = encoder.decode(x, factual)
+    limits = normalise_overrides(overrides, encoder.schema, factual.n_rows)
+    for feature in encoder.schema:
+        if feature.has_levels:
+            continue
+        before = factual.columns[feature.name].astype(np.float64)
+        after = columns[feature.name]
+        low, high = _interval(feature, np.nan_to_num(before), factual.missing(feature.name), limits)
+        moved = (after != before) & (low <= high)
+        inside = np.clip(after, low, np.maximum(low, high))
+        if feature.grid is not None:  # steps finer than float32 can count come back between grid points
+            inside = np.clip(to_grid(inside, feature.grid), low, np.maximum(low, high))
+        columns[feature.name] = np.where(moved, inside, after)
+    return Table(columns, factual.n_rows, factual.native)
+
+
+def broken_limits(
+    encoder: Encoder,
+    factual: Table,
+    recourse: Table,
+    overrides: Any = None,
+    consequences: np.ndarray | None = None,
+) -> list[list[str]]:
+    """What each recourse breaks, in sentences; an empty list is a recourse that keeps every limit.
+
+    Written over raw values and apart from `Feasible`, so that each checks the other.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    factual, recourse : Table
+    overrides : optional
+        What single people may not change.
+    consequences : bool array of shape (n, features), optional
+        What changed as a consequence of an action and was not itself acted on. Directions and overrides say
+        what a person may do, and do not bind it; bounds, grid and limits across features do. A category is
+        never a consequence.
+    """
+    schema = encoder.schema
+    n = factual.n_rows
+    limits = normalise_overrides(overrides, schema, n)
+    broken: list[list[str]] = [[] for _ in range(n)]
+
+    def mark(mask: np.ndarray, text: str) -> None:
+        for i in np.flatnonzero(mask):
+            broken[i].append(text)
+
+    nothing = np.zeros(n, bool)
+    for j, feature in enumerate(schema):
+        name = feature.name
+        gone = recourse.missing(name) & ~factual.missing(name)
+        mark(gone, f"{name} became missing")
+        changed = differs(factual, recourse, name) & ~gone
+        if not changed.any():
+            continue
+        follows = nothing if consequences is None else consequences[:, j]
+        if feature.has_levels:
+            before = level_codes(feature, factual.columns[name], factual.missing(name))
+            after = level_codes(feature, recourse.columns[name], recourse.missing(name))
+            if feature.kind == "categorical":
+                allowed = reachable(feature, before, limits)[np.arange(n), after]
+                mark(changed & ~allowed, f"{name} may not take that level")
+                continue
+            before, after = before.astype(float), after.astype(float)
+            grid = None
+        else:
+            before = factual.columns[name].astype(np.float64)
+            after = recourse.columns[name].astype(np.float64)
+            grid = feature.grid
+        low, high = _interval(feature, np.nan_to_num(before), factual.missing(name), limits, on_grid=False)
+        if follows.any():
+            bounds = (0.0, len(feature.levels or ()) - 1.0) if feature.has_levels else feature.bounds
+            assert bounds is not None  # a resolved schema has them
+            low, high = np.where(follows, bounds[0], low), np.where(follows, bounds[1], high)
+        slack = 1e-9 * (1.0 + np.abs(after))
+        mark(changed & ((after < low - slack) | (after > high + slack)), f"{name} left its permitted interval")
+        if grid is not None:
+            off = np.abs(after / grid - np.rint(after / grid)) > 1e-6 + 1e-12 * np.abs(after / grid)
+            mark(changed & off, f"{name} is off its grid of {grid:g}")
+    own, new = encoder.encode(factual), encoder.encode(recourse)
+    a, b = constraint_rows(encoder, own)
+    for i, constraint in enumerate(schema.constraints):
+        text = f"constraint {constraint.name or dict(constraint.coefficients)} is broken"
+        rounding = ROUNDING * (np.abs(new) @ np.abs(a[i]) + np.abs(b[:, i]))
+        mark(new @ a[i] > b[:, i] + EDGE + rounding, text)
+    active = _active(encoder, factual)
+    for i, implication in enumerate(schema.implications):
+        bad = _matches(encoder, recourse, implication.when) & ~_matches(encoder, recourse, implication.then)
+        mark(active[:, i] & bad, f"implication {implication.name or implication.to_dict()} is broken")
+    return broken
+
+
+def _interval(
+    feature: Feature, raw: np.ndarray, absent: np.ndarray, limits: dict, *, on_grid: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
+    """Permitted raw interval per person; empty (low > high) where the number may not move."""
+    bounds = (0.0, len(feature.levels or ()) - 1.0) if feature.has_levels else feature.bounds
+    assert bounds is not None  # a resolved schema has them
+    low, high = np.full(len(raw), bounds[0]), np.full(len(raw), bounds[1])
+    rises = np.full(len(raw), feature.direction in ("free", "increase"))
+    falls = np.full(len(raw), feature.direction in ("free", "decrease"))
+    for row, override in limits.items():
+        limit = override.get(feature.name, {})
+        if "direction" in limit:
+            rises[row] &= limit["direction"] in ("free", "increase")
+            falls[row] &= limit["direction"] in ("free", "decrease")
+        if "bounds" in limit:
+            low[row], high[row] = max(low[row], limit["bounds"][0]), min(high[row], limit["bounds"][1])
+        if "levels" in limit:
+            codes = level_positions(feature, tuple(limit["levels"]))
+            low[row], high[row] = max(low[row], min(codes)), min(high[row], max(codes))
+    low = np.where(falls, low, np.maximum(low, raw))
+    high = np.where(rises, high, np.minimum(high, raw))
+    fixed = absent | ~(rises | falls)
+    grid = 1.0 if feature.has_levels else feature.grid
+    if on_grid and grid is not None:
+        low = to_grid(np.ceil(low / grid - 1e-9) * grid, grid)
+        high = to_grid(np.floor(high / grid + 1e-9) * grid, grid)
+    return np.where(fixed, np.inf, low), np.where(fixed, -np.inf, high)
+
+
+def reachable(feature: Feature, codes: np.ndarray, limits: dict) -> np.ndarray:
+    """For each person, the levels of a category they may take."""
+    levels = feature.levels or ()
+    k = len(levels)
+    may = np.ones((k, k), bool)
+    for start, allowed in (feature.transitions or {}).items():
+        if start in levels:
+            may[levels.index(start)] = [level in allowed for level in levels]
+    if MISSING_LEVEL in levels:
+        may[:, levels.index(MISSING_LEVEL)] = False
+    if feature.direction == "fixed":
+        may[:] = False
+    np.fill_diagonal(may, True)
+    out = may[codes]
+    for row, override in limits.items():
+        limit = override.get(feature.name, {})
+        keep = np.ones(k, bool)
+        if "levels" in limit:
+            keep = np.array([level in limit["levels"] for level in levels])
+        if limit.get("direction", "free") != "free":
+            keep[:] = False
+        out[row] &= keep
+        out[row, codes[row]] = True
+    return out
+
+
+def constraint_rows(encoder: Encoder, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Linear constraints in encoded units, rows of unit length; one right-hand side per person."""
+    constraints = encoder.schema.constraints
+    a = np.zeros((len(constraints), encoder.n_columns))
+    b = np.zeros((len(own), len(constraints)))
+    for i, constraint in enumerate(constraints):
+        for key, coefficient in constraint.coefficients.items():
+            feature, level = encoder.schema.term(key)
+            slot = encoder.layout.slot(feature.name)
+            column = slot.start + (0 if level is None else (feature.levels or ()).index(level))
+            a[i, column] += coefficient * encoder.scale[column]
+            b[:, i] -= coefficient * encoder.offset[column] if constraint.on == "value" else 0.0
+        b[:, i] += constraint.bound
+        if constraint.on == "change":
+            b[:, i] += own @ a[i]
+        length = np.linalg.norm(a[i]) or 1.0
+        a[i] /= length
+        b[:, i] /= length
+    return a, b
+
+
+def _active(encoder: Encoder, factual: Table) -> np.ndarray:
+    parts = [_matches(encoder, factual, i.was) for i in encoder.schema.implications]
+    return np.stack(parts, axis=1) if parts else np.zeros((factual.n_rows, 0), bool)
+
+
+def _matches(encoder: Encoder, table: Table, sets: Any) -> np.ndarray:
+    """Which rows take one of the levels in every feature named; an imputed level counts as taken."""
+    ok = np.ones(table.n_rows, bool)
+    for name, levels in sets.items():
+        feature, absent = encoder.schema[name], table.missing(name)
+        codes = level_codes(feature, table.columns[name], absent)
+        codes = np.where(absent, encoder.filled.get(name, codes), codes)
+        ok &= np.isin(codes, level_positions(feature, levels))
+    return ok
+
+
+def differs(a: Table, b: Table, name: str) -> np.ndarray:
+    """Which rows of two tables hold different values in a column; missing equals missing."""
+    both_missing = a.missing(name) & b.missing(name)
+    x, y = a.columns[name], b.columns[name]
+    if x.dtype == object or y.dtype == object:
+        unequal = np.fromiter((p != q for p, q in zip(x.tolist(), y.tolist(), strict=True)), bool, len(x))
+    else:
+        unequal = x != y
+    return unequal & ~both_missing

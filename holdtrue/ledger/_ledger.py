@@ -1,0 +1,406 @@
+"""The ledger: every promise made to a person, and what became of it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache, partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import sqlalchemy as sa
+
+from holdtrue.errors import DataError, LedgerError
+from holdtrue.ledger import _migrate
+from holdtrue.ledger._canonical import canonical, check_plain, parse
+from holdtrue.ledger._chain import STATE_AFTER, STATES, Head, commitment, event_hash, new_salt
+from holdtrue.ledger._database import Database
+from holdtrue.ledger._entries import Event, Issued, Promise, Verification
+from holdtrue.ledger._record import Record, check_subject, from_text, new_id, to_text, utc_now
+from holdtrue.ledger._tables import events, head, personal, promises
+from holdtrue.ledger._verify import verify
+from holdtrue.schema import plain
+
+T = TypeVar("T")
+Entry = tuple[str, str | None, dict[str, Any], tuple[str, str] | None]
+"""Kind, promise, public part, and subject with body where something is said about a person."""
+
+
+class Ledger:
+    """Promises made to people, in a SQL database: appended to, never rewritten.
+
+    Every write is one transaction that holds the end of the chain locked, so that any number of threads and
+    processes may write at once. Where the database is locked or the server restarts, a write is tried again for
+    `patience` seconds and takes effect once.
+
+    Parameters
+    ----------
+    place : path or URL
+        A SQLite file, or ``postgresql://user@host/database``. Must hold a ledger already; see `create`.
+    patience : float, default=30
+        Seconds.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> with Ledger.create(os.path.join(tempfile.mkdtemp(), "promises.db")) as ledger:
+    ...     ledger.verify().ok
+    True
+    """
+
+    def __init__(self, place: str | Path, *, patience: float = 30.0) -> None:
+        self._database = Database(place, patience)
+        try:
+            _migrate.check(self._database)
+        except BaseException:
+            self._database.close()
+            raise
+
+    @classmethod
+    def create(cls, place: str | Path, *, patience: float = 30.0) -> Self:
+        """Make a ledger, or bring one that is there to this version's schema; nothing in it is lost."""
+        database = Database(place, patience)
+        try:
+            _migrate.upgrade(database)
+        finally:
+            database.close()
+        return cls(place, patience=patience)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Ledger {self.place}>"
+
+    @property
+    def place(self) -> str:
+        """Where it is kept, without a password."""
+        return self._database.name
+
+    def close(self) -> None:
+        """Give back all connections; the ledger can still be used."""
+        self._database.close()
+
+    # ---- writing --------------------------------------------------------------------------------------
+
+    def issue(self, records: Record | Iterable[Record], *, batch_size: int = 500) -> Issued:
+        """Write promises down.
+
+        A record that is there already, by its id, is not written twice: after an interruption give the same
+        records again. Nor is one whose person was forgotten.
+
+        Parameters
+        ----------
+        records : Record or iterable of Record
+            Read as they are written, so that a stream of any length may be given.
+        batch_size : int, default=500
+            Records per transaction. All of a batch are written, or none.
+        """
+        total = Issued()
+        for batch in _batches([records] if isinstance(records, Record) else records, batch_size):
+            total += self._write(partial(_issue_batch, [(record, record.to_json()) for record in batch]))
+        return total
+
+    def supersede(self, promise: str, record: Record) -> None:
+        """Put a new promise in the place of a live one, to the same person."""
+
+        def work(connection: sa.Connection) -> Any:
+            old = _live(connection, promise, "supersede")
+            if old.subject != record.subject:
+                raise LedgerError(f"supersede: promise {promise!r} was made to another subject. Issue a new one.")
+            entries, issued = _issue_batch([(record, record.to_json())], connection)
+            if not issued.new:
+                raise LedgerError(f"supersede: the new record is in the ledger already; got {record.id!r}.")
+            return [*entries, ("supersede", promise, {"by": record.id}, None)], None
+
+        self._write(work)
+
+    def fulfil(
+        self, promise: str, *, decision: Any, actual: Mapping[str, Any] | None = None, note: str | None = None
+    ) -> bool:
+        """Write down that the person came back; return whether the promise was kept.
+
+        Parameters
+        ----------
+        promise : str
+            Its id.
+        decision : label
+            What was decided about them. The promise is kept where this is its target.
+        actual : mapping, optional
+            The person's columns as they are now, as far as known: what they did change.
+        note : str, optional
+        """
+        decision = plain(decision)
+        now_so = None if actual is None else {name: plain(value) for name, value in actual.items()}
+        body = {"decision": decision, "actual": now_so, "note": note}
+        check_plain(body, "fulfil")
+
+        def work(connection: sa.Connection) -> Any:
+            old = _live(connection, promise, "fulfil")
+            record = Record.from_json(old.body)
+            unknown = sorted(set(actual or ()) - set(record.factual))
+            if unknown:
+                raise DataError(f"fulfil: `actual` has columns that the promise has not; got {unknown[:5]!r}.")
+            kept = _same_label(decision, record.target)
+            return [("fulfil", promise, {"kept": kept}, (old.subject, canonical(body)))], kept
+
+        return self._write(work)
+
+    def expire(self, at: datetime | None = None, *, batch_size: int = 500) -> int:
+        """Write down which live promises have run out by a time (now, when omitted); return how many."""
+        moment = to_text(_aware(at))
+        ended = (
+            sa.select(promises.c.id)
+            .where(promises.c.state == "live", promises.c.valid_until <= moment)
+            .order_by(promises.c.seq)
+            .limit(batch_size)
+        )
+        total = 0
+        while True:
+
+            def work(connection: sa.Connection) -> Any:
+                ids = connection.execute(ended).scalars().all()
+                return [("expire", id, {"by": moment}, None) for id in ids], len(ids)
+
+            count = self._write(work)
+            total += count
+            if count < batch_size:
+                return total
+
+    def forget(self, subject: str) -> int:
+        """Erase everything that is kept about a person; return from how many events.
+
+        Hashes, times and counts stay, and the chain still verifies. Live promises to the person end. What lies in
+        backups, in a server's write-ahead log or on freed disk blocks is beyond a database's reach.
+        """
+        check_subject(subject)
+        about = sa.select(personal.c.seq).where(personal.c.subject == subject)
+
+        def work(connection: sa.Connection) -> Any:
+            seqs = connection.execute(about.order_by(personal.c.seq)).scalars().all()
+            if not seqs:
+                return [], 0
+            ended = sa.select(promises.c.id).where(promises.c.state == "live", promises.c.seq.in_(about))
+            ids = connection.execute(ended.order_by(promises.c.seq)).scalars().all()
+            _set_state(connection, ids, "forgotten")
+            connection.execute(sa.delete(personal).where(personal.c.subject == subject))
+            return [("forget", None, {"erased": list(seqs), "ended": list(ids)}, None)], len(seqs)
+
+        return self._write(work)
+
+    def _write(self, work: Callable[[sa.Connection], tuple[list[Entry], T]]) -> T:
+        """One transaction: lock the end of the chain, ask `work` what to append, append it."""
+        token = new_id()
+        answers: list[T] = []
+
+        def attempt(connection: sa.Connection) -> T:
+            end = Head(*connection.execute(_END.with_for_update()).one())
+            # A commit whose answer was lost: what was asked for has happened.
+            done = sa.select(events.c.seq).where(events.c.token == token).limit(1)
+            if answers and connection.execute(done).first() is not None:
+                return answers[-1]
+            entries, answer = work(connection)
+            if entries:
+                _append(connection, end, token, entries)
+            answers.append(answer)
+            return answer
+
+        return self._database.run(attempt, write=True)
+
+    # ---- reading --------------------------------------------------------------------------------------
+
+    def head(self) -> Head:
+        """The end of the chain. Noted elsewhere and given to `verify`, it shows that no event was cut off."""
+        return Head(*self._database.run(lambda connection: connection.execute(_END).one()))
+
+    def promise(self, id: str) -> Promise:
+        """One promise, by its id."""
+        row = self._database.run(lambda c: c.execute(_PROMISES.where(promises.c.id == id)).first())
+        if row is None:
+            raise LedgerError(f"ledger: no such promise; got {id!r}.")
+        return _promise(row)
+
+    def recent(self, n: int = 20) -> list[Promise]:
+        """The promises that were made last and are live, the latest first."""
+        latest = _PROMISES.where(promises.c.state == "live").order_by(promises.c.seq.desc()).limit(n)
+        return [_promise(row) for row in self._database.run(lambda c: c.execute(latest).all())]
+
+    def live(
+        self, at: datetime | None = None, *, batch_size: int = 1000, up_to: int | None = None
+    ) -> Iterator[list[Promise]]:
+        """Promises that bind at a time (now, when omitted), in batches, oldest first.
+
+        Each batch is a transaction of its own, so that nobody who writes has to wait; one issued while reading is
+        among the last. With `up_to`, such as ``ledger.head().seq``, only what was issued by that event is read.
+        """
+        moment, last = to_text(_aware(at)), 0
+        binding = _PROMISES.where(
+            promises.c.state == "live",
+            sa.or_(promises.c.valid_until.is_(None), promises.c.valid_until > moment),
+        )
+        if up_to is not None:
+            binding = binding.where(promises.c.seq <= up_to)
+        while True:
+            page = binding.where(promises.c.seq > last).order_by(promises.c.seq).limit(batch_size)
+            rows = self._database.run(lambda c, page=page: c.execute(page).all())
+            if rows:
+                yield [_promise(row) for row in rows]
+            if len(rows) < batch_size:
+                return
+            last = rows[-1].seq
+
+    def history(self, subject: str) -> list[Event]:
+        """All events of all promises to one person, oldest first; none after they were forgotten."""
+        check_subject(subject)
+        of = (
+            sa.select(events.c.promise)
+            .join(personal, personal.c.seq == events.c.seq)
+            .where(personal.c.subject == subject)
+        )
+        rows = self._database.run(
+            lambda c: c.execute(_EVENTS.where(events.c.promise.in_(of)).order_by(events.c.seq)).all()
+        )
+        return [_event(row) for row in rows]
+
+    def counts(self) -> dict[str, int]:
+        """How many promises stand where, and `kept` and `broken` among the fulfilled; forgotten people count."""
+        by_state = sa.select(promises.c.state, sa.func.count()).group_by(promises.c.state)
+        by_outcome = (
+            sa.select(events.c.public, sa.func.count()).where(events.c.kind == "fulfil").group_by(events.c.public)
+        )
+        states, outcomes = self._database.run(
+            lambda c: ({row[0]: row[1] for row in c.execute(by_state)}, c.execute(by_outcome).all())
+        )
+        kept = sum(count for public, count in outcomes if parse(public, "ledger")["kept"])
+        broken = sum(count for _, count in outcomes) - kept
+        return {state: int(states.get(state, 0)) for state in STATES} | {"kept": kept, "broken": broken}
+
+    def verify(self, head: Head | str | None = None) -> Verification:
+        """Walk the chain and name the first break.
+
+        Parameters
+        ----------
+        head : Head or str, optional
+            The end of the chain (or its hash) as noted earlier: the chain must still contain it.
+        """
+        return verify(self._database, head.hash if isinstance(head, Head) else head)
+
+
+_END = sa.select(head.c.ledger, head.c.seq, head.c.hash).where(head.c.id == 1)
+_PROMISES = sa.select(
+    promises.c.id, promises.c.seq, promises.c.state, promises.c.valid_until, personal.c.body
+).outerjoin(personal, personal.c.seq == promises.c.seq)
+_EVENTS = sa.select(events, personal.c.body).outerjoin(personal, personal.c.seq == events.c.seq)
+
+
+def _issue(record: Record, text: str) -> Entry:
+    until = None if record.valid_until is None else to_text(record.valid_until)
+    public = {
+        "model": record.model["hash"],
+        "schema": record.schema,
+        "method": record.method["name"],
+        "valid_until": until,
+    }
+    return "issue", record.id, public, (record.subject, text)
+
+
+def _append(connection: sa.Connection, end: Head, token: str, entries: Sequence[Entry]) -> None:
+    """Write events after the end of the chain, what they say about people, and where promises stand now."""
+    at, seq, last = to_text(utc_now()), end.seq, end.hash
+    rows: list[dict[str, Any]] = []
+    people: list[dict[str, Any]] = []
+    issued: list[dict[str, Any]] = []
+    changed: dict[str, list[str]] = {}
+    for kind, promise, public, about in entries:
+        seq += 1
+        row = {"seq": seq, "kind": kind, "promise": promise, "at": at, "public": canonical(public), "token": token}
+        row["commitment"] = None
+        if about is not None:
+            subject, body = about
+            salt = new_salt()
+            row["commitment"] = commitment(salt, subject, body)
+            people.append({"seq": seq, "subject": subject, "salt": salt, "body": body})
+        last = row["hash"] = event_hash(last, row)
+        rows.append(row)
+        if kind == "issue":
+            issued.append({"seq": seq, "id": promise, "state": "live", "valid_until": public["valid_until"]})
+        elif promise is not None:
+            changed.setdefault(STATE_AFTER[kind], []).append(promise)
+    connection.execute(sa.insert(events), rows)
+    for table, some in ((personal, people), (promises, issued)):
+        if some:
+            connection.execute(sa.insert(table), some)
+    for state, ids in changed.items():
+        _set_state(connection, ids, state)
+    connection.execute(sa.update(head).where(head.c.id == 1).values(seq=seq, hash=last))
+
+
+def _set_state(connection: sa.Connection, ids: Sequence[str], state: str) -> None:
+    for part in _batches(ids, 500):  # databases limit the length of a list
+        connection.execute(sa.update(promises).where(promises.c.id.in_(part)).values(state=state))
+
+
+def _issue_batch(batch: Sequence[tuple[Record, str]], connection: sa.Connection) -> tuple[list[Entry], Issued]:
+    """Entries for the records that the ledger has not, and what became of each."""
+    there: dict[str, str | None] = {}
+    for part in _batches((record.id for record, _ in batch), 500):
+        there |= {row.id: row.body for row in connection.execute(_PROMISES.where(promises.c.id.in_(part)))}
+    entries, repeated, forgotten = [], 0, 0
+    for record, text in batch:
+        if record.id not in there:
+            entries.append(_issue(record, text))
+            there[record.id] = text
+        elif there[record.id] is None:
+            forgotten += 1
+        elif there[record.id] == text:
+            repeated += 1
+        else:
+            raise LedgerError(
+                f"issue: there is another record of this id; got {record.id!r}. A promise is not rewritten: "
+                "supersede it."
+            )
+    return entries, Issued(len(entries), repeated, forgotten)
+
+
+def _live(connection: sa.Connection, id: str, where: str) -> Any:
+    found = connection.execute(_PROMISES.add_columns(personal.c.subject).where(promises.c.id == id)).first()
+    if found is None:
+        raise LedgerError(f"{where}: no such promise; got {id!r}.")
+    if found.state != "live":
+        raise LedgerError(f"{where}: the promise is not live; got {id!r}, which is {found.state}.")
+    return found
+
+
+def _promise(row: Any) -> Promise:
+    until = None if row.valid_until is None else _time(row.valid_until)
+    return Promise(row.id, row.seq, row.state, until, row.body)
+
+
+_time = lru_cache(4096)(from_text)  # promises that are made together end together
+
+
+def _event(row: Any) -> Event:
+    body = None if row.body is None else parse(row.body, "ledger")
+    public = parse(row.public, "ledger")
+    return Event(row.seq, row.kind, row.promise, from_text(row.at), public, body, row.hash)
+
+
+def _same_label(a: Any, b: Any) -> bool:
+    return a == b and isinstance(a, bool) == isinstance(b, bool)
+
+
+def _aware(at: datetime | None) -> datetime:
+    at = utc_now() if at is None else at
+    if at.tzinfo is None:
+        raise DataError(f"ledger: a time must have a time zone; got {at!r}. Write datetime.now(UTC).")
+    return at
+
+
+def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    if size < 1:
+        raise DataError(f"ledger: `batch_size` must be at least 1; got {size!r}.")
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch

@@ -1,0 +1,414 @@
+"""What every recourse method shares: fit, ask, decode, check again."""
+
+import threading
+import time
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any, ClassVar, Self
+
+import equinox as eqx
+import jax
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+
+from holdtrue.batch import Predictor, distances, proba_of, solve
+from holdtrue.encoding import NORMS, Norm, broken_limits, decode_recourse, feasible_sets
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
+from holdtrue.schema import Table, normalise_overrides
+from holdtrue.search import AbstractSolver, Problem, Solution, Status, add_option, by_feature, is_found
+
+CHUNK = 16_384  # people whose arrays are held at once
+CHECK_SHARE = 0.3  # of a deadline, kept for decoding and asking again
+FIRST_PART = 64  # people checked first under a deadline; each further part is twice as large
+
+
+class AbstractMethod(BaseEstimator):
+    """A way to find recourse: a scikit-learn object outside, a search inside.
+
+    A subclass has hyper-parameters in a keyword-only `__init__`, says in `needs` what a model must offer, may
+    learn from training rows in `learn`, and answers many people's problems in `search`. The rest is here:
+    people's feasible sets, decoding, and asking the model again about what the person would get. Most methods
+    derive from `AbstractSolverMethod`, which needs only one person's solver.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    """Capabilities the model must have, such as ``differentiable``."""
+    needs_rows: ClassVar[bool] = False
+    """Whether `learn` must be given training rows."""
+    offers_options: ClassVar[bool] = False
+    """Whether `search` heeds ``problems.options``, so that a person can be given several ways that differ."""
+
+    norm: Norm
+    random_state: int | None
+    predictor_: Predictor
+    state_: dict[str, np.ndarray]
+
+    @abstractmethod
+    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
+        """Answer every problem of a batch; arrays of the answer are numpy. See `holdtrue.batch.solve`."""
+
+    def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
+        """Learn from encoded training rows; what is returned is kept in `state_` and in model files."""
+        return {}
+
+    def outcome(self, factual: Table, action: Table) -> tuple[Table, np.ndarray | None]:
+        """What comes of everyone's action, and which features (n, features) changed as a consequence of it.
+
+        The row that an action leads to is the recourse; its cost is the action's. Most methods know of no
+        consequences: the action is the recourse.
+        """
+        return action, None
+
+    def consulted(self) -> tuple[str, ...]:
+        """Digests (`EnsembleModel.digests`) of further models that the search asks, to be guided or to stop.
+
+        A recourse that was made to please a model holds under it, which says nothing about the next one. The plan
+        carries these digests, so that whoever measures survival can leave such models out.
+        """
+        return ()
+
+    def fit(self, model: Any, X: Any = None, y: Any = None) -> Self:
+        """Prepare for a fitted classifier; methods that need training rows learn from `X`.
+
+        Parameters
+        ----------
+        model : RecourseClassifier or Predictor
+        X : dataframe, optional
+            Training rows.
+        y : array, optional
+            Their labels.
+        """
+        predictor = getattr(model, "predictor_", model)
+        if not isinstance(predictor, Predictor):
+            raise CapabilityError(
+                f"{type(self).__name__}: `model` must be a fitted RecourseClassifier; got {type(model).__name__}. "
+                "For any other model use holdtrue.recourse(model, X, schema)."
+            )
+        rows = None if X is None else predictor.encoder.encode(X).astype(np.float32)
+        return self.fit_encoded(predictor, rows, None if X is None or y is None else np.asarray(y))
+
+    def fit_encoded(self, predictor: Predictor, x: np.ndarray | None, y: np.ndarray | None) -> Self:
+        """`fit` on rows that are encoded already; a method that builds on another fits it by this."""
+        lacking = self.needs - predictor.capabilities
+        if lacking:
+            name = type(predictor.foreign.estimator if predictor.foreign else predictor.decision.model).__name__
+            raise CapabilityError(
+                f"{type(self).__name__}: needs a {' and '.join(sorted(lacking))} model; got {name}. "
+                f"{self._alternatives(predictor)}"
+            )
+        if self.norm not in NORMS:
+            raise DataError(
+                f"{type(self).__name__}: `norm` is not known; got {self.norm!r}. Known are {list(NORMS)!r}."
+            )
+        if x is None and self.needs_rows:
+            raise DataError(
+                f"{type(self).__name__}: needs training rows; got X=None. Pass the table the model learned from."
+            )
+        self.predictor_ = predictor
+        self.state_ = self.learn(np.zeros((0, predictor.encoder.n_columns), np.float32) if x is None else x, y)
+        return self
+
+    def restore(self, predictor: Predictor, state: dict[str, np.ndarray]) -> Self:
+        """Put back what `fit` learned, as from a model file."""
+        self.predictor_, self.state_ = predictor, state
+        return self
+
+    def recourse(
+        self,
+        X: Any,
+        *,
+        target: Any = None,
+        overrides: Any = None,
+        deadline: float | None = None,
+        n_recourses: int = 1,
+        on_rows: Callable[[int], None] | None = None,
+    ) -> RecourseFrame:
+        """Find recourse for every row.
+
+        Parameters
+        ----------
+        X : dataframe
+            People as they are.
+        target : label or array of labels, optional
+            The wanted class; the classifier's favourable one when omitted.
+        overrides : mapping or sequence, optional
+            What single people may not change: row position to ``{"education": "fixed"}``.
+        deadline : float, optional
+            Seconds. Returns by then; rows not reached say so in their status.
+        n_recourses : int, default=1
+            Options per person, the cheapest first, each unlike those before it: the cost of a further one grows
+            with the share of its direction that they span, so that together they span a large volume (a
+            determinantal penalty). Who has fewer gets fewer rows; ``plan.person`` says whose each row is.
+        on_rows : callable, optional
+            Told how many more people are done, for a progress bar.
+        """
+        began = time.monotonic()
+        self._check_fitted()
+        if deadline is not None and not (isinstance(deadline, (int, float)) and deadline > 0):
+            raise DataError(f"recourse: `deadline` must be a positive number of seconds; got {deadline!r}.")
+        self._check_options(n_recourses)
+        predictor = self.predictor_
+        table = predictor.encoder.schema.check(X, where="recourse")
+        if table.n_rows == 0:
+            raise DataError("recourse: the table is empty; got 0 rows. Give at least one person.")
+        targets = self._targets(target, table.n_rows)
+        individual = _by_row(overrides, predictor, table.n_rows)
+        until = None if deadline is None else began + deadline
+        frames = []
+        for rows in iter_rows(table.n_rows, CHUNK):
+            chunk = table.take(rows) if len(rows) < table.n_rows else table
+            own = {int(i - rows[0]): o for i, o in individual.items() if rows[0] <= i <= rows[-1]} or None
+            frame = self._chunk(chunk, targets[rows], own, n_recourses, until, on_rows)
+            frames.append(replace(frame, person=frame.person + rows[0]))
+        return concat(frames, table)
+
+    # ---- one chunk ----------------------------------------------------------------------------------
+
+    def _chunk(
+        self,
+        table: Table,
+        target: np.ndarray,
+        overrides: Any,
+        n_recourses: int,
+        until: float | None,
+        on_rows: Callable[[int], None] | None,
+    ) -> RecourseFrame:
+        began = time.monotonic()
+        if until is not None and began >= until:
+            return self._unreached(table, target, overrides)
+        encoder = self.predictor_.encoder
+        feasible = feasible_sets(encoder, table, overrides)
+        x = np.asarray(feasible.x)
+        problems = Problem(x, target.astype(np.int32), feasible, self._keys(x), x)  # type: ignore[arg-type]
+        if n_recourses == 1:
+            return self._answer(problems, table, target, overrides, until, on_rows)
+        people, frames, whole = np.arange(len(x)), [], table
+        options = np.zeros((len(x), n_recourses - 1, len(encoder.layout.slots)), np.float32)
+        for option in range(n_recourses):
+            problems = eqx.tree_at(lambda p: p.options, problems, options, is_leaf=lambda leaf: leaf is None)
+            by = None if until is None else began + (until - began) * (option + 1) / n_recourses
+            frame = self._answer(problems, table, target, overrides, by, on_rows if option == 0 else None)
+            kept = np.flatnonzero(frame.found)
+            shown = people if option == 0 else kept  # who has no recourse at all still has a row that says why
+            frames.append(replace(frame.take(shown), person=people[shown]))
+            if len(kept) == 0 or option == n_recourses - 1:
+                break
+            people, target, table = people[kept], target[kept], table.take(kept)
+            overrides = {i: overrides[k] for i, k in enumerate(kept.tolist()) if k in (overrides or {})} or None
+            problems = problems.take(kept)
+            changes = encoder.encode(frame.action.take(kept)).astype(np.float32) - np.asarray(problems.x)
+            options = add_option(options[kept], option, np.asarray(by_feature(encoder.layout, changes)))  # type: ignore[arg-type]
+        joined = concat(frames, whole)
+        return joined.take(np.argsort(joined.person, kind="stable"))
+
+    def _answer(
+        self,
+        problems: Problem,
+        table: Table,
+        target: np.ndarray,
+        overrides: Any,
+        until: float | None,
+        on_rows: Callable[[int], None] | None,
+    ) -> RecourseFrame:
+        """Search, then check: under a deadline part by part, so that what was found in time is not lost."""
+        began = time.monotonic()
+        stop = None if until is None else until - CHECK_SHARE * (until - began)
+        solution = self.search(problems, stop, on_rows)
+        if until is None:
+            return self._checked(solution, table, target, overrides, began)
+        frames, start, size = [], 0, FIRST_PART
+        while start < table.n_rows:
+            rows = np.arange(start, min(table.n_rows, start + size))
+            part, wanted = table.take(rows), target[rows]
+            own = {i: overrides[r] for i, r in enumerate(rows.tolist()) if r in (overrides or {})} or None
+            found: Solution = jax.tree.map(lambda leaf, rows=rows: np.asarray(leaf)[rows], solution)
+            checked = within(until, partial(self._checked, found, part, wanted, own, time.monotonic()))
+            frame = self._unreached(part, wanted, own) if checked is None else checked
+            frames.append(replace(frame, person=rows))
+            start, size = start + size, 2 * size
+        return replace(concat(frames, table), seconds=time.monotonic() - began)
+
+    def _checked(
+        self, solution: Solution, table: Table, target: np.ndarray, overrides: Any, began: float
+    ) -> RecourseFrame:
+        """Decode, round, encode again, ask the model again, and hold every limit against every row."""
+        predictor = self.predictor_
+        encoder = predictor.encoder
+        columns = {name: table.columns[name] for name in encoder.schema.names}
+        n = table.n_rows
+        status = np.array(solution.status)
+        found = is_found(status)
+        proposed = decode_recourse(encoder, np.asarray(solution.x), table, overrides).columns
+        action = _only(found, proposed, columns)
+        recourse, consequences = self.outcome(table, action)
+        logits_before = predictor.logits(table)
+        logits_after = predictor.logits(recourse)
+        decided = predictor.decide_of(logits_after)
+        valid = decided == target
+        kept = np.array([not b for b in broken_limits(encoder, table, recourse, overrides, consequences)])
+        status = np.where(found & ~(valid & kept), int(Status.NOT_FOUND), status)
+        failed = found & ~is_found(status)
+        if failed.any():
+            action = _only(is_found(status), proposed, columns)
+            recourse, consequences = self.outcome(table, action)
+            logits_after = np.where(failed[:, None], logits_before, logits_after)
+            valid = valid & ~failed
+        cost = distances(encoder, encoder.encode(table), encoder.encode(action), self.norm)
+        has_answer = is_found(status) | (status == int(Status.ALREADY_FAVOURABLE))
+        rows = np.arange(n)
+        return RecourseFrame(
+            factual=table,
+            recourse=recourse,
+            status=status,
+            cost=np.where(has_answer, cost, np.nan),
+            valid=valid,
+            before=proba_of(logits_before)[rows, target],
+            after=proba_of(logits_after)[rows, target],
+            target=predictor.classes[target],
+            predictor=predictor,
+            method=type(self).__name__,
+            norm=self.norm,
+            n_steps=np.asarray(solution.n_steps),
+            seconds=time.monotonic() - began,
+            person=rows,
+            overrides=overrides or {},
+            consequences=consequences,
+            consulted=self.consulted(),
+            settings=self.get_params(deep=False),
+        )
+
+    def _unreached(self, table: Table, target: np.ndarray, overrides: Any) -> RecourseFrame:
+        n = table.n_rows
+        columns = {name: table.columns[name] for name in self.predictor_.encoder.schema.names}
+        return RecourseFrame(
+            factual=table,
+            recourse=Table(columns, n),
+            status=np.full(n, int(Status.NOT_REACHED)),
+            cost=np.full(n, np.nan),
+            valid=np.zeros(n, bool),
+            before=np.full(n, np.nan),
+            after=np.full(n, np.nan),
+            target=self.predictor_.classes[target],
+            predictor=self.predictor_,
+            method=type(self).__name__,
+            norm=self.norm,
+            n_steps=np.zeros(n, int),
+            seconds=0.0,
+            person=np.arange(n),
+            overrides=overrides or {},
+            consulted=self.consulted(),
+            settings=self.get_params(deep=False),
+        )
+
+    def _keys(self, x: np.ndarray) -> np.ndarray:
+        """A key per person from the seed and the person's own row, so that order and company do not matter."""
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        words = np.ascontiguousarray(x, np.float32).view(np.uint32).astype(np.uint64)
+        with np.errstate(over="ignore"):
+            mixed = (words[:, :, None] * _mixer(x.shape[1])[None]).sum(axis=1) >> np.uint64(32)
+        return (mixed.astype(np.uint32) ^ _base_key(int(seed))[None]).astype(np.uint32)
+
+    def _targets(self, target: Any, n: int) -> np.ndarray:
+        predictor = self.predictor_
+        if target is None:
+            return np.full(n, predictor.decision.favourable)
+        labels = np.broadcast_to(np.asarray(target), (n,)) if np.ndim(target) == 0 else np.asarray(target)
+        if labels.shape != (n,):
+            raise DataError(
+                f"recourse: `target` must be one label or one per row; got shape {labels.shape} for {n} rows."
+            )
+        index = {label: i for i, label in enumerate(predictor.classes.tolist())}
+        unknown = [label for label in labels.tolist() if label not in index]
+        if unknown:
+            raise DataError(f"recourse: `target` is not a class; got {unknown[0]!r}. Classes are {list(index)!r}.")
+        return np.array([index[label] for label in labels.tolist()])
+
+    def _check_options(self, n_recourses: int) -> None:
+        if not isinstance(n_recourses, (int, np.integer)) or n_recourses < 1:
+            raise DataError(f"recourse: `n_recourses` must be a whole number of at least 1; got {n_recourses!r}.")
+        if n_recourses > 1 and not self.offers_options:
+            raise CapabilityError(
+                f"{type(self).__name__}: gives one recourse per person; got n_recourses={n_recourses}. "
+                "Use Wachter or SparseSearch for several."
+            )
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "predictor_"):
+            raise NotFittedError(f"{type(self).__name__}: is not fitted yet. Call fit(model, X) first.")
+
+    def _alternatives(self, predictor: Predictor) -> str:
+        from holdtrue.methods._registry import fitting
+
+        names = fitting(predictor.capabilities)
+        return f"Use {' or '.join(names[:2])}." if names else "Use a holdtrue model instead."
+
+
+class AbstractSolverMethod(AbstractMethod):
+    """A method whose search is one person's solver, run for many by `holdtrue.batch`."""
+
+    offers_options: ClassVar[bool] = True
+
+    @abstractmethod
+    def solver(self) -> AbstractSolver:
+        """Return the search for one person, from hyper-parameters, `predictor_` and `state_`."""
+
+    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
+        """Run the solver for every person."""
+        return solve(self.solver(), problems, deadline=deadline, on_rows=on_rows)
+
+
+@lru_cache
+def _mixer(width: int) -> np.ndarray:
+    """Odd numbers, always the same, that a row's words are multiplied by."""
+    return np.random.default_rng(20261115).integers(1, 2**63, (width, 2), np.uint64) | np.uint64(1)
+
+
+@lru_cache
+def _base_key(seed: int) -> np.ndarray:
+    return np.asarray(jax.random.key_data(jax.random.key(seed)), np.uint32)[-2:]
+
+
+def within(until: float | None, work: Callable[[], RecourseFrame]) -> RecourseFrame | None:
+    """Do the work, or return None at the deadline: a first call may have to compile, which nothing can stop."""
+    if until is None:
+        return work()
+    done: list[RecourseFrame] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            done.append(work())
+        except BaseException as error:  # raised again below, in the caller's thread
+            failed.append(error)
+
+    worker = threading.Thread(target=run, daemon=True)
+    worker.start()
+    worker.join(max(0.0, until - time.monotonic()))
+    if failed:
+        raise failed[0]
+    return done[0] if done else None
+
+
+def _only(found: np.ndarray, proposed: dict[str, np.ndarray], own: dict[str, np.ndarray]) -> Table:
+    """The recourse where there is one; elsewhere the person as they are, to the last digit."""
+    if not found.all():
+        proposed = {name: _choose(found, values, own[name]) for name, values in proposed.items()}
+    return Table(proposed, len(found))
+
+
+def _choose(mask: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    if a.dtype == object or b.dtype == object:
+        out = b.astype(object)
+        out[mask] = a[mask].tolist()
+        return out
+    return np.where(mask, a, b)
+
+
+def _by_row(overrides: Any, predictor: Predictor, n: int) -> dict[int, Any]:
+
+    return normalise_overrides(overrides, predictor.encoder.schema, n)

@@ -1,0 +1,347 @@
+"""Factual and recourse side by side, in the user's own columns."""
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from holdtrue.batch import Predictor
+from holdtrue.causal import overwrite
+from holdtrue.encoding import differs
+from holdtrue.errors import DataError
+from holdtrue.schema import Feature, Schema, Table, plain
+from holdtrue.search import Status, is_found
+
+if TYPE_CHECKING:  # the ledger brings SQLAlchemy along
+    from holdtrue.ledger import Letter
+
+PER_ROW = ("status", "cost", "valid", "before", "after", "target", "n_steps", "person")
+SHARED = ("predictor", "method", "norm", "consulted", "settings")
+
+
+class Sentences(list[str]):
+    """A list of sentences, one per person, that prints one per line."""
+
+    def __str__(self) -> str:
+        return "\n".join(self)
+
+
+@dataclass(frozen=True)
+class RecourseFrame:
+    """What each person could do, and what came of asking.
+
+    Attributes
+    ----------
+    factual, recourse : Table
+        The person as they are, and as proposed. Without a recourse the two are equal.
+    status : array of int
+        A `Status` per person.
+    cost : array
+        In the method's norm, scaled units; NaN without a recourse.
+    valid : array of bool
+        The model, asked again about the decoded row, takes the wanted decision.
+    before, after : array
+        Probability of the wanted class now and with the recourse.
+    target : array
+        The wanted class (label) per person.
+    predictor : Predictor
+        The classifier that was asked.
+    method : str
+    norm : str
+    n_steps : array of int
+        Search steps used.
+    person : array of int
+        Position, in the table that was asked about, of the person whose row this is: 0, 1, 2, ... unless people
+        have several options.
+    seconds : float
+        Time the whole call took (of a part of it, its share).
+    overrides : dict
+        What single people, by row position, were not asked to change.
+    consequences : bool array (people, features), optional
+        What changes as a consequence of the person's action, by a causal model, without being acted on. The cost
+        counts the action alone.
+    consulted : tuple of str
+        Digests of the further models that the search was guided or stopped by; see `AbstractMethod.consulted`.
+    settings : dict
+        The method's parameters, as it was asked with them.
+    """
+
+    factual: Table
+    recourse: Table
+    status: np.ndarray
+    cost: np.ndarray
+    valid: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    target: np.ndarray
+    predictor: Predictor
+    method: str
+    norm: str
+    n_steps: np.ndarray
+    seconds: float
+    person: np.ndarray
+    overrides: dict[int, Any] = field(default_factory=dict)
+    consequences: np.ndarray | None = None
+    consulted: tuple[str, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{name} {count}" for name, count in self.counts().items())
+        return f"<RecourseFrame of {len(self)} people by {self.method}: {counts}>"
+
+    @property
+    def schema(self) -> Schema:
+        """What the columns are."""
+        return self.predictor.encoder.schema
+
+    @property
+    def found(self) -> np.ndarray:
+        """Which people have a recourse that was checked."""
+        return is_found(self.status)
+
+    @property
+    def single(self) -> bool:
+        """Whether nobody has more than one row."""
+        return len(np.unique(self.person)) == len(self.person)
+
+    @property
+    def option(self) -> np.ndarray:
+        """Which of a person's options each row is, from 0."""
+        order = np.argsort(self.person, kind="stable")
+        ordered = self.person[order]
+        first = np.searchsorted(ordered, ordered)
+        out = np.empty(len(self), int)
+        out[order] = np.arange(len(self)) - first
+        return out
+
+    def counts(self) -> dict[str, int]:
+        """How many people ended in each status."""
+        values, counts = np.unique(self.status, return_counts=True)
+        return {Status(v).name: int(c) for v, c in zip(values, counts, strict=True)}
+
+    def take(self, rows: Any) -> "RecourseFrame":
+        """Return some people (indices or a mask)."""
+        rows = np.arange(len(self))[rows]
+        parts = {name: getattr(self, name)[rows] for name in PER_ROW}
+        shared = {name: getattr(self, name) for name in SHARED}
+        overrides = {i: self.overrides[row] for i, row in enumerate(rows.tolist()) if row in self.overrides}
+        seconds = self.seconds * len(rows) / max(len(self), 1)
+        tables = (self.factual.take(rows), self.recourse.take(rows))
+        followed = None if self.consequences is None else self.consequences[rows]
+        return RecourseFrame(
+            *tables, **parts, **shared, seconds=seconds, overrides=overrides, consequences=followed
+        )
+
+    def changed(self) -> np.ndarray:
+        """Boolean array (people, features): which features a recourse changes, by action or as a consequence."""
+        columns = [differs(self.factual, self.recourse, f.name) for f in self.schema]
+        return np.stack(columns, axis=1) & self.found[:, None]
+
+    def acted(self) -> np.ndarray:
+        """Boolean array (people, features): which features the person is asked to change themselves."""
+        return self.changed() if self.consequences is None else self.changed() & ~self.consequences
+
+    @property
+    def action(self) -> Table:
+        """The recourse without its consequences: what the person does, and what the cost counts."""
+        if self.consequences is None:
+            return self.recourse
+        columns = dict(self.recourse.columns)
+        for name, mask in zip(self.schema.names, self.consequences.T, strict=True):
+            if mask.any():
+                columns[name] = overwrite(columns[name], mask, self.factual.columns[name][mask])
+        return Table(columns, len(self), self.factual.native)
+
+    def changes(self) -> Sentences:
+        """One sentence per person: what to change, or why there is nothing to say."""
+        changed = self.changed()
+        return Sentences(self._sentence(i, changed[i]) for i in range(len(self)))
+
+    def letters(
+        self,
+        subjects: Sequence[Any] | None = None,
+        *,
+        valid_for: timedelta | float | None = None,
+        issued: datetime | None = None,
+        template: str | Path | None = None,
+        html_template: str | Path | None = None,
+        words: Mapping[Any, str] | None = None,
+    ) -> "list[Letter]":
+        """Write a letter to everyone with a recourse: what would change the decision, and how long that holds.
+
+        A person's options become one letter, so ask for two or three: ``clf.recourse(X, n_recourses=3)``. Who has
+        no recourse gets no letter. What is told is a promise: issue its record too (`holdtrue.records`).
+
+        Parameters
+        ----------
+        subjects : sequence, optional
+            Your own key for the person of each row of the plan, as in `holdtrue.records`.
+        valid_for : timedelta or number of days, optional
+            How long the offer holds; without an end when omitted.
+        issued : datetime, optional
+            Now, when omitted.
+        template, html_template, words
+            See `holdtrue.ledger.letters`.
+        """
+        from holdtrue.ledger import Stationery, compose
+
+        if subjects is not None and len(subjects) != len(self):
+            raise DataError(
+                f"letters: `subjects` must have one key per row of the plan; got {len(subjects)} for {len(self)} "
+                "rows. With several options per person give keys[plan.person]."
+            )
+        issued = datetime.now(UTC) if issued is None else issued
+        length = timedelta(days=valid_for) if isinstance(valid_for, (int, float)) else valid_for
+        stationery, sentences, out = Stationery(template, html_template), self.changes(), []
+        decided = self.predictor.classes[self.predictor.decide(self.factual)]
+        found = np.flatnonzero(self.found)
+        for person in np.unique(self.person[found]):
+            rows = found[self.person[found] == person]
+            first = rows[0]
+            letter = compose(
+                [sentences[row] for row in rows],
+                subject=None if subjects is None else str(plain(subjects[first])),
+                issued=issued,
+                until=None if length is None else issued + length,
+                decided=(words or {}).get(plain(decided[first])),
+                wanted=(words or {}).get(plain(self.target[first])),
+                stationery=stationery,
+            )
+            out.append(letter)
+        return out
+
+    def to_frame(self) -> Any:
+        """Return a dataframe of the input's kind: the recourse's columns, then how each was found."""
+        whose = {} if self.single else {"holdtrue_person": self.person, "holdtrue_option": self.option}
+        columns = (
+            dict(self.recourse.columns)
+            | whose
+            | {
+                "holdtrue_status": np.array([Status(s).name for s in self.status], object),
+                "holdtrue_cost": self.cost,
+                "holdtrue_valid": self.valid,
+                "holdtrue_probability_before": self.before,
+                "holdtrue_probability_after": self.after,
+                "holdtrue_changes": np.array(list(self.changes()), object),
+            }
+        )
+        return self.factual.like_native(columns)
+
+    def _sentence(self, i: int, changed: np.ndarray) -> str:
+        status = Status(self.status[i])
+        if not is_found(status):
+            return status.message
+        parts, follow = [], []
+        for j, (feature, is_changed) in enumerate(zip(self.schema, changed, strict=True)):
+            if is_changed:
+                before = plain(self.factual.columns[feature.name][i])
+                after = plain(self.recourse.columns[feature.name][i])
+                if self.consequences is not None and self.consequences[i, j]:
+                    old, new = number(before, feature), number(after, feature)
+                    follow.append(f"{feature.title} goes from {old} to {new}")
+                else:
+                    parts.append(phrase(feature, before, after))
+        text = join(parts)
+        text = text[0].upper() + text[1:] + "." if text else "Nothing needs to change."
+        return f"{text} As a consequence, {join(follow)}." if follow else text
+
+    def _repr_html_(self) -> str:
+        changed = self.changed()
+        shown = range(min(len(self), 20))
+        names = [f.name for f, column in zip(self.schema, changed[list(shown)].T, strict=True) if column.any()]
+        head = "".join(f"<th>{html.escape(self.schema[n].title)}</th>" for n in names)
+        rows = []
+        for i in shown:
+            cells = []
+            for name in names:
+                before, after = (plain(t.columns[name][i]) for t in (self.factual, self.recourse))
+                text = html.escape(number(before, self.schema[name]))
+                if changed[i, self.schema.names.index(name)]:
+                    text = f"{text} → <b>{html.escape(number(after, self.schema[name]))}</b>"
+                cells.append(f"<td>{text}</td>")
+            cost = "" if np.isnan(self.cost[i]) else f"{self.cost[i]:.2f}"
+            rows.append(f"<tr><td>{Status(self.status[i]).name}</td><td>{cost}</td>{''.join(cells)}</tr>")
+        more = f"<p>and {len(self) - len(shown)} more</p>" if len(self) > len(shown) else ""
+        table = f"<table><tr><th>status</th><th>cost</th>{head}</tr>{''.join(rows)}</table>"
+        return f"<p>{html.escape(repr(self))}</p>{table}{more}"
+
+
+def concat(frames: Sequence[RecourseFrame], whole: Table) -> RecourseFrame:
+    """Join parts of one call about the people of `whole`; each row's `person` counts in that table."""
+    first = frames[0]
+    if len(frames) == 1:
+        return first
+    columns = {
+        name: np.concatenate([_loose(f.recourse.columns[name], frames, name) for f in frames])
+        for name in first.recourse.columns
+    }
+    parts = {name: np.concatenate([getattr(f, name) for f in frames]) for name in PER_ROW}
+    shared = {name: getattr(first, name) for name in SHARED}
+    seconds = sum(f.seconds for f in frames)
+    starts = np.cumsum([0, *(len(f) for f in frames)]).tolist()
+    overrides = {start + i: o for start, f in zip(starts, frames, strict=False) for i, o in f.overrides.items()}
+    person = parts["person"]
+    factual = whole if np.array_equal(person, np.arange(whole.n_rows)) else whole.take(person)
+    recourse = Table(columns, factual.n_rows, factual.native)
+    followed = None
+    if any(f.consequences is not None for f in frames):
+        none = [np.zeros((len(f), len(first.schema)), bool) for f in frames]
+        followed = np.concatenate(
+            [n if f.consequences is None else f.consequences for f, n in zip(frames, none, strict=True)]
+        )
+    return RecourseFrame(
+        factual, recourse, **parts, **shared, seconds=seconds, overrides=overrides, consequences=followed
+    )
+
+
+def _loose(values: np.ndarray, frames: Sequence[RecourseFrame], name: str) -> np.ndarray:
+    mixed = any(f.recourse.columns[name].dtype == object for f in frames)
+    return values.astype(object) if mixed else values
+
+
+def phrase(feature: Feature, before: Any, after: Any) -> str:
+    """One change in words: "raise income from 31,000 to 35,500"."""
+    old, new = number(before, feature), number(after, feature)
+    if feature.kind in ("numeric", "integer") and before is not None and before == before:
+        verb = "raise" if after > before else "lower"
+        return f"{verb} {feature.title} from {old} to {new}"
+    return f"change {feature.title} from {old} to {new}"
+
+
+def number(value: Any, feature: Feature) -> str:
+    """A value as a person would write it, with its unit."""
+    if value is None or value != value:
+        return "(missing)"
+    if feature.kind == "binary" and set(feature.levels or ()) == {0, 1}:
+        return "yes" if value == 1 else "no"
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or feature.has_levels:
+        text = f"{value:g}" if isinstance(value, float) else str(value)
+    elif float(value).is_integer():
+        text = f"{int(value):,}"
+    else:
+        low, high = feature.bounds or (0.0, 1.0)
+        # Enough digits to tell values apart on the feature's own scale.
+        digits = int(np.clip(3 - np.floor(np.log10(max(high - low, 1e-9))), 0, 9))
+        if feature.grid is not None:
+            digits = max(digits, int(np.ceil(-np.log10(feature.grid) - 1e-9)))
+        text = f"{value:,.{digits}f}"
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{text} {feature.unit}" if feature.unit else text
+
+
+def join(parts: Sequence[str]) -> str:
+    """Commas, and an "and" before the last."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
+
+
+def iter_rows(n: int, size: int) -> Iterator[np.ndarray]:
+    """Row numbers in consecutive chunks."""
+    for start in range(0, n, size):
+        yield np.arange(start, min(n, start + size))

@@ -1,0 +1,32 @@
+"""Training rows that a method keeps, with what the model decides about them."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from holdtrue.errors import DataError
+
+
+def kept_rows(method: Any, x: np.ndarray) -> dict[str, np.ndarray]:
+    """Rows of every decision, since which of them serve depends on the wanted class; for `state_`.
+
+    Where there are more than `method.n_rows`, a random sample of that many with the favourable decision and of
+    that many with another.
+    """
+    predictor, name = method.predictor_, type(method).__name__
+    if method.n_rows < 1:
+        raise DataError(f"{name}: `n_rows` must be at least 1; got {method.n_rows!r}.")
+    decided = predictor.decide_of(predictor.logits_of(x))
+    favourable = np.flatnonzero(decided == predictor.decision.favourable)
+    if len(favourable) == 0:
+        raise DataError(
+            f"{name}: no training row gets the favourable decision. Give rows that do, or check the model."
+        )
+    rng = check_random_state(0 if method.random_state is None else method.random_state)
+    if len(x) > method.n_rows:
+        kept = rng.permutation(favourable)[: method.n_rows]
+        others = np.flatnonzero(decided != predictor.decision.favourable)
+        kept = np.sort(np.concatenate([kept, rng.permutation(others)[: method.n_rows]]))
+        x, decided = x[kept], decided[kept]
+    return {"rows": x, "decided": decided.astype(np.int32)}

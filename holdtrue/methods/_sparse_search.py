@@ -1,0 +1,191 @@
+"""The cheapest recourse that changes one or two features."""
+
+import functools
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+
+from holdtrue.batch import Predictor, map_rows
+from holdtrue.causal import Effects
+from holdtrue.encoding import Encoder, Norm, norm_weights
+from holdtrue.errors import DataError
+from holdtrue.methods._base import AbstractSolverMethod
+from holdtrue.models import Boxes, TreesModel, batch_logits, boxes_of
+from holdtrue.schema import Feature
+from holdtrue.search import DiveSolver, SparseSolver, value_grid
+
+BLOCK = 64  # rows asked at a step
+DEFAULT_CHANGES = 3
+STARTS = 64  # training rows of each decision, for those whom no dive helps
+LOOKS = 20  # at all leaves, per feature, at most
+
+
+class SparseSearch(AbstractSolverMethod):
+    """Try every permitted value of one feature, then of every pair: people want one or two changes.
+
+    Minimises ``distance(x, x')`` over rows that differ from the factual in at most `max_changes` features, each
+    taking a value from a list: the schema's grid where it is short, else quantiles of the training rows, or, for
+    tree ensembles, values just past each split. Up to two changes the search is complete: the status OPTIMAL says
+    that no cheaper row was on the lists, INFEASIBLE that none was accepted. From three changes on it is a beam,
+    and says FOUND or NOT_FOUND. Needs only predictions, so it serves every model.
+
+    Tree ensembles that have been read into arrays are searched otherwise where more than two changes are
+    permitted: one look at all leaves tells what becomes of the decision when any one feature takes any value, over
+    all thresholds at once. Dives from the factual find accepted rows, and the best is improved change by change.
+    The status is FOUND or NOT_FOUND: nothing is proven.
+
+    Parameters
+    ----------
+    max_changes : int, optional
+        Features changed at most. When omitted, three, and as many as it takes for tree ensembles.
+    n_values : int, default=24
+        Values tried per number; all that matter are, where the leaves are looked at.
+    width : int, default=32
+        Sets of features extended beyond two changes.
+    norm : {"l1", "l2", "linf", "l0", "mad"}, default="l1"
+        Distance.
+    random_state : int, optional
+        Unused: the search is deterministic.
+
+    Notes
+    -----
+    Each changed number is moved back towards the factual in the end, so the cost may lie below that of the best
+    listed value. Where a linear first layer exists (linear models, MLPs), it is updated for a change instead of
+    computed again.
+
+    Examples
+    --------
+    >>> import holdtrue as ht
+    >>> bank = ht.datasets.load("loanapp")
+    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=ht.SparseSearch(max_changes=2))
+    >>> clf = clf.fit(bank.X, bank.y)
+    >>> plan = clf.recourse(bank.X[clf.predict(bank.X) == 0][:5])
+    >>> int(plan.changed().sum(axis=1).max()) <= 2
+    True
+    """
+
+    needs_rows: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        max_changes: int | None = None,
+        n_values: int = 24,
+        width: int = 32,
+        norm: Norm = "l1",
+        random_state: int | None = None,
+    ) -> None:
+        self.max_changes = max_changes
+        self.n_values = n_values
+        self.width = width
+        self.norm: Norm = norm
+        self.random_state = random_state
+
+    def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
+        """List the values of every number."""
+        check_sizes(self)
+        if not self._looks_at_leaves():
+            return {"values": listed_values(self.predictor_, x, self.n_values)}
+        self.boxes_ = boxes_of(self._trees())
+        return {"accepted": some_of_each_class(self.predictor_, x)}
+
+    def solver(self) -> SparseSolver | DiveSolver:
+        """Exhaustive search over the lists, or dives over the leaves."""
+        if not self._looks_at_leaves():
+            return sparse_solver(self)
+        boxes: Boxes = self.boxes_
+        n_slots = boxes.cells.n_slots
+        return DiveSolver(
+            decision=self.predictor_.decision,
+            boxes=boxes,
+            accepted=jnp.asarray(self.state_["accepted"]),
+            cost_weights=jnp.asarray(norm_weights(self.predictor_.encoder, self.norm)),
+            n_steps=jnp.asarray(LOOKS * n_slots),
+            norm=self.norm,
+            max_changes=n_slots if self.max_changes is None else self.max_changes,
+        )
+
+    def _looks_at_leaves(self) -> bool:
+        few = self.max_changes is not None and self.max_changes < 3  # few enough to be proven cheapest
+        return isinstance(self.predictor_.decision.model, TreesModel) and not few
+
+    def _trees(self) -> TreesModel:
+        model = self.predictor_.decision.model
+        assert isinstance(model, TreesModel)
+        return model
+
+
+def check_sizes(method: Any) -> None:
+    """Refuse sizes of a search that are not positive."""
+    most = DEFAULT_CHANGES if method.max_changes is None else method.max_changes
+    if most < 1 or method.n_values < 1 or method.width < 1:
+        raise DataError(
+            f"{type(method).__name__}: `max_changes`, `n_values` and `width` must be positive; got "
+            f"{(method.max_changes, method.n_values, method.width)!r}."
+        )
+
+
+def listed_values(predictor: Predictor, x: np.ndarray, n_values: int) -> np.ndarray:
+    """Encoded values worth trying for every number, from encoded training rows."""
+    encoder = predictor.encoder
+    splits: dict[str, Any] = getattr(predictor.foreign, "splits", None) or {}
+    lists = []
+    for slot in encoder.layout.numbers:
+        column = slot.start
+        raw = x[:, column].astype(np.float64) * encoder.scale[column] + encoder.offset[column]
+        values = candidate_values(encoder.schema[slot.name], raw, splits.get(slot.name), n_values)
+        lists.append((values - encoder.offset[column]) / encoder.scale[column])
+    return value_grid(lists).astype(np.float32)
+
+
+def sparse_solver(method: Any, effects: Effects | None = None) -> SparseSolver:
+    """The solver of a fitted method that has `max_changes`, `width` and `norm`, and listed ``values``."""
+    encoder: Encoder = method.predictor_.encoder
+    values = method.state_["values"]
+    n_edits = values.size + sum(g.stop - g.start for g in encoder.layout.groups)
+    blocks = -(-n_edits // BLOCK)
+    most = DEFAULT_CHANGES if method.max_changes is None else method.max_changes
+    deeper = method.width * max(most - 2, 0)
+    return SparseSolver(
+        decision=method.predictor_.decision,
+        values=jnp.asarray(values),
+        cost_weights=jnp.asarray(norm_weights(encoder, method.norm)),
+        n_steps=jnp.asarray(blocks * (1 + n_edits + deeper) + 4 * most + 4),
+        norm=method.norm,
+        max_changes=most,
+        width=method.width,
+        block=BLOCK,
+        effects=effects,
+    )
+
+
+def some_of_each_class(predictor: Predictor, x: np.ndarray) -> np.ndarray:
+    """Encoded training rows of every decision, evenly spread over the table: where a search may start from."""
+    decided = predictor.decide_of(map_rows(functools.partial(batch_logits, predictor.decision.model), x))
+    parts = []
+    for k in range(predictor.decision.n_classes):
+        rows = np.flatnonzero(decided == k)
+        parts.append(rows[np.linspace(0, len(rows) - 1, min(STARTS, len(rows))).round().astype(int)])
+    return x[np.concatenate(parts)]
+
+
+def candidate_values(feature: Feature, seen: np.ndarray, splits: Any, n: int) -> np.ndarray:
+    """Raw values worth trying for one number: all of a short grid, past each split, or quantiles of those seen."""
+    low, high = (0.0, len(feature.levels or ()) - 1.0) if feature.has_levels else feature.bounds or (0.0, 0.0)
+    grid = 1.0 if feature.has_levels else feature.grid
+    if grid is not None and (high - low) / grid <= n:
+        return np.arange(np.ceil(low / grid - 1e-9), np.floor(high / grid + 1e-9) + 1) * grid
+    if splits is not None and len(splits):
+        # The nearest values on either side of a split: beyond it nothing changes until the next.
+        step = grid if grid is not None else 1e-6 * max(high - low, 1e-12)
+        at = np.asarray(splits, np.float64)
+        values = np.concatenate([np.floor(at / step) * step, np.floor(at / step) * step + step])
+    else:
+        values = np.unique(np.append(seen, [low, high]))
+    if grid is not None:
+        values = np.round(np.rint(values / grid) * grid, 10)
+    values = np.unique(values[(values >= low) & (values <= high)])
+    if len(values) <= n:
+        return values if len(values) else np.array([low])
+    return np.unique(values[np.linspace(0, len(values) - 1, n).round().astype(int)])

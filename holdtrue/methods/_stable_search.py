@@ -1,0 +1,165 @@
+"""Recourse that models trained again accept too."""
+
+from typing import Any, ClassVar, Self
+
+import jax.numpy as jnp
+import numpy as np
+from scipy.stats import t
+
+from holdtrue.encoding import norm_weights
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.methods._base import AbstractMethod
+from holdtrue.methods._based import AbstractClimbingMethod
+from holdtrue.models import EnsembleModel, to_arrays, with_arrays
+from holdtrue.search import POLISH_STEPS, StableSolver
+
+PREFIX = "guide/"
+
+
+class StableSearch(AbstractClimbingMethod):
+    """The nearest recourse that the model and several retrainings of it all accept.
+
+    From another method's recourse, climbs the mean margin of the model and its guides in an l2 ball about the
+    person, and lets that ball grow until all of them say yes and are sure enough. A guide is the same model
+    trained again with another seed. Good for recourse that must outlive the model that gave it: at equal cost it
+    breaks less often than that of `SNS`. The price is `n_guides` further trainings, once.
+
+    Parameters
+    ----------
+    base : AbstractMethod, optional
+        The method whose recourse is the start; ``Wachter()`` when omitted. The cost is counted in its norm.
+    n_guides : int, default=20
+        Retrained models that guide the search.
+    aim : float, default=0.99
+        Probability with which a further model is to accept, were margins normal: the mean margin of the model and
+        its guides must exceed 0 by as many deviations as a one-sided prediction bound asks for. Besides, each of
+        them must accept.
+    keep_cost : bool, default=False
+        Stay within the base's l2 distance and be as sure as can be there, instead of going as far as is needed.
+    ball_steps : int, default=20
+        Steps before the ball grows.
+    growth : float, default=1.1
+        Factor by which it grows.
+    n_steps : int, default=600
+        Steps at most.
+    random_state : int, optional
+        Seed of the guides and of the base's randomness.
+
+    Notes
+    -----
+    Needs a differentiable model, what the base needs, and guides: a `RecourseClassifier` fitted in this process
+    trains them itself; for any other model give ``fit(model, X, guides=...)`` what `holdtrue.retrain` returned.
+    Models that guided a search say nothing about how long its result holds, since it was made to please them: use
+    `holdtrue.shelf_life`, which asks others.
+
+    A person for whom the guides cannot be brought to agree keeps the point that lacks least; the model itself
+    accepts it.
+
+    References
+    ----------
+    [1] Black, Wang, Datta, Fredrikson (2022), *Consistent counterfactuals for deep models*, for the aim.
+
+    Examples
+    --------
+    >>> import holdtrue as ht
+    >>> bank = ht.datasets.load("loanapp")
+    >>> method = ht.StableSearch(n_guides=3, random_state=0)
+    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=method, random_state=0)
+    >>> clf = clf.fit(bank.X, bank.y)
+    >>> plan = clf.recourse(bank.X[clf.predict(bank.X) == 0][:5])
+    >>> bool(plan.valid.all())
+    True
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"differentiable"})
+
+    def __init__(
+        self,
+        *,
+        base: AbstractMethod | None = None,
+        n_guides: int = 20,
+        aim: float = 0.99,
+        keep_cost: bool = False,
+        ball_steps: int = 20,
+        growth: float = 1.1,
+        n_steps: int = 600,
+        random_state: int | None = None,
+    ) -> None:
+        self.base = base
+        self.n_guides = n_guides
+        self.aim = aim
+        self.keep_cost = keep_cost
+        self.ball_steps = ball_steps
+        self.growth = growth
+        self.n_steps = n_steps
+        self.random_state = random_state
+
+    def fit(self, model: Any, X: Any = None, y: Any = None, *, guides: Any = None) -> Self:
+        """Prepare for a fitted classifier, with `guides` or, where it can be trained again, with ones of its own.
+
+        Parameters
+        ----------
+        model : RecourseClassifier or Predictor
+        X : dataframe, optional
+            Training rows, for the base.
+        y : array, optional
+            Their labels.
+        guides : Retrained, optional
+            What ``holdtrue.retrain(clf, n)`` returned.
+        """
+        if not isinstance(self.n_guides, (int, np.integer)) or self.n_guides < 1:
+            raise DataError(f"StableSearch: `n_guides` must be a positive whole number; got {self.n_guides!r}.")
+        if not self.growth > 1:
+            raise DataError(f"StableSearch: `growth` must exceed 1; got {self.growth!r}.")
+        if not 0.5 <= self.aim < 1:
+            raise DataError(f"StableSearch: `aim` must lie between 0.5 and 1; got {self.aim!r}.")
+        predictor = getattr(model, "predictor_", model)
+        if self.needs <= getattr(predictor, "capabilities", frozenset()):  # else said below, as for any method
+            guides = self._own_guides(model) if guides is None else guides
+            self._guides = to_arrays(guides.ensemble.members, PREFIX)
+        return super().fit(model, X, y)
+
+    def _own_guides(self, model: Any) -> Any:
+        again = getattr(model, "retrain", None)
+        if again is None:
+            raise CapabilityError(
+                f"StableSearch: needs guides for {type(model).__name__}, which cannot be trained again here. Use "
+                "SNS, or give fit(model, X, guides=...) what holdtrue.retrain returned."
+            )
+        # Never the models that `retrain` draws from the same seed: those are what survival is measured on.
+        return again(self.n_guides, random_state=(GUIDE_SEED + (self.random_state or 0)) % 2**32)
+
+    def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
+        """Fit the base, and keep the guides' weights."""
+        return self._guides | self._learn_base(x, y)
+
+    def consulted(self) -> tuple[str, ...]:
+        """The guides, and what the base asked."""
+        return (*self._ensemble().digests(), *super().consulted())
+
+    def _ensemble(self) -> EnsembleModel:
+        """The guides, from the state alone."""
+        return EnsembleModel(with_arrays(self.predictor_.decision.model, self.state_, PREFIX, stacked=True))
+
+    def solver(self) -> StableSolver:
+        """Ascent with the guides in a ball about the factual."""
+        return StableSolver(
+            decision=self.predictor_.decision,
+            guides=self._ensemble(),
+            cost_weights=jnp.asarray(norm_weights(self.predictor_.encoder, self.norm)),
+            n_steps=jnp.asarray(self.n_steps + (0 if self.keep_cost else POLISH_STEPS)),
+            ball_steps=jnp.asarray(self.ball_steps),
+            growth=jnp.asarray(self.growth, jnp.float32),
+            caution=jnp.asarray(self._caution(), jnp.float32),
+            norm=self.norm,
+            keep_cost=bool(self.keep_cost),
+        )
+
+    def _caution(self) -> float:
+        """Deviations from the mean of m normal draws to what one more exceeds with probability `aim`."""
+        m = 1 + len(next(value for name, value in self.state_.items() if name.startswith(PREFIX)))
+        return float(t.ppf(self.aim, m - 1) * np.sqrt(1 + 1 / m))
+
+
+GUIDE_SEED = 20_261_115
+"""What is added to a seed for the guides, so that they are not the models which `retrain` draws from it."""

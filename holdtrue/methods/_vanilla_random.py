@@ -1,0 +1,93 @@
+"""Another method's search, for the person as they are plus a little noise."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+
+from holdtrue.batch import distances
+from holdtrue.errors import DataError
+from holdtrue.methods._base import AbstractMethod
+from holdtrue.methods._based import AbstractBasedMethod
+from holdtrue.search import Problem, Solution, is_found
+
+
+class VanillaRandom(AbstractBasedMethod):
+    """Recourse of a person whose numbers are a little off (VanillaCF-Random).
+
+    Draws each number anew, uniformly within `radius`, and lets the base find the nearest recourse of that person
+    instead. A baseline for robust recourse that shows how little noise helps: it moves the recourse along the
+    boundary as much as away from it. Use `SNS`, `ROAR` or `RBR` for recourse that is to last.
+
+    Parameters
+    ----------
+    base : AbstractMethod, optional
+        The method that searches; ``Wachter()`` when omitted. The cost is counted in its norm.
+    radius : float, default=0.1
+        Largest change of a number, in encoded units.
+    random_state : int, optional
+        Seed of the noise and of the base; each person has their own.
+
+    Notes
+    -----
+    Needs a differentiable model, and what the base needs. The paper says no more than that a small perturbation is
+    added to the input; the radius is that of its attacker. Noise stays in what the person may change, and
+    categories have none. Where the noise alone would turn the decision there is none either, since the base would
+    have nothing to search for. The cost is counted from the person as they are.
+
+    References
+    ----------
+    [1] *RoCourseNet*, appendix B.2 and Table 8.
+
+    Examples
+    --------
+    >>> import holdtrue as ht
+    >>> bank = ht.datasets.load("loanapp")
+    >>> method = ht.VanillaRandom(random_state=0)
+    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=method)
+    >>> clf = clf.fit(bank.X, bank.y)
+    >>> plan = clf.recourse(bank.X[clf.predict(bank.X) == 0][:5])
+    >>> bool(plan.valid.all())
+    True
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"differentiable"})
+
+    def __init__(
+        self, *, base: AbstractMethod | None = None, radius: float = 0.1, random_state: int | None = None
+    ) -> None:
+        self.base = base
+        self.radius = radius
+        self.random_state = random_state
+
+    def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
+        """Fit the base."""
+        if not self.radius >= 0:
+            raise DataError(f"VanillaRandom: `radius` must not be negative; got {self.radius!r}.")
+        return self._learn_base(x, y)
+
+    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
+        """Let the base answer for people who are a little off."""
+        factual, target = np.asarray(problems.x), np.asarray(problems.target)
+        noisy = self.perturbed(problems)
+        settled = (self._decided(factual) == target) | (self._decided(noisy) == target)
+        noisy = np.where(settled[:, None], factual, noisy)
+        moved = eqx.tree_at(lambda p: (p.x, p.start), problems, (noisy, noisy))
+        answer = self._fitted_base().search(moved, deadline, on_rows)
+        found = is_found(np.asarray(answer.status))
+        x = np.where(found[:, None], np.asarray(answer.x), factual)
+        cost = distances(self.predictor_.encoder, factual, x, self.norm)
+        return Solution(x, answer.status, np.where(found, cost, answer.cost), answer.n_steps)  # type: ignore[arg-type]
+
+    def perturbed(self, problems: Problem) -> np.ndarray:
+        """People with noise in the numbers they may change; a person's noise depends on their own key alone."""
+        noise = np.zeros(np.shape(problems.x), np.float32)
+        n = len(problems.feasible.layout.numbers)
+        for row, key in zip(noise, np.asarray(problems.key), strict=True):
+            row[:n] = np.random.default_rng(key).uniform(-self.radius, self.radius, n)
+        return np.asarray(problems.feasible.clip(jnp.asarray(problems.x) + noise), np.float32)
+
+    def _decided(self, x: np.ndarray) -> np.ndarray:
+        return self.predictor_.decide_of(self.predictor_.logits_of(x))

@@ -1,0 +1,158 @@
+"""Whether recourse still holds when the model is trained again.
+
+Given the training rows and a person's recourse, retrained models are independent draws: of the answers about one
+person, the number that say yes is binomial, and the Clopper-Pearson bound on that person's survival is exact. The
+people are not drawn anew for every model: all of them meet the same models, and a model that moves its boundary
+fails many at once. People × models are therefore never pooled as if they were that many independent trials; the
+overall rate comes with its deviation over models.
+"""
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import beta
+
+from holdtrue.errors import DataError
+
+Side = Literal["lower", "upper", "both"]
+
+
+def survival(accepts: ArrayLike) -> np.ndarray:
+    """Fraction of models that still say yes, for each person.
+
+    Parameters
+    ----------
+    accepts : array of bool, shape (models, people)
+        Whether each model takes the wanted decision about each recourse, as `Retrained.accepts` gives it.
+
+    Examples
+    --------
+    >>> survival([[True, False], [True, True]])
+    array([1. , 0.5])
+    """
+    return _answers("survival", accepts).mean(axis=0)
+
+
+class Invalidation(NamedTuple):
+    """Invalidation rate: its mean, and over models its standard deviation and its largest value."""
+
+    mean: float
+    std: float
+    worst: float
+    per_model: np.ndarray
+
+
+def invalidation_rate(accepts: ArrayLike) -> Invalidation:
+    r"""How often a model overturns a recourse that the first model accepted (Black et al., 2022, Definition 2).
+
+    :math:`IV(x_c, \Theta) = E_{\theta' \sim \Theta} 1[F(x_c; \theta') \ne F(x_c; \theta)]`, averaged over people.
+
+    Parameters
+    ----------
+    accepts : array of bool, shape (models, people)
+        Columns are recourse valid under the first model: the definition compares with its decision.
+
+    Returns
+    -------
+    Invalidation
+        `mean`; `std` over the rates of single models (n - 1 in the denominator; NaN with one model); the `worst`
+        model's rate; the rate `per_model`. NaN without people.
+
+    Notes
+    -----
+    The deviation is over models because they are what is drawn (see the module). It says how much one retraining
+    differs from another, and is no standard error: divide by the square root of the number of models for that.
+
+    References
+    ----------
+    [1] Black, Wang, Fredrikson (2022), Consistent Counterfactuals for Deep Models, Definition 2.
+
+    Examples
+    --------
+    >>> rate = invalidation_rate([[True, True], [True, False], [True, True], [True, False]])
+    >>> rate.mean, rate.worst
+    (0.25, 0.5)
+    """
+    answers = _answers("invalidation_rate", accepts)
+    models, people = answers.shape
+    if people == 0:
+        nan = float("nan")
+        return Invalidation(nan, nan, nan, np.full(models, nan))
+    per_model = 1.0 - answers.mean(axis=1)
+    std = float(per_model.std(ddof=1)) if models > 1 else float("nan")
+    return Invalidation(float(per_model.mean()), std, float(per_model.max()), per_model)
+
+
+def clopper_pearson(
+    k: ArrayLike, n: ArrayLike, confidence: float = 0.95, side: Side = "lower"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Exact confidence interval for the probability behind `k` successes in `n` independent trials.
+
+    Parameters
+    ----------
+    k, n : array of int
+        Successes and trials; broadcast against each other.
+    confidence : float, default=0.95
+        The interval covers the true probability at least this often, whatever it is.
+    side : {"lower", "upper", "both"}
+        ``lower`` puts all doubt below: the interval is [bound, 1]. ``upper``: [0, bound]. ``both``: half on each.
+
+    Returns
+    -------
+    lower, upper : arrays
+
+    Notes
+    -----
+    As a bound on survival it speaks of one person. Each of many bounds errs up to 1 - `confidence` of the time, so
+    the number of people above a level is a description, not a joint guarantee. It needs models drawn
+    independently: ``vary="seed"`` and ``"bootstrap"`` are. ``"leave_one_out"`` draws rows without replacement,
+    which makes the bound cautious. Tables chosen for ``"shift"`` are not drawn, and the bound then says nothing
+    beyond the fraction.
+
+    Examples
+    --------
+    >>> lower, upper = clopper_pearson([100, 95], 100)
+    >>> lower.round(3), upper
+    (array([0.97 , 0.898]), array([1., 1.]))
+    """
+    if side not in ("lower", "upper", "both"):
+        raise DataError(f"clopper_pearson: `side` is not known; got {side!r}. Known are 'lower', 'upper', 'both'.")
+    if not 0 < confidence < 1:
+        raise DataError(f"clopper_pearson: `confidence` must lie between 0 and 1; got {confidence!r}.")
+    k, n = np.broadcast_arrays(np.asarray(k, np.float64), np.asarray(n, np.float64))
+    if not ((k == np.rint(k)) & (n == np.rint(n)) & (k >= 0) & (k <= n)).all():
+        raise DataError("clopper_pearson: `k` and `n` must be whole numbers with 0 <= k <= n.")
+    doubt = (1.0 - confidence) / (2.0 if side == "both" else 1.0)
+    lower, upper = np.zeros(k.shape), np.ones(k.shape)
+    # The beta quantiles have no meaning at k = 0 and k = n, where the bounds are 0 and 1.
+    if side != "upper":
+        lower = np.where(k > 0, beta.ppf(doubt, np.maximum(k, 1), n - k + 1), 0.0)
+    if side != "lower":
+        upper = np.where(k < n, beta.ppf(1.0 - doubt, k + 1, np.maximum(n - k, 1)), 1.0)
+    return lower, upper
+
+
+def models_needed(level: float, confidence: float = 0.95) -> int:
+    """Fewest models for which a recourse that every one of them accepts has a lower bound above `level`.
+
+    Examples
+    --------
+    >>> models_needed(0.9)
+    29
+    """
+    if not (0 < level < 1 and 0 < confidence < 1):
+        raise DataError(
+            f"models_needed: `level` and `confidence` must lie between 0 and 1; got {level!r} and {confidence!r}."
+        )
+    # With k = n the lower bound is (1 - confidence) ** (1 / n).
+    return int(np.floor(np.log(1.0 - confidence) / np.log(level))) + 1
+
+
+def _answers(where: str, accepts: ArrayLike) -> np.ndarray:
+    answers = np.asarray(accepts, bool)
+    if answers.ndim != 2 or len(answers) == 0:
+        raise DataError(
+            f"{where}: `accepts` must have shape (models, people) with a model at least; got {answers.shape}."
+        )
+    return answers

@@ -1,0 +1,112 @@
+"""One interface, `logits(x)`; the architectures; the decision; the one fitting loop."""
+
+from holdtrue.models._arrays import to_arrays, with_arrays
+from holdtrue.models._autoencoder import (
+    AbstractAutoencoder,
+    Autoencoder,
+    ReconstructionStep,
+    Rows,
+    build_autoencoder,
+    fit_autoencoder,
+)
+from holdtrue.models._base import AbstractArchitecture, AbstractModel, fresh
+from holdtrue.models._closed_form import AbstractClosedForm
+from holdtrue.models._conformal import ConformalSets
+from holdtrue.models._counternet import AbstractGenerator, CounterNet, CounterNetModel, Head, recourse_of
+from holdtrue.models._decision import Decision, batch_decide, batch_logits
+from holdtrue.models._ensemble import Ensemble, EnsembleModel, model_digest, stack
+from holdtrue.models._fit import (
+    CORES,
+    AbstractGradientStep,
+    AbstractStep,
+    Data,
+    History,
+    Strategy,
+    adam,
+    averaged,
+    fit,
+    fit_inside,
+    fit_many,
+    n_cores,
+    weighted_mean,
+)
+from holdtrue.models._kernel import Kernel, log_density
+from holdtrue.models._linear import Linear, LinearModel
+from holdtrue.models._mlp import MLP, MLPModel
+from holdtrue.models._ntk import NTK, NTKModel, Nystroem, kernel_ridge, ntk, ntk_matrix, nystroem
+from holdtrue.models._precision import double_precision, in_double
+from holdtrue.models._registry import ARCHITECTURES, architecture
+from holdtrue.models._surrogate import Neighbourhood, lime, linearise, local_model, solve_positive
+from holdtrue.models._vae import VAE, build_vae, gaussian_kl
+from holdtrue.models.adapters import BlackBox, BlackBoxModel, Boxes, TreesModel, boxes_of
+
+__all__ = [
+    "ARCHITECTURES",
+    "CORES",
+    "MLP",
+    "NTK",
+    "VAE",
+    "AbstractArchitecture",
+    "AbstractAutoencoder",
+    "AbstractClosedForm",
+    "AbstractGenerator",
+    "AbstractGradientStep",
+    "AbstractModel",
+    "AbstractStep",
+    "Autoencoder",
+    "BlackBox",
+    "BlackBoxModel",
+    "Boxes",
+    "ConformalSets",
+    "CounterNet",
+    "CounterNetModel",
+    "Data",
+    "Decision",
+    "Ensemble",
+    "EnsembleModel",
+    "Head",
+    "History",
+    "Kernel",
+    "Linear",
+    "LinearModel",
+    "MLPModel",
+    "NTKModel",
+    "Neighbourhood",
+    "Nystroem",
+    "ReconstructionStep",
+    "Rows",
+    "Strategy",
+    "TreesModel",
+    "adam",
+    "architecture",
+    "averaged",
+    "batch_decide",
+    "batch_logits",
+    "boxes_of",
+    "build_autoencoder",
+    "build_vae",
+    "double_precision",
+    "fit",
+    "fit_autoencoder",
+    "fit_inside",
+    "fit_many",
+    "fresh",
+    "gaussian_kl",
+    "in_double",
+    "kernel_ridge",
+    "lime",
+    "linearise",
+    "local_model",
+    "log_density",
+    "model_digest",
+    "n_cores",
+    "ntk",
+    "ntk_matrix",
+    "nystroem",
+    "recourse_of",
+    "solve_positive",
+    "stack",
+    "to_arrays",
+    "weighted_mean",
+    "with_arrays",
+]

@@ -1,0 +1,71 @@
+"""The decision a classifier takes: the one place that turns logits into a yes or a no."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from holdtrue.models._base import AbstractModel
+
+
+class Decision(eqx.Module):
+    """A model with its threshold and its favourable class.
+
+    Binary: the favourable class is decided when its probability reaches `threshold`. More classes: the
+    largest logit decides.
+
+    Attributes
+    ----------
+    model : AbstractModel
+    threshold : scalar, compared with the favourable class's probability.
+    favourable : index of the favourable class.
+    """
+
+    model: AbstractModel
+    threshold: Float[Array, ""]
+    favourable: int = eqx.field(static=True)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.model.n_classes
+
+    def margin_of(self, logits: Float[Array, " k"], target: Int[Array, ""]) -> Float[Array, ""]:
+        """How far, in logits, the decision is inside `target`; negative outside.
+
+        Binary: log-odds of the favourable class minus the threshold's. More classes: the target's logit
+        minus the largest other.
+        """
+        if self.n_classes == 2:
+            gap = logits[self.favourable] - logits[1 - self.favourable]
+            score = gap - jax.scipy.special.logit(self.threshold)
+            return jnp.where(target == self.favourable, score, -score)
+        is_target = jnp.arange(self.n_classes) == target
+        return logits[target] - jnp.max(jnp.where(is_target, -jnp.inf, logits))
+
+    def margin(self, x: Float[Array, " d"], target: Int[Array, ""]) -> Float[Array, ""]:
+        """`margin_of` the model's logits of one row."""
+        return self.margin_of(self.model.logits(x), target)
+
+    def decide_of(self, logits: Float[Array, " k"]) -> Int[Array, ""]:
+        """Index of the class decided."""
+        if self.n_classes == 2:
+            yes = self.margin_of(logits, jnp.asarray(self.favourable)) >= 0
+            return jnp.where(yes, self.favourable, 1 - self.favourable)
+        return jnp.argmax(logits)
+
+    def is_target(self, x: Float[Array, " d"], target: Int[Array, ""]) -> Bool[Array, ""]:
+        """Whether one row is decided as `target`."""
+        return self.decide_of(self.model.logits(x)) == target
+
+
+@eqx.filter_jit
+def batch_logits(model: AbstractModel, x: Float[Array, "n d"]) -> Float[Array, "n k"]:
+    """Logits of many rows."""
+    return jax.vmap(model.logits)(x)
+
+
+@eqx.filter_jit
+def batch_decide(decision: Decision, logits: Float[Array, "n k"]) -> Int[Array, " n"]:
+    """Decisions of many rows of logits."""
+    return jax.vmap(decision.decide_of)(logits)

@@ -1,0 +1,98 @@
+"""Many models of one shape that answer together."""
+
+import hashlib
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from holdtrue.models._base import AbstractArchitecture, AbstractModel
+from holdtrue.models._mlp import MLP
+
+
+class EnsembleModel(AbstractModel):
+    """Members stacked along the first axis of every array; the answer is the mean probability."""
+
+    capabilities: ClassVar[frozenset[str]] = frozenset({"differentiable"})
+    members: AbstractModel
+
+    @property
+    def n_classes(self) -> int:
+        """Number of logits."""
+        return self.members.n_classes
+
+    @property
+    def n_members(self) -> int:
+        """Number of models."""
+        return jax.tree.leaves(eqx.filter(self.members, eqx.is_array))[0].shape[0]
+
+    @property
+    def random_in_training(self) -> bool:
+        """Whether the members are."""
+        return self.members.random_in_training
+
+    def member(self, i: int) -> AbstractModel:
+        """One of the models."""
+        return jax.tree.map(lambda leaf: leaf[i] if eqx.is_array(leaf) else leaf, self.members)
+
+    def digests(self) -> tuple[str, ...]:
+        """Every member's `model_digest`: two models that were trained alike are told by it."""
+        leaves = _leaves(self.members)
+        return tuple(_digest([leaf[i] for leaf in leaves]) for i in range(self.n_members))
+
+    def member_logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, "m k"]:
+        """Every member's logits of one row, in one batched call."""
+        return eqx.filter_vmap(lambda member: member.logits(x, key=key))(self.members)
+
+    def logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
+        """Logarithm of the mean probability."""
+        log_p = jax.nn.log_softmax(self.member_logits(x, key=key), axis=-1)
+        return jax.nn.logsumexp(log_p, axis=0) - jnp.log(self.n_members)
+
+
+def model_digest(model: AbstractModel) -> str:
+    """SHA-256 of a model's weights."""
+    return _digest(_leaves(model))
+
+
+def _leaves(model: AbstractModel) -> list[np.ndarray]:
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_array))]
+
+
+def _digest(arrays: list[np.ndarray]) -> str:
+    return hashlib.sha256(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)).hexdigest()
+
+
+def stack(models: list[AbstractModel]) -> EnsembleModel:
+    """Make an ensemble of models of one shape."""
+
+    def together(*leaves: Any) -> Any:
+        # On the host, where no program need be compiled for it.
+        return jax.device_put(np.stack(leaves)) if eqx.is_array(leaves[0]) else leaves[0]
+
+    return EnsembleModel(jax.tree.map(together, *models))
+
+
+class Ensemble(AbstractArchitecture):
+    """Several models of one architecture from different starts, fitted together on their mean.
+
+    Parameters
+    ----------
+    n_members : int, default=5
+        Number of models.
+    member : AbstractArchitecture, optional
+        Their architecture; ``MLP()`` when omitted.
+    """
+
+    def __init__(self, *, n_members: int = 5, member: AbstractArchitecture | None = None) -> None:
+        self.n_members = n_members
+        self.member = member
+
+    def build(self, n_inputs: int, n_classes: int, key: PRNGKeyArray) -> EnsembleModel:
+        """Build an untrained ensemble."""
+        member = MLP() if self.member is None else self.member
+        keys = jax.random.split(key, self.n_members)
+        return stack([member.build(n_inputs, n_classes, k) for k in keys])

@@ -1,0 +1,26 @@
+"""Models made elsewhere, behind the one interface."""
+
+from holdtrue.models.adapters._adapt import adapt
+from holdtrue.models.adapters._black_box import BlackBox, BlackBoxModel
+from holdtrue.models.adapters._boxes import Boxes, Cells, boxes_of
+from holdtrue.models.adapters._layers import LayersModel
+from holdtrue.models.adapters._onnx import OnnxClassifier, from_onnx, is_onnx
+from holdtrue.models.adapters._torch import TorchClassifier, TorchModel, from_torch
+from holdtrue.models.adapters._trees import TreesModel
+
+__all__ = [
+    "BlackBox",
+    "BlackBoxModel",
+    "Boxes",
+    "Cells",
+    "LayersModel",
+    "OnnxClassifier",
+    "TorchClassifier",
+    "TorchModel",
+    "TreesModel",
+    "adapt",
+    "boxes_of",
+    "from_onnx",
+    "from_torch",
+    "is_onnx",
+]

@@ -1,0 +1,133 @@
+"""Any object with `predict_proba`, asked in its own columns."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from holdtrue.encoding import Encoder
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.models._base import AbstractModel
+from holdtrue.schema import Table
+
+TINY = 1e-12  # a probability of 0 has no logarithm
+
+
+class BlackBoxModel(AbstractModel):
+    """Log-probabilities from a function on the host; no gradient.
+
+    Inside a compiled search the function is called once per step with the rows of the whole batch.
+    """
+
+    capabilities: ClassVar[frozenset[str]] = frozenset()
+    on_host: ClassVar[bool] = True
+    ask: Callable[[np.ndarray], np.ndarray] = eqx.field(static=True)
+    k: int = eqx.field(static=True)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.k
+
+    def logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
+        """Logarithm of the probabilities."""
+        shape = jax.ShapeDtypeStruct((self.k,), jnp.float32)
+        return jax.pure_callback(self._host, shape, x, vmap_method="expand_dims")
+
+    def _host(self, x: Any) -> np.ndarray:
+        rows = np.asarray(x, np.float64)
+        out = self.ask(rows.reshape(-1, rows.shape[-1]))
+        return out.reshape(*rows.shape[:-1], self.k).astype(np.float32)
+
+
+class BlackBox:
+    """A foreign classifier with the encoder that speaks its columns.
+
+    Parameters
+    ----------
+    estimator : object
+        With ``predict_proba``, and ``classes_`` where the labels are not 0, 1, ...
+    encoder : Encoder
+        Fitted on a table the estimator understands.
+    like : Table
+        A table of the kind the estimator was fitted on; its dataframe library is used to ask.
+
+    Attributes
+    ----------
+    note : str
+        How a search reads the model: which adapter, or why none.
+    splits : dict
+        Where trees split, per number feature: raw values up to one go left, above it right.
+    categories : dict
+        Of columns with a categorical dtype in pandas, in the order of their codes.
+    """
+
+    def __init__(self, estimator: Any, encoder: Encoder, like: Table) -> None:
+        if not callable(getattr(estimator, "predict_proba", None)):
+            raise CapabilityError(
+                f"recourse: the model needs `predict_proba`; got {type(estimator).__name__}. Wrap it in an object "
+                "that has it, for example sklearn.calibration.CalibratedClassifierCV."
+            )
+        self.estimator = estimator
+        self.encoder = encoder
+        self.like = like.take(np.arange(0))
+        self.names = list(getattr(estimator, "feature_names_in_", [])) or None
+        width = getattr(estimator, "n_features_in_", None)
+        names = self.names or encoder.schema.names
+        if self.names is None and width is not None and width != len(names):
+            raise DataError(
+                f"recourse: the model reads {width} columns but the schema has {len(names)}. Describe each column "
+                "the model reads, in the order it reads them."
+            )
+        unknown = [name for name in names if name not in encoder.schema]
+        if unknown:
+            raise DataError(f"recourse: the model reads columns the schema lacks; got {unknown[:5]!r}. Add them.")
+        self.names_read = names
+        self.categories = _categories(self.like.native, names)
+        self.splits: dict[str, np.ndarray] = {}
+        self.note = "Asked as a black box."
+
+    def frame(self, table: Table) -> Any:
+        """Return what the estimator reads: a dataframe of its columns, or an array if it was fitted on one."""
+        columns = {name: table.columns[name] for name in self.names_read}
+        if self.names is None:
+            # Fitted on a bare array: give it one, without names to warn about.
+            return np.column_stack([columns[n] for n in self.names_read])
+        frame = self.like.like_native(columns)
+        for name in self.categories:
+            frame[name] = frame[name].astype(self.like.native[name].dtype)
+        return frame
+
+    def n_classes(self, table: Table) -> int:
+        """Number of columns of `predict_proba`."""
+        return self.log_proba(table.take(np.arange(1))).shape[1]
+
+    def log_proba(self, table: Table) -> np.ndarray:
+        """Log-probabilities of a table, checked for shape and sense."""
+        p = np.asarray(self.estimator.predict_proba(self.frame(table)), np.float64)
+        if p.ndim != 2 or len(p) != table.n_rows or not np.isfinite(p).all():
+            raise DataError(
+                f"recourse: `predict_proba` of {type(self.estimator).__name__} must return finite numbers of "
+                f"shape ({table.n_rows}, classes); got shape {p.shape}."
+            )
+        return np.log(np.clip(p, TINY, 1.0))
+
+    def model(self, n_classes: int) -> BlackBoxModel:
+        """Return the model a search can ask, over encoded rows."""
+        return BlackBoxModel(self._ask, n_classes)
+
+    def _ask(self, encoded: np.ndarray) -> np.ndarray:
+        columns = self.encoder.decode(encoded)
+        return self.log_proba(Table(columns, len(encoded)))
+
+
+def _categories(native: Any, names: list[str]) -> dict[str, list[Any]]:
+    dtypes = getattr(native, "dtypes", None)
+    if not hasattr(dtypes, "items"):  # a polars frame lists its dtypes; only pandas has codes that models read
+        return {}
+    kinds = {str(name): dtype for name, dtype in dtypes.items()}  # type: ignore[union-attr]
+    return {n: list(kinds[n].categories) for n in names if n in kinds and hasattr(kinds[n], "categories")}

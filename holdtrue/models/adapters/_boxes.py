@@ -1,0 +1,247 @@
+"""The leaves of a tree ensemble as boxes: what one changed feature does to the whole sum, in one look."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from holdtrue.models.adapters._trees import Rounded, TreesModel
+
+
+class Cells(eqx.Module):
+    """The values of each feature that matter: between two neighbouring thresholds nothing changes.
+
+    Cells of all features lie in one array: those of numbers, each ``(low, high]`` in encoded units, then the
+    levels of the others. A number's are followed by one that nobody can be in.
+
+    Attributes
+    ----------
+    slot, rank : feature of each cell, and its place among the feature's own.
+    low, high : edges of a number's cell.
+    first : cell of rank 0 of each feature.
+    n_numbers, n_number_cells : how many features, and how many cells, are numbers'; they come first.
+    """
+
+    slot: Int[Array, " e"]
+    rank: Int[Array, " e"]
+    low: Float[Array, " e"]
+    high: Float[Array, " e"]
+    first: Int[Array, " s"]
+    n_numbers: int = eqx.field(static=True)
+    n_number_cells: int = eqx.field(static=True)
+
+    @property
+    def n_slots(self) -> int:
+        """Number of features."""
+        return self.first.shape[0]
+
+    def ranks(self, numbers: Float[Array, " s"], codes: Int[Array, " s"]) -> Int[Array, " s"]:
+        """Rank of the cell that each feature is in, from what `Slots` reads of a row; 0 for a missing number."""
+        passed = (self.slot < self.n_numbers) & (self.high < numbers[self.slot])
+        counted = jnp.zeros(self.n_slots, jnp.int32).at[self.slot].add(passed)
+        return jnp.where(jnp.arange(self.n_slots) < self.n_numbers, counted, codes)
+
+
+class Boxes(eqx.Module):
+    """Every leaf as a box: for each feature its path asks about, the cells that lead there.
+
+    A row outside a leaf's box in one feature only would fall into it by changing that feature. So what becomes of
+    the sums when any one feature takes any value follows from one look at all leaves; asking about each of those
+    rows would visit `depth` nodes of every tree for each.
+
+    Attributes
+    ----------
+    slot : feature of each condition, or one past the last feature where a leaf has fewer.
+    low, high : first and last rank that a number may have.
+    absent : whether a missing number may pass.
+    levels : of a condition on levels, its row in `members`.
+    members : which level cells each distinct set holds.
+    tree, value : tree of a leaf, and what it adds.
+    base : what is added once.
+    n_rows : about how many rows could be asked about for the price of one look, by nodes visited.
+    """
+
+    cells: Cells
+    slot: Int[Array, "l c"]
+    low: Int[Array, "l c"]
+    high: Int[Array, "l c"]
+    absent: Bool[Array, "l c"]
+    levels: Int[Array, "l c"]
+    members: Bool[Array, "u m"]
+    tree: Int[Array, " l"]
+    value: Float[Array, "l o"]
+    base: Float[Array, " o"]
+    n_trees: int = eqx.field(static=True)
+    n_rows: int = eqx.field(static=True)
+
+    def sums(
+        self, ranks: Int[Array, " s"], missing: Bool[Array, " s"]
+    ) -> tuple[Float[Array, " o"], Float[Array, "e o"]]:
+        """Sums of a row, given by the rank of each feature, and of that row moved to every single cell."""
+        n = self.cells.n_numbers
+        rank, gone = jnp.append(ranks, 0)[self.slot], jnp.append(missing, False)[self.slot]
+        inside = jnp.where(gone, self.absent, (self.low <= rank) & (rank <= self.high))
+        if self.members.shape[1]:
+            cell = jnp.append(self.cells.first, 0)[self.slot] + rank - self.cells.n_number_cells
+            of_level = (self.slot >= n) & (self.slot < self.cells.n_slots)
+            listed = self.members[self.levels, jnp.where(of_level, cell, 0)]
+            inside = jnp.where(of_level, listed, inside)
+        n_outside = jnp.sum(~inside, axis=1)
+        own = jnp.where((n_outside == 0)[:, None], self.value, 0.0)
+        per_tree = jnp.zeros((self.n_trees, own.shape[1])).at[self.tree].add(own)
+        total = self.base + jnp.sum(per_tree, axis=0)
+
+        at = jnp.argmin(inside, axis=1)[:, None]
+        slot, low, high, levels = (
+            jnp.take_along_axis(part, at, axis=1)[:, 0] for part in (self.slot, self.low, self.high, self.levels)
+        )
+        change = jnp.where((n_outside == 1)[:, None], self.value - per_tree[self.tree], 0.0)
+        # A leaf's change holds from its first cell to its last; the unused cells keep features apart.
+        first = jnp.append(self.cells.first, 0)[slot]
+        by_number = jnp.where((slot < n)[:, None], change, 0.0)
+        steps = jnp.zeros((self.cells.n_number_cells + 1, change.shape[1]))
+        end = self.cells.n_number_cells
+        steps = steps.at[jnp.minimum(first + low, end)].add(by_number)
+        steps = steps.at[jnp.minimum(first + high + 1, end)].add(-by_number)
+        by_set = jnp.zeros((self.members.shape[0], change.shape[1]))
+        by_set = by_set.at[levels].add(jnp.where((slot < n)[:, None], 0.0, change))
+        moved = jnp.concatenate([jnp.cumsum(steps[:-1], axis=0), self.members.T.astype(by_set.dtype) @ by_set])
+        return total, total + moved
+
+
+def boxes_of(model: TreesModel) -> Boxes:
+    """Every leaf of an ensemble that some row can reach, as a box."""
+    nodes, roots = np.asarray(model.nodes), np.asarray(model.roots)
+    thresholds = nodes[:, 1].astype(np.int32).view(np.float32)
+    cells, cuts = _cells(model, nodes, thresholds)
+    n, first = cells.n_numbers, np.asarray(cells.first)
+    n_levels = len(cells.slot) - cells.n_number_cells
+    last = np.array([len(c) for c in cuts], int)
+
+    at, tree = roots, np.arange(len(roots))
+    low, high = np.zeros((len(at), n), int), np.tile(last, (len(at), 1))
+    absent, listed = np.ones((len(at), n), bool), np.ones((len(at), n_levels), bool)
+    found = []
+    while len(at):
+        leaf = nodes[at, 2] == at
+        found.append([part[leaf] for part in (at, tree, low, high, absent, listed)])
+        at, tree, low, high, absent, listed = (part[~leaf] for part in (at, tree, low, high, absent, listed))
+        slot, words = nodes[at, 0], nodes[at, 4:].astype(np.int64)
+        sides = []
+        for goes_left in (True, False):
+            down, up, gone, sets = low.copy(), high.copy(), absent.copy(), listed.copy()
+            for j in range(n):
+                rows = slot == j
+                place = _place(cuts[j], thresholds[at[rows]])
+                if goes_left:
+                    up[rows, j] = np.minimum(up[rows, j], place)
+                else:
+                    down[rows, j] = np.maximum(down[rows, j], place + 1)
+                gone[rows, j] &= ((words[rows, 0] & 1) == 1) == goes_left
+            for j in range(n, cells.n_slots):
+                rows = slot == j
+                own = np.flatnonzero(np.asarray(cells.slot) == j) - cells.n_number_cells
+                code = own + cells.n_number_cells - first[j]
+                bits = (words[rows][:, code // 32] >> (code % 32)) & 1 == 1
+                sets[np.ix_(rows, own)] &= bits == goes_left
+            sides.append((nodes[at, 2 if goes_left else 3], tree, down, up, gone, sets))
+        at, tree, low, high, absent, listed = (np.concatenate(part) for part in zip(*sides, strict=True))
+    at, tree, low, high, absent, listed = (np.concatenate(part) for part in zip(*found, strict=True))
+    return _assembled(model, cells, last, at, tree, low, high, absent, listed)
+
+
+def _cells(model: TreesModel, nodes: np.ndarray, thresholds: np.ndarray) -> tuple[Cells, list[np.ndarray]]:
+    inner = nodes[:, 2] != np.arange(len(nodes))
+    n = len(model.slots.numbers)
+    asked = [np.unique(thresholds[inner & (nodes[:, 0] == j)]) for j in range(n)]
+    cuts = [values[np.isfinite(values)] for values in asked]
+    low = [np.concatenate([[-np.inf], c, [np.inf]]) for c in cuts]
+    high = [np.concatenate([c, [np.inf, np.inf]]) for c in cuts]
+    counts = [k + 1 for _, _, k in model.slots.positions] + [b - a for a, b in model.slots.groups]
+    sizes = [len(part) for part in low] + counts
+    first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)
+    flat = np.full(sum(counts), np.nan)
+    return Cells(
+        slot=jnp.asarray(np.repeat(np.arange(len(sizes)), sizes)),
+        rank=jnp.asarray(np.concatenate([np.arange(size) for size in sizes])),
+        low=jnp.asarray(np.concatenate([*low, flat]), jnp.float32),
+        high=jnp.asarray(np.concatenate([*high, flat]), jnp.float32),
+        first=jnp.asarray(first),
+        n_numbers=n,
+        n_number_cells=int(sum(sizes[:n])),
+    ), cuts
+
+
+def _place(cuts: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """Rank of the last cell that goes left; -1 where none does."""
+    return np.where(thresholds == -np.inf, -1, np.searchsorted(cuts, thresholds))
+
+
+def _assembled(
+    model: TreesModel,
+    cells: Cells,
+    last: np.ndarray,
+    at: np.ndarray,
+    tree: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    absent: np.ndarray,
+    listed: np.ndarray,
+) -> Boxes:
+    """Keep of every leaf the conditions that exclude something."""
+    n, n_leaves = cells.n_numbers, len(at)
+    slot_of = np.asarray(cells.slot)[cells.n_number_cells :]
+    binds = np.zeros((n_leaves, cells.n_slots), bool)
+    binds[:, :n] = (low > 0) | (high < last) | ~absent
+    sets = np.zeros((n_leaves, cells.n_slots), int)
+    members = [np.zeros(len(slot_of), bool)]
+    for j in range(n, cells.n_slots):
+        mine = slot_of == j
+        binds[:, j] = ~listed[:, mine].all(axis=1)
+        distinct, which = np.unique(listed[:, mine], axis=0, return_inverse=True)
+        sets[:, j] = len(members) + which.ravel()
+        for row in distinct:
+            members.append(np.zeros(len(slot_of), bool))
+            members[-1][mine] = row
+    width = max(int(binds.sum(axis=1).max()), 1)
+    order = np.argsort(~binds, axis=1, kind="stable")[:, :width]
+    kept = np.take_along_axis(binds, order, axis=1)
+    of_number = np.minimum(order, max(n - 1, 0))
+
+    def numbers(part: np.ndarray, otherwise: int | bool) -> np.ndarray:
+        if not n:
+            return np.full(order.shape, otherwise)
+        return np.where(kept & (order < n), np.take_along_axis(part, of_number, axis=1), otherwise)
+
+    value, base = _values(model)
+    if model.group is not None:
+        group = np.asarray(model.group)[tree]
+        n_outputs = 1 if model.head == "binary" else model.k
+        value = np.where(group[:, None] == np.arange(n_outputs), value[at][:, :1], 0.0)
+    else:
+        value = value[at]
+    visits = len(np.asarray(model.roots)) * max(model.depth, 1)
+    return Boxes(
+        cells=cells,
+        slot=jnp.asarray(np.where(kept, order, cells.n_slots)),
+        low=jnp.asarray(numbers(low, 0)),
+        high=jnp.asarray(numbers(high, 0)),
+        absent=jnp.asarray(numbers(absent, True)),
+        levels=jnp.asarray(np.where(kept & (order >= n), np.take_along_axis(sets, order, axis=1), 0)),
+        members=jnp.asarray(np.stack(members)),
+        tree=jnp.asarray(tree),
+        value=jnp.asarray(value, jnp.float32),
+        base=jnp.asarray(base, jnp.float32),
+        n_trees=len(np.asarray(model.roots)),
+        n_rows=-(-len(np.asarray(model.nodes)) // visits),
+    )
+
+
+def _values(model: TreesModel) -> tuple[np.ndarray, np.ndarray]:
+    """What each node adds, and what is added once."""
+    leaf = model.leaf
+    if isinstance(leaf, Rounded):
+        return np.asarray(leaf.values, np.float64), np.asarray(leaf.base, np.float64).sum(axis=0)
+    fixed = np.asarray(leaf.high, np.float64) * 2.0**leaf.bits + np.asarray(leaf.low, np.float64)
+    n_outputs = fixed.shape[1] if model.group is None else (1 if model.head == "binary" else model.k)
+    return fixed * float(leaf.unit), np.zeros(n_outputs)

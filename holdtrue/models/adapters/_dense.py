@@ -1,0 +1,40 @@
+"""scikit-learn's linear models and its MLPClassifier."""
+
+from typing import Any
+
+import numpy as np
+
+from holdtrue.models._base import AbstractModel
+from holdtrue.models.adapters._columns import NotUnderstood
+from holdtrue.models.adapters._layers import Activation, Front, Head, chain
+
+LINEAR = ("LogisticRegression", "LogisticRegressionCV", "SGDClassifier", "LinearDiscriminantAnalysis")
+
+
+def dense(estimator: Any, name: str, front: Front) -> AbstractModel:
+    """Return a linear model or a network, with exact gradients."""
+    n_classes = len(estimator.classes_)
+    if name == "MLPClassifier":
+        return _mlp(estimator, front, n_classes)
+    if name == "SGDClassifier" and estimator.loss != "log_loss":
+        raise NotUnderstood(f"an SGDClassifier with loss={estimator.loss!r}")
+    one_vs_rest = name == "SGDClassifier" or "ovr" in (getattr(estimator, "multi_class", None),)
+    one_vs_rest = one_vs_rest or getattr(estimator, "solver", None) == "liblinear"
+    head: Head = "binary" if n_classes == 2 else "one_vs_rest" if one_vs_rest else "logits"
+    weight = np.atleast_2d(np.asarray(estimator.coef_, np.float64))
+    bias = np.broadcast_to(np.asarray(estimator.intercept_, np.float64), len(weight))
+    return chain(front, [(weight, bias)], head, n_classes)
+
+
+def _mlp(estimator: Any, front: Front, n_classes: int) -> AbstractModel:
+    layers: list[Any] = []
+    for weight, bias in zip(estimator.coefs_, estimator.intercepts_, strict=True):
+        layers.append((np.asarray(weight, np.float64).T, np.asarray(bias, np.float64)))
+        if estimator.activation != "identity":
+            layers.append(Activation(estimator.activation))
+    if estimator.activation != "identity":
+        layers.pop()
+    head: Head = "binary" if estimator.out_activation_ == "logistic" else "logits"
+    if head == "binary" and estimator.n_outputs_ != 1:
+        raise NotUnderstood("an MLPClassifier of several labels")
+    return chain(front, layers, head, n_classes)

@@ -1,0 +1,232 @@
+"""What the gate found: numbers to keep as JSON, words to read."""
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from holdtrue.audit import (
+    Summary,
+    document,
+    head,
+    html,
+    markdown,
+    plain,
+    rich,
+    summarise,
+    text,
+    to_json,
+    write_text,
+)
+from holdtrue.metrics import clopper_pearson
+
+__all__ = ["GateReport", "Group", "Honour", "Instead", "Labelled", "Rate", "rate", "summarise"]
+FORMAT = "holdtrue-gate"
+VERSION = 1
+
+
+class Rate(NamedTuple):
+    """A share with its interval; NaN, 0 and 1 of nothing."""
+
+    share: float
+    lower: float
+    upper: float
+
+
+def rate(k: int, n: int, confidence: float) -> Rate:
+    """`k` of `n`, with the exact (Clopper-Pearson) interval."""
+    lower, upper = clopper_pearson(k, n, confidence, "both")
+    return Rate(k / n if n else float("nan"), float(lower), float(upper))
+
+
+@dataclass(frozen=True)
+class Group:
+    """How many promises break among some people: `n`, `broken`, their `share` and its interval."""
+
+    label: str
+    n: int
+    broken: int
+    share: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Instead:
+    """What people whose promise breaks could do.
+
+    Attributes
+    ----------
+    method, norm : str
+    n_searched : int
+    counts : dict
+        By `Status`; NOT_ASKED where the new model cannot read the person's row, or their limits.
+    cost, extra : Summary
+        Of what was found, in the new model's units; `extra` is what it costs beyond the promise.
+    """
+
+    method: str
+    norm: str
+    n_searched: int
+    counts: dict[str, int]
+    cost: Summary
+    extra: Summary
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Rows of known class under today's threshold and under the one that breaks no promise (`_then`).
+
+    `good` is the share of the favourable class among the `n_added` rows that only the latter approves.
+    """
+
+    n: int
+    accuracy: float
+    accuracy_then: float
+    approved: float
+    approved_then: float
+    n_added: int
+    n_added_good: int
+    good: Rate
+
+
+@dataclass(frozen=True)
+class Honour:
+    """What keeping every promise would take.
+
+    Attributes
+    ----------
+    n_regardless : int
+        People to approve regardless of the model: those in the file of cases.
+    expected_wrong : float
+        How many of them would turn out to be of another class, if the model's probabilities are right; those that
+        it cannot be asked about are left out.
+    threshold : float or None
+        The highest, to six digits, that breaks no promise; `why` says why there is none.
+    n_beyond : int
+        Promises that no threshold saves, since the model cannot be asked about them.
+    labelled : Labelled or None
+        What that threshold does to rows of known class, where such were given.
+    """
+
+    n_regardless: int
+    expected_wrong: float
+    threshold: float | None
+    why: str | None
+    n_beyond: int
+    labelled: Labelled | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GateReport:
+    """What a new model would do to the promises of a ledger. Names no person.
+
+    Attributes
+    ----------
+    ok : bool
+        Whether no more break than may.
+    max_broken : float
+        The share that may.
+    n_live, n_broken, n_unreadable : int
+        Promises that bind; that the model would break; and among these, that it cannot be asked about.
+    reasons : dict
+        Why not, and how often.
+    share, lower, upper : float
+        Of broken promises, with the exact interval at `confidence`.
+    shortfall : Summary
+        How far below the needed probability the broken ones are.
+    group : str or None
+    groups : list of Group
+    instead, further : Instead or None
+        What the people could do in place of what they were told, or on top of it; None where not searched.
+    honour : Honour
+    cases : list of dict
+        The first broken promises, by id.
+    threshold : float or None
+        The model's.
+    model : str or None
+        Its digest.
+    ledger : dict
+        `ledger`, `seq` and `hash`: the end of the chain when the gate began.
+    at : datetime
+        The promises are those that bind at this time.
+    seconds : float
+    """
+
+    ok: bool
+    max_broken: float
+    n_live: int
+    n_broken: int
+    n_unreadable: int
+    reasons: dict[str, int]
+    share: float
+    lower: float
+    upper: float
+    confidence: float
+    shortfall: Summary
+    group: str | None
+    groups: list[Group]
+    instead: Instead | None
+    further: Instead | None
+    honour: Honour
+    cases: list[dict[str, Any]]
+    threshold: float | None
+    model: str | None
+    ledger: dict[str, Any]
+    at: datetime
+    seconds: float
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __repr__(self) -> str:
+        return f"<GateReport: {self.n_broken} of {self.n_live} promises break, {'ok' if self.ok else 'not ok'}>"
+
+    def __str__(self) -> str:
+        return text(self._page())
+
+    def __rich__(self) -> Any:
+        return rich(self._page())
+
+    def _repr_html_(self) -> str:
+        return html(self._page())
+
+    def _page(self) -> Any:
+        from holdtrue.promises._words import page
+
+        return page(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain types for JSON, None for what there was nothing to measure on."""
+        parts = dict(vars(self))
+        for name in ("instead", "further", "honour"):
+            parts[name] = None if parts[name] is None else _dict(parts[name])
+        parts["groups"] = [asdict(group) for group in self.groups]
+        parts["at"] = self.at.isoformat()
+        return {**head(FORMAT, VERSION), **plain(parts)}
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON text."""
+        return to_json(self.to_dict())
+
+    def to_markdown(self) -> str:
+        """Return tables for a comment on a pull request."""
+        return markdown(self._page())
+
+    def to_html(self) -> str:
+        """Return one page that loads nothing from elsewhere."""
+        return document(self._page())
+
+    def write(self, path: str | Path) -> None:
+        """Write a file, by its ending JSON, Markdown (.md) or HTML (.html)."""
+        ending = Path(path).suffix.lower()
+        if ending in (".html", ".htm"):
+            content = self.to_html()
+        else:
+            content = self.to_markdown() if ending == ".md" else self.to_json() + "\n"
+        write_text(path, content, "the gate's report")
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    """A dataclass with its parts; named tuples stay what `plain` knows."""
+    return {k: _dict(v) if isinstance(v, Labelled) else v for k, v in vars(value).items()}

@@ -1,0 +1,27 @@
+"""What the columns are and how each may change. No jax here."""
+
+from holdtrue.schema._checks import did_you_mean, plain
+from holdtrue.schema._columns import sorted_levels
+from holdtrue.schema._constraints import Implication, LinearConstraint
+from holdtrue.schema._feature import DIRECTIONS, KINDS, MISSING_LEVEL, Feature, Level
+from holdtrue.schema._override import Override, normalise_overrides
+from holdtrue.schema._schema import Schema
+from holdtrue.schema._table import Table, as_table
+
+__all__ = [
+    "DIRECTIONS",
+    "KINDS",
+    "MISSING_LEVEL",
+    "Feature",
+    "Implication",
+    "Level",
+    "LinearConstraint",
+    "Override",
+    "Schema",
+    "Table",
+    "as_table",
+    "did_you_mean",
+    "normalise_overrides",
+    "plain",
+    "sorted_levels",
+]

@@ -1,0 +1,117 @@
+"""Problem, Solution, Status; the solvers; the only search loops."""
+
+from holdtrue.search._balls import BallSolver
+from holdtrue.search._best_action import (
+    AbstractAction,
+    CandidateAction,
+    Direction,
+    Edits,
+    GradientAction,
+    LatticeAction,
+    LinearisedAction,
+)
+from holdtrue.search._candidates import CandidateSolver
+from holdtrue.search._dive import DiveSolver
+from holdtrue.search._elastic import ElasticSolver
+from holdtrue.search._flipset import Menu, Support, cheapest, highest, menu, options, support
+from holdtrue.search._generator import GeneratorSolver
+from holdtrue.search._gradient import GradientSolver
+from holdtrue.search._highest import HighestSolver
+from holdtrue.search._latent import LatentGradientSolver, LatentSpace
+from holdtrue.search._linear_program import LinearProgramSolver
+from holdtrue.search._linear_step import best_corner, minimise_linear, within
+from holdtrue.search._losses import (
+    AbstractLoss,
+    CrossEntropy,
+    EnergyConstrained,
+    Hinge,
+    SetSizePenalised,
+    SquaredScore,
+)
+from holdtrue.search._neighbour import NeighbourSolver
+from holdtrue.search._norm_ball import NormBall
+from holdtrue.search._odds import OddsSolver
+from holdtrue.search._options import add_option, by_feature, repetition
+from holdtrue.search._path import AbstractSampler, DescentSampler, LangevinSampler, LatentSampler, Path
+from holdtrue.search._percentile import ACTION_COSTS, ActionCost, Percentiles, ranks
+from holdtrue.search._polish import POLISH_STEPS, Polish
+from holdtrue.search._problem import Problem, Solution, Status, is_found
+from holdtrue.search._prototype import Prototype, PrototypePull
+from holdtrue.search._robust import RobustSolver, worst_drop
+from holdtrue.search._shells import ShellSolver, fewest_changes
+from holdtrue.search._solver import CLEARANCE, AbstractSolver, State, iterate
+from holdtrue.search._space import AbstractSpace, RowSpace
+from holdtrue.search._sparse import SparseSolver, value_grid
+from holdtrue.search._stable import StableSolver
+
+__all__ = [
+    "ACTION_COSTS",
+    "CLEARANCE",
+    "POLISH_STEPS",
+    "AbstractAction",
+    "AbstractLoss",
+    "AbstractSampler",
+    "AbstractSolver",
+    "AbstractSpace",
+    "ActionCost",
+    "BallSolver",
+    "CandidateAction",
+    "CandidateSolver",
+    "CrossEntropy",
+    "DescentSampler",
+    "Direction",
+    "DiveSolver",
+    "Edits",
+    "ElasticSolver",
+    "EnergyConstrained",
+    "GeneratorSolver",
+    "GradientAction",
+    "GradientSolver",
+    "HighestSolver",
+    "Hinge",
+    "LangevinSampler",
+    "LatentGradientSolver",
+    "LatentSampler",
+    "LatentSpace",
+    "LatticeAction",
+    "LinearProgramSolver",
+    "LinearisedAction",
+    "Menu",
+    "NeighbourSolver",
+    "NormBall",
+    "OddsSolver",
+    "Path",
+    "Percentiles",
+    "Polish",
+    "Problem",
+    "Prototype",
+    "PrototypePull",
+    "RobustSolver",
+    "RowSpace",
+    "SetSizePenalised",
+    "ShellSolver",
+    "Solution",
+    "SparseSolver",
+    "SquaredScore",
+    "StableSolver",
+    "State",
+    "Status",
+    "Support",
+    "add_option",
+    "best_corner",
+    "by_feature",
+    "cheapest",
+    "fewest_changes",
+    "highest",
+    "is_found",
+    "iterate",
+    "menu",
+    "minimise_linear",
+    "options",
+    "ranks",
+    "repetition",
+    "support",
+    "value_grid",
+    "within",
+    "worst_drop",
+]

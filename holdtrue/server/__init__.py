@@ -1,0 +1,24 @@
+"""A model behind HTTP: decisions, recourse, promises and the gate's reports, for programs and for people."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from holdtrue.server._keys import ROLES, Key, KeyRing, add_key, read_keys, revoke_key
+from holdtrue.server._limits import Limits
+
+if TYPE_CHECKING:  # FastAPI and jax are for those who serve; keys are made without either
+    from holdtrue.server._app import create_app
+    from holdtrue.server._applicants import Applicants
+    from holdtrue.server._service import Service
+
+__all__ = [
+    "ROLES", "Applicants", "Key", "KeyRing", "Limits", "Service", "add_key", "create_app", "read_keys",
+    "revoke_key",
+]  # fmt: skip
+_LATER = {"create_app": "_app", "Applicants": "_applicants", "Service": "_service"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(f"holdtrue.server.{_LATER[name]}"), name)
+    raise AttributeError(f"module 'holdtrue.server' has no attribute {name!r}")

@@ -1,0 +1,212 @@
+"""What requests and answers look like: the model's own columns, by name and kind, are part of the OpenAPI."""
+
+import math
+from typing import Annotated, Any, Optional
+
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema, create_model
+
+from holdtrue.schema import Feature, Schema
+from holdtrue.server._limits import Limits
+
+Label = Annotated[str | int | float | bool, Field(description="A class, as the model names it.")]
+Limit = Annotated[
+    dict[str, Any] | None, Field(description='What the person is not asked to change, as {"income": "fixed"}.')
+]
+
+
+class Strict(BaseModel):
+    """Nothing but what is named, in its own type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Problem(BaseModel):
+    """Why a request was refused."""
+
+    error: str
+    request: str
+
+
+class Decision(BaseModel):
+    """What the model decides about one person."""
+
+    decision: str | int | float | bool
+    probabilities: dict[str, float]
+
+
+class Decisions(BaseModel):
+    """One decision per person, in order."""
+
+    model: str | None
+    decisions: list[Decision]
+
+
+class Survival(BaseModel):
+    """How many of the retrained models still say yes, with the interval of that chance."""
+
+    estimate: float
+    lower: float
+    upper: float
+    confidence: float
+    n_models: int
+    vary: str | None
+
+
+class Option(BaseModel):
+    """One way to the wanted decision."""
+
+    recourse: dict[str, Any]
+    changed: list[str]
+    changes: str
+    cost: float | None
+    probability: float | None
+    survival: Survival | None
+
+
+class Answer(BaseModel):
+    """How the search for one person ended, and what they could do."""
+
+    status: str
+    message: str
+    probability: float | None
+    options: list[Option]
+
+
+class Answers(BaseModel):
+    """One answer per person, in order."""
+
+    model: str | None
+    answers: list[Answer]
+
+
+class Kept(BaseModel):
+    """Whether a promise was kept."""
+
+    kept: bool
+
+
+class Expired(BaseModel):
+    """How many promises ran out."""
+
+    expired: int
+
+
+class Erased(BaseModel):
+    """From how many events a person was erased."""
+
+    erased: int
+
+
+class Fulfil(Strict):
+    """A person came back."""
+
+    decision: Label
+    actual: dict[str, Any] | None = Field(None, description="Their columns as they are now, as far as known.")
+    note: str | None = Field(None, max_length=2000)
+
+
+class Forget(Strict):
+    """Erase a person."""
+
+    subject: str = Field(min_length=1, max_length=200, description="Your own key for the person.")
+
+
+class Gate(Strict):
+    """Ask the served model about every live promise."""
+
+    max_broken: float = Field(0.0, ge=0, le=1)
+    group: str | None = Field(None, max_length=200)
+    alternatives: int = Field(0, ge=0, le=1000, description="Broken promises to search another way for.")
+
+
+class Bodies:
+    """Requests about people, made for one model's schema."""
+
+    def __init__(self, schema: Schema, limits: Limits) -> None:
+        columns: dict[str, Any] = {}
+        for i, feature in enumerate(schema):
+            absent = feature.missing is not None
+            # Columns may have names that Python has not; the alias is what is read and written.
+            columns[f"column_{i}"] = (_kind(feature), Field(None if absent else ..., alias=feature.name))
+        self.names = {f"column_{i}": feature.name for i, feature in enumerate(schema)}
+        self.Person = create_model("Person", __base__=Strict, **columns)
+        people: Any = (list[self.Person], Field(min_length=1, max_length=limits.people))
+        options: Any = (int, Field(1, ge=1, le=limits.options, description="Recourses per person, that differ."))
+        target: Any = (
+            Optional[Label],  # noqa: UP045 - a name for a type, not an annotation
+            Field(None, description="The wanted class; the favourable one when omitted."),
+        )
+        each: Any = (list[Limit] | None, Field(None, description="One entry, or null, per person."))
+        one: Any = (Limit, None)
+        days: Any = (float | None, Field(None, gt=0, le=36500))
+        name: Any = (str | None, Field(None, pattern="^[0-9a-f]{32}$", description="Makes it safe to ask twice."))
+        which: Any = (int, Field(0, ge=0, lt=limits.options, description="Which option is promised, from 0."))
+        most = limits.max_deadline
+        deadline: Any = (float | None, Field(None, gt=0, le=most, description="Seconds until an answer is due."))
+        self.Predict = create_model("Predict", __base__=Strict, people=people)
+        self.Recourse = create_model(
+            "Recourse",
+            __base__=Strict,
+            people=people,
+            limits=each,
+            options=options,
+            target=target,
+            deadline=deadline,
+        )
+        self.Supersede = create_model(
+            "Supersede",
+            __base__=Strict,
+            person=(self.Person, ...),
+            limits=one,
+            options=options,
+            option=which,
+            target=target,
+            deadline=deadline,
+            valid_days=days,
+            id=name,
+        )
+        key: Any = (str, Field(min_length=1, max_length=200, description="Your own key for the person."))
+        self.Issue = create_model("Issue", __base__=self.Supersede, subject=key)
+
+    def row(self, person: Any) -> dict[str, Any]:
+        """The columns of a person, by name."""
+        return {name: getattr(person, field) for field, name in self.names.items()}
+
+
+def _kind(feature: Feature) -> Any:
+    """The type of a column: a level that the model knows, or a finite number."""
+    absent = feature.missing is not None
+    if feature.has_levels:
+        levels = list(feature.levels or ())
+
+        def check(value: Any) -> Any:
+            if value is None and absent:
+                return value
+            if not any(value == level and _family(value) == _family(level) for level in levels):
+                raise ValueError(f"must be one of {levels!r}")
+            return value
+
+        shape: dict[str, Any] = {"enum": [*levels, *([None] if absent else [])]}
+    else:
+        kind = "integer" if feature.kind == "integer" else "number"
+
+        def check(value: Any) -> Any:
+            if value is None and absent:
+                return value
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise ValueError("must be a number" + (" or null" if absent else ""))
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ValueError("must be finite")
+            if abs(value) >= 2**1000:
+                raise ValueError("is too large")
+            if kind == "integer" and value != int(value):
+                raise ValueError("must be a whole number")
+            return float(value)
+
+        shape = {"type": [kind, "null"] if absent else kind}
+    shape["description"] = feature.title + (f", in {feature.unit}" if feature.unit else "")
+    return Annotated[Any, PlainValidator(check), WithJsonSchema(shape)]
+
+
+def _family(value: Any) -> str:
+    return "number" if isinstance(value, (int, float)) and not isinstance(value, bool) else type(value).__name__

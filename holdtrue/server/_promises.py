@@ -1,0 +1,237 @@
+"""Promises over HTTP: issued, shown, told in a letter, replaced, fulfilled; the ledger; the gate."""
+
+import json
+from typing import Any, Literal
+
+from fastapi import APIRouter, Response
+from fastapi.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, PlainTextResponse
+
+from holdtrue.errors import DataError, LedgerError
+from holdtrue.ledger import Ledger, Letter, Promise, Record, letters, offered
+from holdtrue.server._answers import Json, Thing, answer, may, told_as
+from holdtrue.server._bodies import Bodies, Erased, Expired, Forget, Fulfil, Gate, Kept
+from holdtrue.server._middleware import Refused
+from holdtrue.server._service import Service, unreached
+
+REFUSALS = may(400, 404, 408, 409, 413, 422)
+BEFORE: dict[int | str, dict[str, Any]] = {200: {"model": Thing, "description": "Issued before, by its id."}}
+
+
+def promise_routes(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
+    """Single promises."""
+    router = APIRouter(prefix="/v1/records")
+    officer, both = [allowed("officer")], [allowed("officer", "validator")]
+    made: dict[str, Any] = {"response_model": Thing, "status_code": 201, "responses": BEFORE | REFUSALS}
+
+    @router.post("", dependencies=officer, **made)
+    async def issue(body: bodies.Issue) -> Response:  # type: ignore[name-defined]
+        """Find recourse for a person and promise them one of the options: it lands in the ledger."""
+        ledger, row = ledger_of(service), bodies.row(body.person)
+        if (there := await _by_id(ledger, body.id)) is not None:
+            return _again(there, body.subject, row)
+        record = await find_record(service, row, body.subject, **_asked(body))
+        new = await write(service, record)
+        return Json(record.to_dict(), 201) if new is None else _again(new, body.subject, row)
+
+    @router.get("/{id}", response_model=Thing, dependencies=both, responses=may(404, 422))
+    async def show(id: str) -> Response:
+        """A promise, and where it stands."""
+        there = await promise_of(service, id, "records")
+        return Json({"state": there.state, "record": None if there.text is None else json.loads(there.text)})
+
+    @router.get(
+        "/{id}/letter",
+        dependencies=officer,
+        response_class=Response,
+        responses=told_as("text/plain", "text/html") | may(404, 409, 422),
+    )
+    async def letter(id: str, format: Literal["text", "html"] = "text") -> Response:
+        """The letter that tells the person, of all live options that were issued to them together."""
+        made = await letter_of(service, id)
+        return PlainTextResponse(made.text) if format == "text" else HTMLResponse(made.html)
+
+    @router.post("/{id}/supersede", dependencies=officer, **made)
+    async def supersede(id: str, body: bodies.Supersede) -> Response:  # type: ignore[name-defined]
+        """Find recourse for the person as they are now, and promise it in the place of a live promise."""
+        ledger, row = ledger_of(service), bodies.row(body.person)
+        old = await promise_of(service, id, "supersede")
+        new = await _by_id(ledger, body.id)
+        if new is not None and old.record is not None:
+            return _again(new, old.record.subject, row)
+        if old.state != "live" or old.record is None:
+            raise Refused(409, f"supersede: the promise is not live; it is {old.state}.")
+        record = await find_record(service, row, old.record.subject, **_asked(body))
+        await _if_live(ledger.supersede, id, record, where="supersede")
+        service.metrics.count("holdtrue_promises_total")
+        return Json(record.to_dict(), 201)
+
+    @router.post("/{id}/fulfil", response_model=Kept, dependencies=officer, responses=REFUSALS)
+    async def fulfil(id: str, body: Fulfil) -> Response:
+        """The person came back: what was decided, and what they did change."""
+        how = {"decision": body.decision, "actual": body.actual, "note": body.note}
+        return Json({"kept": await fulfilled(service, id, **how)})
+
+    return router
+
+
+def ledger_routes(service: Service, allowed: Any) -> APIRouter:
+    """All promises together."""
+    router = APIRouter(prefix="/v1")
+
+    @router.get("/ledger", response_model=Thing, dependencies=[allowed("validator")], responses=may(404))
+    async def counts() -> Response:
+        """How many promises stand where, and the end of the chain."""
+        ledger = ledger_of(service)
+        found, head = await run_in_threadpool(lambda: (ledger.counts(), ledger.head()))
+        return Json({"counts": found, "head": {"ledger": head.ledger, "seq": head.seq, "hash": head.hash}})
+
+    @router.post("/ledger/expire", response_model=Expired, dependencies=[allowed("officer", "validator")],
+                 responses=may(404))  # fmt: skip
+    async def expire() -> Response:
+        """Mark the promises that have run out by now."""
+        return Json({"expired": await run_in_threadpool(ledger_of(service).expire)})
+
+    @router.post("/ledger/forget", response_model=Erased, dependencies=[allowed()], responses=REFUSALS)
+    async def forget(body: Forget) -> Response:
+        """Erase all that is kept about a person; admins only, and it cannot be undone."""
+        return Json({"erased": await run_in_threadpool(ledger_of(service).forget, body.subject)})
+
+    @router.get("/gate", response_model=Thing, dependencies=[allowed("validator")], responses=may(404, 422))
+    async def last_gate() -> Response:
+        """The gate's last report."""
+        report = await run_in_threadpool(service.last_gate)
+        if report is None:
+            raise Refused(404, "gate: there is no report yet.")
+        return Json({"running": service.gate_runs, "report": report})
+
+    @router.post("/gate", response_model=Thing, dependencies=[allowed("validator")], responses=REFUSALS)
+    async def run_gate(body: Gate) -> Response:
+        """Ask the served model about every live promise, and keep the report."""
+        ledger_of(service)
+        report = await run_in_threadpool(service.run_gate, **body.model_dump())
+        if report is None:
+            raise Refused(409, "gate: is at work already.")
+        return Json({"running": False, "report": report})
+
+    return router
+
+
+# ---- what the page does too -----------------------------------------------------------------------------
+
+
+def ledger_of(service: Service) -> Ledger:
+    """The ledger, or a refusal where there is none."""
+    if service.ledger is None:
+        raise Refused(404, "service: keeps no promises. Start it with --ledger PLACE.")
+    return service.ledger
+
+
+async def promise_of(service: Service, id: str, where: str) -> Promise:
+    """A promise by its id, or a refusal."""
+    there = await _by_id(ledger_of(service), id)
+    if there is None:
+        raise Refused(404, f"{where}: no such promise.")
+    return there
+
+
+async def find_record(
+    service: Service,
+    row: dict[str, Any],
+    subject: str,
+    *,
+    option: int = 0,
+    n_recourses: int = 1,
+    days: float | None = None,
+    id: str | None = None,
+    **asked: Any,
+) -> Record:
+    """Find recourse for a person and make the record of one of the options; it is not issued yet."""
+    n_recourses = max(n_recourses, option + 1)
+    told = await answer(service.ask("recourse", [row], n_recourses=n_recourses, keep=True, **asked)[0])
+    if told is None:
+        raise Refused(409, f"records: nothing was issued. {unreached()['message']}")
+    (said,), plan = told
+    record = await run_in_threadpool(service.promise, plan, subject, option=option, days=days, id=id)
+    if record is None:
+        why = said["message"] if not said["options"] else f"Options found: {len(said['options'])}."
+        raise Refused(409, f"records: nothing was issued. {why}")
+    return record
+
+
+async def write(service: Service, record: Record) -> Promise | None:
+    """Issue a record; or return the promise that is there under its id already."""
+    ledger = ledger_of(service)
+    try:
+        issued = await run_in_threadpool(ledger.issue, record)
+    except LedgerError:  # asked twice at once, by one id: the other was quicker
+        there = await _by_id(ledger, record.id)
+        if there is None:
+            raise
+        return there
+    if issued.new:
+        service.metrics.count("holdtrue_promises_total")
+        return None
+    return await _by_id(ledger, record.id)
+
+
+async def letter_of(service: Service, id: str) -> Letter:
+    """The letter about a live promise."""
+    there = await promise_of(service, id, "letter")
+    if there.state != "live":
+        raise Refused(409, f"letter: the promise is not live; it is {there.state}.")
+
+    def made() -> Letter:
+        stationery = service.stationery
+        return letters(
+            offered(ledger_of(service), id),
+            template=stationery.places[False],
+            html_template=stationery.places[True],
+        )[0]
+
+    try:
+        return await run_in_threadpool(made)
+    except DataError as error:  # it has ended, or asks for what may not be asked
+        raise Refused(409, str(error)) from error
+
+
+async def fulfilled(service: Service, id: str, **how: Any) -> bool:
+    """Write down that the person came back; whether the promise was kept."""
+    there = await promise_of(service, id, "fulfil")
+    if there.state != "live":
+        raise Refused(409, f"fulfil: the promise is not live; it is {there.state}.")
+    return await _if_live(ledger_of(service).fulfil, id, where="fulfil", **how)
+
+
+def _asked(body: Any) -> dict[str, Any]:
+    return {
+        "option": body.option, "n_recourses": body.options, "limits": [body.limits], "target": body.target,
+        "deadline": body.deadline, "days": body.valid_days, "id": body.id,
+    }  # fmt: skip
+
+
+async def _by_id(ledger: Ledger, id: str | None) -> Promise | None:
+    try:
+        return None if id is None else await run_in_threadpool(ledger.promise, id)
+    except LedgerError as error:
+        if "no such promise" in str(error):
+            return None
+        raise
+
+
+async def _if_live(write: Any, id: str, *args: Any, where: str, **how: Any) -> Any:
+    """Write about a promise; where another was quicker, say so."""
+    try:
+        return await run_in_threadpool(write, id, *args, **how)
+    except LedgerError as error:
+        if "is not live" in str(error):
+            raise Refused(409, f"{where}: the promise is not live any more.") from error
+        raise
+
+
+def _again(there: Promise, subject: str, person: dict[str, Any]) -> Response:
+    """The record that was issued under this id, if it was for the same person as they were."""
+    record = there.record
+    if record is None or record.subject != subject or record.factual != person:
+        raise Refused(409, "records: there is another promise of this id. Take a new one.")
+    return Json(record.to_dict(), 200)

@@ -1,0 +1,50 @@
+"""Values as a page writes them."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from holdtrue.audit import percent
+from holdtrue.methods import number
+from holdtrue.schema import Feature
+
+
+def bare(given: Any, feature: Feature) -> str:
+    """A value as a person would write it, without its unit, where the unit follows."""
+    return number(given, feature.replace(unit=None))
+
+
+def typed(given: Any, feature: Feature) -> str:
+    """A value as a form field holds it: a level by its position, a number with all its digits."""
+    if given is None:
+        return ""
+    if feature.has_levels:
+        return str((feature.levels or ()).index(given))
+    return f"{given:.15g}"
+
+
+def day(time: datetime | str | None) -> str:
+    """A day, or a dash."""
+    if time is None:
+        return "-"
+    time = datetime.fromisoformat(time) if isinstance(time, str) else time
+    time = time.astimezone(UTC)
+    return f"{time.day} {time:%B %Y}"
+
+
+def share(given: Any) -> str:
+    """A share in percent; a dash for none."""
+    return percent(float("nan") if given is None else float(given))
+
+
+def whole(given: Any) -> str:
+    """A whole number with commas."""
+    return f"{given:,}"
+
+
+def place(given: float) -> str:
+    """A coordinate of a picture."""
+    return f"{given:.1f}"
+
+
+FILTERS: dict[str, Callable[..., str]] = {"day": day, "share": share, "whole": whole, "place": place}

@@ -1,0 +1,168 @@
+"""What every training regime shares."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import PRNGKeyArray
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import train_test_split
+from sklearn.utils import compute_class_weight
+
+from holdtrue.encoding import Permits
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.models import (
+    MLP,
+    AbstractArchitecture,
+    AbstractClosedForm,
+    AbstractModel,
+    AbstractStep,
+    Data,
+    History,
+    fit,
+)
+from holdtrue.training._space import STEP_SIZE, Space
+
+
+class Setting(eqx.Module):
+    """What a regime may know of the task beside the rows: what people may change, and what they want.
+
+    Attributes
+    ----------
+    permits : Permits
+        Gives the feasible set of any encoded row.
+    favourable : int
+        Index of the class people want.
+    threshold : float
+        With two classes, the probability from which the favourable one is decided.
+    n_rows : int, optional
+        How many rows there are to learn from, where a regime counts updates.
+    """
+
+    permits: Permits
+    favourable: int = eqx.field(static=True)
+    threshold: float = eqx.field(static=True, default=0.5)
+    n_rows: int | None = eqx.field(static=True, default=None)
+
+
+class AbstractRegime(BaseEstimator):
+    """How a model is trained. A scikit-learn object outside, a step function for the one loop inside.
+
+    A subclass adds its hyper-parameters to these and returns its step from `step`.
+    """
+
+    n_epochs: int
+    batch_size: int
+    class_weight: str | Mapping[Any, float] | None
+    validation_fraction: float
+    patience: int | None
+
+    search_space: ClassVar[Space] = {"step_size": STEP_SIZE}
+    """What `holdtrue.tune` tries, by parameter; a subclass names its own."""
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    """Capabilities a model must have to be trained so, such as ``generator``."""
+
+    def default_model(self) -> AbstractArchitecture:
+        """Return the architecture that a classifier takes when none is configured."""
+        return MLP()
+
+    def epochs(self, n_rows: int | None) -> int:
+        """Passes over so many rows; a regime may count updates instead."""
+        return self.n_epochs
+
+    @abstractmethod
+    def step(self, setting: Setting) -> AbstractStep:
+        """Return what is done with one minibatch of the task."""
+
+    def solve(
+        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, setting: Setting
+    ) -> tuple[AbstractClosedForm, History]:
+        """Fit a model that is solved in closed form; only where a regime says what it is solved for."""
+        raise CapabilityError(
+            f"{type(self).__name__}: trains by minibatches; got {type(model).__name__}, which is solved in closed "
+            "form. Use StandardTraining, or another model."
+        )
+
+    def weights(self, y: np.ndarray, weight: np.ndarray, classes: np.ndarray) -> np.ndarray:
+        """Sample weights times class weights; `y` holds class indices."""
+        if self.class_weight is None:
+            return weight
+        if isinstance(self.class_weight, Mapping):
+            per_class = np.array([self.class_weight.get(label, 1.0) for label in classes.tolist()])
+        elif self.class_weight == "balanced":
+            per_class = np.ones(len(classes))
+            seen = np.unique(y)
+            per_class[seen] = compute_class_weight("balanced", classes=seen, y=y)
+        else:
+            raise DataError(
+                f"{type(self).__name__}: `class_weight` must be None, 'balanced' or a mapping; got "
+                f"{self.class_weight!r}."
+            )
+        return weight * per_class[y]
+
+    def train(
+        self,
+        model: AbstractModel,
+        data: Data,
+        key: PRNGKeyArray,
+        *,
+        setting: Setting,
+        seed: int = 0,
+        on_epoch: Callable[[int, float], None] | None = None,
+    ) -> tuple[AbstractModel, History]:
+        """Fit the model; with `patience`, on a part of the rows, watching the rest.
+
+        A model in closed form is solved on all rows.
+        """
+        self._check()
+        lacking = self.needs - model.capabilities
+        if lacking:
+            raise CapabilityError(
+                f"{type(self).__name__}: needs a model with a {' and a '.join(sorted(lacking))}; got "
+                f"{type(model).__name__}. Use {type(self.default_model()).__name__}, or leave the model out."
+            )
+        if isinstance(model, AbstractClosedForm):
+            return self.solve(model, data, key, setting)
+        validation = None
+        if self.patience is not None:
+            data, validation = self.split(data, seed)
+        return fit(
+            model,
+            self.step(setting),
+            data,
+            key,
+            n_epochs=self.epochs(len(data.x)),
+            batch_size=self.batch_size,
+            validation=validation,
+            patience=self.patience,
+            on_epoch=on_epoch,
+        )
+
+    def split(self, data: Data, seed: int) -> tuple[Data, Data]:
+        """Rows to learn from and rows held out for early stopping."""
+        y = np.asarray(data.y)
+        rows = np.arange(len(y))
+        stratify = y if np.bincount(y)[np.unique(y)].min() >= 2 else None
+        try:
+            train, held = train_test_split(
+                rows, test_size=self.validation_fraction, random_state=seed, stratify=stratify
+            )
+        except ValueError as error:
+            raise DataError(
+                f"{type(self).__name__}: too few rows to hold some out; got {len(y)}. Set patience=None."
+            ) from error
+        return tuple(Data(data.x[part], data.y[part], data.weight[part]) for part in (train, held))  # type: ignore
+
+    def _check(self) -> None:
+        for name in ("n_epochs", "batch_size"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, np.integer)) or value < 1:
+                raise DataError(f"{type(self).__name__}: `{name}` must be a positive whole number; got {value!r}.")
+        if self.patience is not None and not 0 < self.validation_fraction < 1:
+            raise DataError(
+                f"{type(self).__name__}: `validation_fraction` must lie between 0 and 1; got "
+                f"{self.validation_fraction!r}."
+            )

@@ -1,0 +1,107 @@
+"""Plain training: cross-entropy."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from holdtrue.models import (
+    AbstractClosedForm,
+    AbstractGradientStep,
+    AbstractModel,
+    Data,
+    History,
+    weighted_mean,
+)
+from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.training._space import STEP_SIZE, Range, Space
+
+
+def training_logits(model: AbstractModel, x: Float[Array, "n d"], key: PRNGKeyArray | None) -> Float[Array, "n k"]:
+    """Logits of every row; a `key` switches on what is random in training."""
+    if key is None or not model.random_in_training:
+        return jax.vmap(model.logits)(x)
+    return jax.vmap(lambda row, k: model.logits(row, key=k))(x, jax.random.split(key, x.shape[0]))
+
+
+def cross_entropies(
+    model: AbstractModel, x: Float[Array, "n d"], y: Int[Array, " n"], key: PRNGKeyArray | None
+) -> Float[Array, " n"]:
+    """Cross-entropy of every row; a `key` switches on what is random in training."""
+    return optax.losses.softmax_cross_entropy_with_integer_labels(training_logits(model, x, key), y)
+
+
+class CrossEntropyStep(AbstractGradientStep):
+    """Adam on the weighted mean cross-entropy."""
+
+    step_size: Float[Array, ""]
+    weight_decay: Float[Array, ""]
+
+    def loss(
+        self, model: AbstractModel, batch: Data, key: PRNGKeyArray | None, epoch: Int[Array, ""]
+    ) -> Float[Array, ""]:
+        """Weighted mean cross-entropy of a minibatch."""
+        return weighted_mean(cross_entropies(model, batch.x, batch.y, key), batch.weight)
+
+
+class StandardTraining(AbstractRegime):
+    """Minimise cross-entropy with Adam: the model as everybody trains it.
+
+    Parameters
+    ----------
+    n_epochs : int, default=100
+        Passes over the data.
+    batch_size : int, default=32
+        Rows per update.
+    step_size : float, default=0.001
+        Of Adam.
+    weight_decay : float, default=0.0
+        Decoupled, as in AdamW.
+    class_weight : None, "balanced" or mapping, default=None
+        Weight per class label.
+    validation_fraction : float, default=0.1
+        Share of rows held out where `patience` is set.
+    patience : int, optional
+        Stop after so many epochs without a better validation loss, and keep the best model.
+
+    Examples
+    --------
+    >>> StandardTraining(n_epochs=10).n_epochs
+    10
+    """
+
+    search_space: ClassVar[Space] = {"step_size": STEP_SIZE, "weight_decay": Range(1e-6, 0.1, log=True)}
+
+    def __init__(
+        self,
+        *,
+        n_epochs: int = 100,
+        batch_size: int = 32,
+        step_size: float = 0.001,
+        weight_decay: float = 0.0,
+        class_weight: str | Mapping[Any, float] | None = None,
+        validation_fraction: float = 0.1,
+        patience: int | None = None,
+    ) -> None:
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.step_size = step_size
+        self.weight_decay = weight_decay
+        self.class_weight = class_weight
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+
+    def step(self, setting: Setting) -> CrossEntropyStep:
+        """Cross-entropy by Adam."""
+        return CrossEntropyStep(
+            jnp.asarray(self.step_size, jnp.float32), jnp.asarray(self.weight_decay, jnp.float32)
+        )
+
+    def solve(
+        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, setting: Setting
+    ) -> tuple[AbstractClosedForm, History]:
+        """Solve for the rows as they are."""
+        return model.solve(data, key)
