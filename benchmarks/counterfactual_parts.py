@@ -51,7 +51,7 @@ def train(store: Path, name: str, group: int, n_seeds: int = 5) -> None:
 
 def judge(store: Path, name: str, out: Path) -> None:
     """Judge a dataset's models; what is not in the store yet is trained first."""
-    from holdtrue.cli._console import to_json
+    from holdtrue._json import to_json
     from holdtrue.cli._papers import made_by
     from holdtrue.papers import experiment
     from holdtrue.papers.counterfactual_training import run

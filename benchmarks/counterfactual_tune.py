@@ -11,9 +11,9 @@ dataset's file.
 import sys
 
 from benchmarks._common import record
-from holdtrue.classifier import tune
 from holdtrue.papers.counterfactual_training._settings import OURS, SETTINGS, architecture, regimes
 from holdtrue.papers.counterfactual_training._task import training_table
+from holdtrue.studies import tune
 from holdtrue.training import Range
 
 TRIED = {

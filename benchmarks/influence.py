@@ -16,7 +16,7 @@ from scipy.stats import spearmanr
 import holdtrue as ht
 from benchmarks._common import german_job, record
 from holdtrue.metrics import influence_bound
-from holdtrue.training import retrain
+from holdtrue.retraining import retrain
 
 FORMS = ("corrected", "triangle", "printed", "along")
 

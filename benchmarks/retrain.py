@@ -11,7 +11,7 @@ import time
 import jax
 
 from benchmarks._common import WIDTHS, forward_operations, german_job, matmul_rate, record
-from holdtrue.training import retrain
+from holdtrue.retraining import retrain
 
 
 def main() -> None:

@@ -24,9 +24,9 @@ import pyarrow.parquet as pq
 
 import holdtrue as ht
 from benchmarks._common import record
-from holdtrue.cli._io import Source
-from holdtrue.cli._parts import Parts
 from holdtrue.models import CORES, n_cores
+from holdtrue.runs._parts import Parts
+from holdtrue.runs._read import Source
 
 
 def run(model: Path, table: Path, out: Path, *more: str, cores: int | None = None) -> tuple[float, float]:

@@ -87,7 +87,7 @@ def _locked(address: str, token: str, people: list[Any]) -> dict[str, Any]:
             options = client.post("/v1/recourse", json=asked).json()["answers"][0]["options"]
             limits = [{options[0]["changed"][0]: "fixed"}] if options else [None]
             began = time.monotonic()
-            client.post("/v1/recourse", json=asked | {"limits": limits}).raise_for_status()
+            client.post("/v1/recourse", json=asked | {"restrictions": limits}).raise_for_status()
             times.append(time.monotonic() - began)
     return {"people": len(times), "median_s": float(np.median(times)), "max_s": max(times)}
 

@@ -241,7 +241,7 @@ def flow() -> None:
         w,
         h,
         "3  feasible set",
-        "bounds, grid, direction, levels,\nconstraints, overrides: of this person;\nfloat32",
+        "bounds, grid, direction, levels,\nconstraints, restrictions: of this person;\nfloat32",
         ARRAYS,
     )
     arrow(axes, (xs[0] + w, top + h / 2), (xs[1], top + h / 2))

@@ -13,7 +13,7 @@ from holdtrue.methods import METHODS, AbstractMethod
 HERE = Path(__file__).parent
 README = HERE.parents[1] / "README.md"
 START, STOP = "<!-- methods: made by docs/reference/make_methods.py -->\n", "<!-- end of methods -->"
-LIMITS = "every limit of the schema, and overrides"
+LIMITS = "every limit of the schema, and restrictions"
 HEAD = """# Methods
 
 *Made from the docstrings by `python docs/reference/make_methods.py`; a test keeps it current.*
@@ -23,7 +23,7 @@ another. `ht.recourse(model, X, schema, method="name")` and the command line tak
 `holdtrue methods NAME` prints the docstring.
 
 Every method honours every limit: bounds, grids, directions, levels and transitions, linear constraints on the
-value and on the change, implications, and overrides. This is enforced in one place and checked again after
+value and on the change, implications, and restrictions. This is enforced in one place and checked again after
 decoding; a method cannot opt out. What differs is what a method needs of the model, and which of the allowed
 points it finds.
 

@@ -1,34 +1,22 @@
-"""RecourseClassifier, the one estimator; `recourse` for any other model; `compare` for methods side by side."""
+"""RecourseClassifier, the one estimator, and its file; `recourse` for any other model."""
 
 from holdtrue.classifier._certificate import Certificate
-from holdtrue.classifier._certify import certify
 from holdtrue.classifier._classifier import RecourseClassifier
-from holdtrue.classifier._compare import compare
 from holdtrue.classifier._named import named_model, pipeline
-from holdtrue.classifier._records import Replay, records, replay, survival_of
+from holdtrue.classifier._objects import describe, rebuild
 from holdtrue.classifier._recourse import recourse, wrap
-from holdtrue.classifier._rows import rows_of, table_of
-from holdtrue.classifier._tradeoff import tradeoff
-from holdtrue.classifier._tune import tune
-from holdtrue.classifier._verify import CertificateCheck, verify
+from holdtrue.classifier._rows import rows_of, some_rows, table_of
 
 __all__ = [
     "Certificate",
-    "CertificateCheck",
     "RecourseClassifier",
-    "Replay",
-    "certify",
-    "compare",
+    "describe",
     "named_model",
     "pipeline",
-    "records",
+    "rebuild",
     "recourse",
-    "replay",
     "rows_of",
-    "survival_of",
+    "some_rows",
     "table_of",
-    "tradeoff",
-    "tune",
-    "verify",
     "wrap",
 ]

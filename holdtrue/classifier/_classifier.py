@@ -20,7 +20,6 @@ from sklearn.utils.validation import (
 )
 
 from holdtrue import __version__
-from holdtrue.audit import Report, audit
 from holdtrue.batch import Predictor
 from holdtrue.classifier import _file
 from holdtrue.classifier._certificate import Certificate
@@ -39,17 +38,11 @@ from holdtrue.models import (
     to_arrays,
     with_arrays,
 )
+from holdtrue.reports import Report, audit
+from holdtrue.retraining import Retrained, TrainingData, Vary, start_keys
+from holdtrue.retraining import retrain as train_again
 from holdtrue.schema import Schema, Table, as_table, plain
-from holdtrue.training import (
-    AbstractRegime,
-    Retrained,
-    Setting,
-    StandardTraining,
-    TrainingData,
-    Vary,
-    start_keys,
-)
-from holdtrue.training import retrain as train_again
+from holdtrue.training import AbstractRegime, Setting, StandardTraining
 
 
 class RecourseClassifier(ClassifierMixin, BaseEstimator):

@@ -96,7 +96,7 @@ def recourse(
     threshold, favourable
         The decision of a foreign model: see `wrap`. A RecourseClassifier carries its own.
     options
-        `target`, `overrides`, `deadline`: see `AbstractMethod.recourse`.
+        `target`, `restrictions`, `deadline`: see `AbstractMethod.recourse`.
 
     Examples
     --------

@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
+from holdtrue.cli._against_retrained import Job, held_options, retrain_again
 from holdtrue.cli._console import say
-from holdtrue.cli._held import Job, held_options, retrain_again
 
 
 @click.command("audit")
@@ -23,7 +23,7 @@ def command(n_models: int, **asked: Any) -> None:
     holdtrue audit loans.holdtrue applicants.csv
     holdtrue audit loans.holdtrue loans.csv --retrain 100 --target approved --json
     """
-    from holdtrue.audit import audit
+    from holdtrue.reports import audit
 
     job = Job(**asked)
     job.check("--retrain" if n_models else None)

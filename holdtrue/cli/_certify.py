@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from holdtrue.cli._cache import use_cache
+from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import interruptible, print_json, say
 from holdtrue.cli._options import configure, json_option, parse_settings, seed_option, set_option
 from holdtrue.errors import DataError
@@ -48,7 +48,7 @@ def command(
     holdtrue certify loans.holdtrue calibration.csv --out certified.holdtrue --certificate loans.json
     holdtrue certify loans.holdtrue calibration.csv --groups sex --use applicants.csv --out certified.holdtrue
     """
-    from holdtrue.cli._write import check_place
+    from holdtrue.runs._write import check_place
 
     if out is None and certificate is None:
         raise DataError("certify: nowhere to write; got no --out and no --certificate. Give one of them.")
@@ -57,9 +57,9 @@ def command(
             check_place(place)
     given = parse_settings(settings)
     use_cache()
-    from holdtrue.classifier import certify
     from holdtrue.cli._model import load_model
     from holdtrue.methods import method as by_name
+    from holdtrue.studies import certify
 
     classifier = load_model(model)
     X, y = people(classifier, table, target)
@@ -85,8 +85,8 @@ def people(classifier: Any, table: str, target: str | None) -> tuple[Any, Any]:
     """Rows of a table, all columns of it, and their labels where a label column is named."""
     import numpy as np
 
-    from holdtrue.cli._io import DATASET, Source, dataset
     from holdtrue.cli._training import labels_of
+    from holdtrue.runs._read import DATASET, Source, dataset
 
     schema = classifier.schema_
     if table.startswith(DATASET):

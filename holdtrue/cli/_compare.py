@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from holdtrue.cli._cache import use_cache
+from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, results, say
 from holdtrue.cli._options import configure, json_option, parse_settings, pick_label, seed_option, set_option
 from holdtrue.errors import DataError
@@ -55,7 +55,7 @@ def command(
     holdtrue compare loanapp --people 100 --output loans.json --plot loans.png
     holdtrue compare loans.csv --target approved --methods wachter,sns --set wachter.norm=l2 --set model.widths=64
     """
-    from holdtrue.cli._write import check_place
+    from holdtrue.runs._write import check_place
 
     for place in (output, plot):
         if place is not None:
@@ -72,8 +72,8 @@ def command(
     if labelled.guessed:
         say("The schema was guessed; write and correct one with `holdtrue schema`.")
     use_cache()
-    from holdtrue.audit import Comparison
     from holdtrue.datasets import Dataset
+    from holdtrue.studies import Comparison
 
     chosen = _methods(methods, given)
     made = _model(model, given, labelled.schema, seed)
@@ -102,7 +102,7 @@ def command(
 
 
 def _run(data: Any, options: dict[str, Any], output: str | None) -> Any:
-    from holdtrue.classifier import compare
+    from holdtrue.studies import compare
 
     so_far: list[Any] = []
 
@@ -129,9 +129,9 @@ def _run(data: Any, options: dict[str, Any], output: str | None) -> Any:
 
 def read_any(data: str, target: str | None, schema_file: str | None) -> Any:
     """Read a labelled table, or a dataset by its bare name."""
-    from holdtrue.cli._io import DATASET
     from holdtrue.cli._training import read_labelled
     from holdtrue.datasets import names
+    from holdtrue.runs._read import DATASET
 
     if not data.startswith(DATASET) and not Path(data).exists() and (data in names() or not Path(data).suffix):
         data = DATASET + data

@@ -1,14 +1,14 @@
 """What a person sees: results on standard output, progress and remarks on standard error."""
 
 import contextlib
-import json
-import math
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import click
+
+from holdtrue._json import to_json
 
 T = TypeVar("T")
 
@@ -38,24 +38,6 @@ def results() -> Any:
 def print_json(value: Any) -> None:
     """Write JSON to standard output; numbers that JSON does not know become null."""
     click.echo(to_json(value))
-
-
-def to_json(value: Any, *, indent: int | None = 2) -> str:
-    """JSON text of plain types and numpy values."""
-    return json.dumps(plain(value), indent=indent, ensure_ascii=False)
-
-
-def plain(value: Any) -> Any:
-    """Plain types that JSON can hold."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(v) for v in (sorted(value) if isinstance(value, (set, frozenset)) else value)]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
 class Progress:

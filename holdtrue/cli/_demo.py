@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from holdtrue.cli._cache import use_cache
+from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, results
 from holdtrue.cli._options import json_option, seed_option
 from holdtrue.errors import DataError
@@ -41,7 +41,7 @@ def command(n_models: int, serve: bool, port: int, seed: int, as_json: bool) -> 
     began = time.monotonic()
     use_cache()
     import holdtrue as ht
-    from holdtrue.cli._held import retrain_again
+    from holdtrue.cli._against_retrained import retrain_again
 
     bank, train, test, classifier = trained(seed)
     accuracy = float((classifier.predict(test.X) == test.y).mean())

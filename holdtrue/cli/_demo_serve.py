@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from holdtrue.cli._cache import use_cache
+from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, say
 from holdtrue.cli._serve import check_uvicorn, listen
 
@@ -47,10 +47,10 @@ def serve_demo(n_models: int, port: int, seed: int) -> None:
 def seeded(folder: Path, n_models: int, seed: int) -> tuple[Any, Any]:
     """A service with promises in its ledger and reports of the gate, and people to pick from."""
     import holdtrue as ht
+    from holdtrue.cli._against_retrained import retrain_again
     from holdtrue.cli._demo import trained
-    from holdtrue.cli._held import retrain_again
     from holdtrue.models import n_cores
-    from holdtrue.server import Applicants, Limits, Service
+    from holdtrue.server import Applicants, Quotas, Service
 
     bank, train, _, classifier = trained(seed)
     retrained = retrain_again(classifier, train.X, train.y, n_models, seed + 1)
@@ -73,9 +73,9 @@ def seeded(folder: Path, n_models: int, seed: int) -> tuple[Any, Any]:
             ht.gate(model, ledger, max_broken=0.2, group="male", alternatives=0).write(gates / f"{title}.json")
     _come_back(promised[:RETURNED], ledger, first, classifier)
     applicants = Applicants(bank.X, [_key(number) for number in bank.X.index], classifier.schema_)
-    limits = Limits(batch=16 * n_cores(), deadline=20.0, max_deadline=60.0)
+    quotas = Quotas(batch=16 * n_cores(), deadline=20.0, max_deadline=60.0)
     service = Service(
-        classifier, ledger=ledger, limits=limits, model_version=VERSION, gate_report=gates, retrained=retrained
+        classifier, ledger=ledger, quotas=quotas, model_version=VERSION, gate_report=gates, retrained=retrained
     )
     return service, applicants
 

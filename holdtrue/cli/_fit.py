@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from holdtrue.cli._cache import use_cache
+from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, say
 from holdtrue.cli._options import configure, json_option, parse_settings, pick_label, seed_option, set_option
 from holdtrue.errors import DataError, HoldtrueError
@@ -62,7 +62,7 @@ def command(
     holdtrue fit dataset:loanapp --out l.holdtrue --set model.widths=128,64 --set regime.n_epochs=50
     """
     from holdtrue.cli._training import read_labelled
-    from holdtrue.cli._write import check_place, format_of
+    from holdtrue.runs._write import check_place, format_of
 
     began = time.monotonic()
     check_place(out)
@@ -137,7 +137,7 @@ def write_rows(out: str, X: Any, target: str, y: Any) -> None:
 
     import pyarrow as pa
 
-    from holdtrue.cli._write import format_of, write_table
+    from holdtrue.runs._write import format_of, write_table
 
     rows = pa.Table.from_pandas(X.assign(**{target: y}), preserve_index=False)
     write_table(rows, Path(out), format_of(out, None))
@@ -146,7 +146,7 @@ def write_rows(out: str, X: Any, target: str, y: Any) -> None:
 
 def save_schema(schema: Any, path: str) -> None:
     """Write a schema file."""
-    from holdtrue.cli._write import check_place
+    from holdtrue.runs._write import check_place
 
     check_place(path)
     schema.save(path)

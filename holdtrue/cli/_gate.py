@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from holdtrue.cli._cache import use_cache
+from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, results, say
 from holdtrue.cli._ledger import ledger_option
 from holdtrue.cli._options import json_option
@@ -50,8 +50,8 @@ def command(
     holdtrue gate next.holdtrue --ledger promises.db --max-broken 1% --group sex
     holdtrue gate next.holdtrue --ledger promises.db --out gate.md --out gate.html --cases broken.jsonl
     """
-    from holdtrue.cli._write import check_place
     from holdtrue.ledger import Ledger
+    from holdtrue.runs._write import check_place
 
     share, edges = read_share(limit), _numbers(bins)
     for out in (*outs, *([cases] if cases else [])):
@@ -113,7 +113,7 @@ def _groups(people: str, subject: str | None, group: str | None) -> Any:
     """Everyone's group, by their key."""
     import pandas as pd
 
-    from holdtrue.cli._io import Source
+    from holdtrue.runs._read import Source
     from holdtrue.schema import did_you_mean
 
     if subject is None or group is None:
@@ -131,8 +131,8 @@ def _groups(people: str, subject: str | None, group: str | None) -> Any:
 
 
 def _labelled(table: str, target: str | None, classifier: Any) -> tuple[Any, Any]:
-    from holdtrue.cli._io import DATASET, Source, dataset
     from holdtrue.cli._training import labels_of
+    from holdtrue.runs._read import DATASET, Source, dataset
 
     if table.startswith(DATASET):
         data = dataset(table)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from holdtrue.cli._console import to_json
+from holdtrue._json import to_json
 from holdtrue.cli._options import json_option
 from holdtrue.errors import DataError
 
@@ -33,7 +33,8 @@ def command(
     holdtrue letter record.json
     holdtrue letter 790e7c166954109fa6ba49625a4970df --ledger promises.db --html --out letter.html
     """
-    from holdtrue.ledger import Ledger, letters, offered, read_records
+    from holdtrue.ledger import Ledger, read_records
+    from holdtrue.promises import letters, offered
     from holdtrue.schema import Schema
 
     if Path(record).is_file():

@@ -8,7 +8,15 @@ import click
 from holdtrue.cli._console import print_json, results
 from holdtrue.cli._options import json_option
 
-HONOURS = ("bounds", "directions", "steps", "levels", "linear constraints", "implications", "individual overrides")
+HONOURS = (
+    "bounds",
+    "directions",
+    "steps",
+    "levels",
+    "linear constraints",
+    "implications",
+    "individual restrictions",
+)
 """What every method keeps: each answer is decoded and held against all limits before it is returned."""
 
 

@@ -19,8 +19,8 @@ def choose_method(classifier: Any, name: str | None, settings: dict[str, Any], r
     """Return the fitted method that was asked for, or the classifier's own."""
     from sklearn.base import clone
 
-    from holdtrue.cli._io import Source
     from holdtrue.methods import method as by_name
+    from holdtrue.runs._read import Source
 
     own = classifier.method_
     cls = type(own) if name is None else by_name(name)
@@ -37,27 +37,27 @@ def choose_method(classifier: Any, name: str | None, settings: dict[str, Any], r
     return chosen.fit(classifier, rows)
 
 
-def read_overrides(path: str | None) -> dict[int, Any]:
+def read_restrictions(path: str | None) -> dict[int, Any]:
     """Read a JSON file that maps row positions to limits."""
     if path is None:
         return {}
     try:
         raw = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise DataError(f"--overrides: cannot be read; got {path!r} ({error}). Give a JSON file.") from error
+        raise DataError(f"--restrictions: cannot be read; got {path!r} ({error}). Give a JSON file.") from error
     if isinstance(raw, list):
-        raw = {i: override for i, override in enumerate(raw) if override}
+        raw = {i: restriction for i, restriction in enumerate(raw) if restriction}
     if not isinstance(raw, dict):
-        raise DataError(f"--overrides: must map rows to limits; got {type(raw).__name__} in {path!r}.")
+        raise DataError(f"--restrictions: must map rows to limits; got {type(raw).__name__} in {path!r}.")
     try:
-        return {int(row): override for row, override in raw.items()}
+        return {int(row): restriction for row, restriction in raw.items()}
     except ValueError as error:
-        raise DataError(f"--overrides: keys must be row numbers, from 0; got {error} in {path!r}.") from error
+        raise DataError(f"--restrictions: keys must be row numbers, from 0; got {error} in {path!r}.") from error
 
 
-def check_overrides(overrides: dict[int, Any], schema: Any, n_rows: int | None) -> None:
+def check_restrictions(restrictions: dict[int, Any], schema: Any, n_rows: int | None) -> None:
     """Hold the limits against the schema, before any work is done."""
-    from holdtrue.schema import normalise_overrides
+    from holdtrue.schema import normalise_restrictions
 
-    if overrides:
-        normalise_overrides(overrides, schema, max(overrides) + 1 if n_rows is None else n_rows)
+    if restrictions:
+        normalise_restrictions(restrictions, schema, max(restrictions) + 1 if n_rows is None else n_rows)

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from holdtrue.cli._cache import use_cache
-from holdtrue.cli._console import Interrupted, interruptible, print_json, results, say, to_json
+from holdtrue._json import to_json
+from holdtrue.batch._cache import use_cache
+from holdtrue.cli._console import Interrupted, interruptible, print_json, results, say
 from holdtrue.cli._options import json_option, ray_options, where
 from holdtrue.errors import DataError
 

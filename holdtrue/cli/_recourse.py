@@ -12,8 +12,9 @@ from typing import Any
 
 import click
 
-from holdtrue.cli._cache import use_cache
-from holdtrue.cli._console import Interrupted, print_json, progress, say, to_json
+from holdtrue._json import to_json
+from holdtrue.batch._cache import use_cache
+from holdtrue.cli._console import Interrupted, print_json, progress, say
 from holdtrue.cli._options import (
     format_option,
     json_option,
@@ -42,7 +43,7 @@ from holdtrue.errors import DataError, HoldtrueError
     "--only-refused/--all", default=False, help="Leave out people who already have a yes.  [default: all]"
 )
 @click.option(
-    "--overrides", metavar="FILE", help='What single people may not change: {"17": {"income": "fixed"}}.'
+    "--restrictions", metavar="FILE", help='What single people may not change: {"17": {"income": "fixed"}}.'
 )
 @click.option("--bad-rows", type=click.Choice(["stop", "report"]), default="stop", show_default=True,
               help="Rows that the schema does not allow end the run, or get status INVALID_INPUT.")  # fmt: skip
@@ -61,8 +62,8 @@ from holdtrue.errors import DataError, HoldtrueError
 @json_option
 def command(
     model: str, table: str, out: str, format_: str | None, method: str | None, settings: tuple[str, ...],
-    reference: str | None, target: str | None, deadline: float | None, only_refused: bool, overrides: str | None,
-    bad_rows: str, chunk_rows: int, n_recourses: int, place: str | None, subject: str | None,
+    reference: str | None, target: str | None, deadline: float | None, only_refused: bool,
+    restrictions: str | None, bad_rows: str, chunk_rows: int, n_recourses: int, place: str | None, subject: str | None,
     valid_for: float | None, model_version: str | None, resume: bool, as_json: bool, **ray: Any,
 ) -> None:  # fmt: skip
     """Find recourse for every person in TABLE under MODEL, a file that `holdtrue fit` wrote.
@@ -86,10 +87,10 @@ def command(
     cat applicants.csv | holdtrue recourse loans.holdtrue - --only-refused | head
     holdtrue recourse loans.holdtrue everybody.parquet --out recourse.parquet --ray auto
     """
-    from holdtrue.cli._io import Source
-    from holdtrue.cli._model import check_overrides, choose_method, load_model, read_overrides
-    from holdtrue.cli._rows import Work
-    from holdtrue.cli._write import check_place, format_of, is_stream
+    from holdtrue.cli._model import check_restrictions, choose_method, load_model, read_restrictions
+    from holdtrue.runs._read import Source
+    from holdtrue.runs._work import Work
+    from holdtrue.runs._write import check_place, format_of, is_stream
 
     began = time.monotonic()
     check_place(out)
@@ -105,17 +106,17 @@ def command(
     _check_ledger(place, out, subject=subject, valid_for=valid_for, model_version=model_version)
     source = Source(table)
     asked = parse_settings(settings)
-    limits = read_overrides(overrides)
+    limits = read_restrictions(restrictions)
     use_cache()
     executor = where(**ray)  # before jax begins: a local cluster is forked from this process
     classifier = load_model(model)
     chosen = choose_method(classifier, method, asked, reference)
-    check_overrides(limits, classifier.schema_, source.n_rows)
+    check_restrictions(limits, classifier.schema_, source.n_rows)
     work = Work(
         classifier=classifier,
         method=chosen,
         target=pick_label(target, classifier.classes_.tolist(), "--target"),
-        overrides=limits,
+        restrictions=limits,
         until=None if deadline is None else began + deadline,
         report_bad_rows=bad_rows == "report",
         only_refused=only_refused,
@@ -124,7 +125,7 @@ def command(
     )
     ledger = None if place is None else _open_ledger(place)
     if ledger is not None:
-        from holdtrue.classifier import records
+        from holdtrue.promises import records
 
         work.subject = subject
         work.promise = partial(records, valid_for=valid_for, model_version=model_version)
@@ -136,7 +137,7 @@ def command(
             "table": source.identity(),
             "options": {
                 "method": [type(chosen).__name__, repr(chosen)], "target": target, "deadline": deadline,
-                "only_refused": only_refused, "overrides": {str(k): v for k, v in limits.items()},
+                "only_refused": only_refused, "restrictions": {str(k): v for k, v in limits.items()},
                 "reference": reference, "format": format_, "chunk_rows": chunk_rows,
                 "n_recourses": n_recourses,
             },
@@ -150,7 +151,7 @@ def command(
     rows = sum(n["rows"] for n in notes)
     beyond = sorted(row for row in limits if row >= rows)
     if beyond:
-        say(f"warning: overrides name rows that are not in the table; got {beyond[:5]} of {rows}.")
+        say(f"warning: restrictions name rows that are not in the table; got {beyond[:5]} of {rows}.")
     summary = summarise(notes, time.monotonic() - began) | {"method": type(chosen).__name__, "out": out}
     text = to_json(summary) if as_json else describe(summary)
     if is_stream(out):
@@ -162,7 +163,7 @@ def command(
 
 
 def _to_stream(work: Any, source: Any, out: str, format: str) -> list[dict[str, Any]]:
-    from holdtrue.cli._write import Sink, open_stream
+    from holdtrue.runs._write import Sink, open_stream
 
     notes: list[dict[str, Any]] = []
     hidden = out == "-" and sys.stdout.isatty()  # a bar among the rows would garble both
@@ -187,7 +188,7 @@ def _to_file(
     work: Any, source: Any, out: Path, format: str, manifest: dict[str, Any], resume: bool, executor: Any,
     ledger: Any = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
-    from holdtrue.cli._parts import Parts
+    from holdtrue.runs._parts import Parts
 
     parts: Any = None
     notes: dict[int, dict[str, Any]] = {}
@@ -233,7 +234,7 @@ def _to_file(
 
 
 def _check_ledger(place: str | None, out: str, **others: Any) -> None:
-    from holdtrue.cli._write import is_stream
+    from holdtrue.runs._write import is_stream
 
     given = [f"--{name.replace('_', '-')}" for name, value in others.items() if value is not None]
     if place is None and given:

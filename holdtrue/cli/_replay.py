@@ -2,7 +2,7 @@
 
 import click
 
-from holdtrue.cli._cache import use_cache
+from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import interruptible, print_json
 from holdtrue.cli._options import json_option
 
@@ -24,9 +24,9 @@ def command(ctx: click.Context, record: str, model: str, reference: str | None, 
     from holdtrue.ledger import Record
 
     read = Record.load(record)  # before jax is imported: a damaged file is refused at once
-    from holdtrue.classifier import replay
-    from holdtrue.cli._io import Source
     from holdtrue.cli._model import load_model
+    from holdtrue.promises import replay
+    from holdtrue.runs._read import Source
 
     use_cache()
     classifier = load_model(model)

@@ -19,9 +19,9 @@ def command(table: str, target: str | None, out: str, as_json: bool) -> None:
     Every guess is printed on standard error. Correct the file: only you know what a person can change, in which
     direction, and what it costs them. `dataset:NAME` gives the schema that the dataset brings.
     """
-    from holdtrue.cli._io import DATASET, Source
     from holdtrue.cli._training import labels_of, read_labelled
-    from holdtrue.cli._write import check_place
+    from holdtrue.runs._read import DATASET, Source
+    from holdtrue.runs._write import check_place
     from holdtrue.schema import Schema
 
     check_place(out)

@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-from holdtrue.cli._cache import use_cache
+from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import say
 from holdtrue.errors import DataError, MissingDependencyError
-from holdtrue.server import KeyRing, Limits
+from holdtrue.server import KeyRing, Quotas
 
-DEFAULT = Limits()
+DEFAULT = Quotas()
 
 
 @click.command("serve")
@@ -76,22 +76,23 @@ def command(
         )
     _check_tables(train, target, applicants, subject)
     ring = None if keys is None else KeyRing(keys)
-    limits = Limits(
+    quotas = Quotas(
         deadline=deadline, max_deadline=max(deadline, DEFAULT.max_deadline), options=options, rate=rate,
         burst=2 * rate, queue=queue, body=max_body,
     )  # fmt: skip
     check_uvicorn()
-    from holdtrue.ledger import Ledger, Stationery
+    from holdtrue.ledger import Ledger
+    from holdtrue.promises import Stationery
 
     with ExitStack() as stack:
         ledger = None if place is None else stack.enter_context(Ledger(place))  # refused before jax is imported
-        from holdtrue.cli._held import retrain_again, rows_to_learn
+        from holdtrue.cli._against_retrained import retrain_again, rows_to_learn
         from holdtrue.cli._model import load_model
         from holdtrue.models import n_cores
         from holdtrue.server import Service, create_app
 
         use_cache()
-        limits = replace(limits, batch=16 * n_cores() if batch is None else batch)
+        quotas = replace(quotas, batch=16 * n_cores() if batch is None else batch)
         classifier = load_model(model)
         people = None if applicants is None else _applicants(applicants, str(subject), classifier)
         retrained = None
@@ -99,7 +100,7 @@ def command(
             # Another stream of seeds than that of a search, which may have drawn some of its own from 0.
             retrained = retrain_again(classifier, *rows_to_learn(classifier, train, target), n_models, 1)
         service = Service(
-            classifier, ledger=ledger, limits=limits, model_version=model_version, gate_report=gate_report,
+            classifier, ledger=ledger, quotas=quotas, model_version=model_version, gate_report=gate_report,
             retrained=retrained, stationery=Stationery(letter_text, letter_html),
         )  # fmt: skip
         app = create_app(service, ring, applicants=people, pages=not no_pages)
@@ -129,7 +130,7 @@ def listen(app: Any, host: str, port: int) -> None:
 
 
 def _check_tables(train: str | None, target: str | None, applicants: str | None, subject: str | None) -> None:
-    from holdtrue.cli._io import DATASET
+    from holdtrue.runs._read import DATASET
 
     if train is not None and target is None and not train.startswith(DATASET):
         raise DataError("--train: needs the label column; got no --target. Write --target COLUMN.")
@@ -138,7 +139,7 @@ def _check_tables(train: str | None, target: str | None, applicants: str | None,
 
 
 def _applicants(table: str, subject: str, classifier: Any) -> Any:
-    from holdtrue.cli._io import Source
+    from holdtrue.runs._read import Source
     from holdtrue.schema import did_you_mean
     from holdtrue.server import Applicants
 
@@ -149,7 +150,7 @@ def _applicants(table: str, subject: str, classifier: Any) -> Any:
 
 
 def _config(uvicorn: Any, app: Any, host: str, port: int) -> Any:
-    from holdtrue.server._wire import MOST_HEAD, reader
+    from holdtrue.server._http_parser import MOST_HEAD, reader
 
     return uvicorn.Config(
         app,

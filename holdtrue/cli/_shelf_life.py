@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
+from holdtrue.cli._against_retrained import Job, held_options, with_rows
 from holdtrue.cli._console import say
-from holdtrue.cli._held import Job, held_options, with_rows
 
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
@@ -29,7 +29,7 @@ def command(n_models: int, confidence: float, fragile: float, plot: str | None, 
     holdtrue shelf-life loans.holdtrue loans.csv --target approved
     holdtrue shelf-life loans.holdtrue applicants.csv --train loans.csv --target approved --people life.csv
     """
-    from holdtrue.audit import shelf_life
+    from holdtrue.reports import shelf_life
 
     job = Job(**asked)
     job.check("shelf-life", plot)

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from holdtrue.cli._cache import use_cache
+from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, say
 from holdtrue.cli._options import configure, json_option, parse_settings, pick_label, seed_option, set_option
 from holdtrue.errors import DataError
@@ -57,7 +57,7 @@ def command(
     """
     from holdtrue.cli._compare import by_owner, read_any
     from holdtrue.cli._fit import build
-    from holdtrue.cli._write import check_place
+    from holdtrue.runs._write import check_place
 
     for place in out:
         check_place(place)
@@ -99,7 +99,7 @@ def command(
 
 
 def _run(labelled: Any, options: dict[str, Any]) -> Any:
-    from holdtrue.classifier import tradeoff
+    from holdtrue.studies import tradeoff
 
     with progress("training", 1.0, "of the settings") as bar:
 

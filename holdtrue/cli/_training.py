@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from holdtrue.cli._io import DATASET, Source, dataset
 from holdtrue.errors import DataError
+from holdtrue.runs._read import DATASET, Source, dataset
 from holdtrue.schema import Schema, did_you_mean
 
 

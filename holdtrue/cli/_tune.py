@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from holdtrue.cli._cache import use_cache
+from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, say
 from holdtrue.cli._options import (
     fits,
@@ -74,7 +74,7 @@ def command(
     """
     from holdtrue.cli._fit import by_family, parts, split
     from holdtrue.cli._training import read_labelled
-    from holdtrue.cli._write import check_place
+    from holdtrue.runs._write import check_place
 
     for place in (out, report):
         if place is not None:
@@ -113,7 +113,7 @@ def command(
 
 
 def _run(X: Any, y: Any, options: dict[str, Any], trials: int, study: str | None) -> Any:
-    from holdtrue.classifier import tune
+    from holdtrue.studies import tune
 
     with contextlib.suppress(ImportError):  # said by `tune`
         import optuna

@@ -2,7 +2,7 @@
 
 import click
 
-from holdtrue.cli._cache import use_cache
+from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import interruptible, print_json
 from holdtrue.cli._options import json_option, seed_option
 from holdtrue.errors import DataError
@@ -32,9 +32,10 @@ def command(
     holdtrue verify certified.holdtrue --calibration calibration.csv --use applicants.csv --json
     """
     use_cache()
-    from holdtrue.classifier import Certificate, verify
+    from holdtrue.classifier import Certificate
     from holdtrue.cli._certify import people
     from holdtrue.cli._model import load_model
+    from holdtrue.studies import verify
 
     read = None if certificate is None else Certificate.load(certificate)
     classifier = load_model(model)

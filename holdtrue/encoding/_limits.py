@@ -8,19 +8,19 @@ import numpy as np
 from holdtrue.encoding._encoder import Encoder, level_codes, to_grid
 from holdtrue.encoding._feasible import Feasible
 from holdtrue.encoding._layout import level_positions
-from holdtrue.schema import MISSING_LEVEL, Feature, Table, normalise_overrides
+from holdtrue.schema import MISSING_LEVEL, Feature, Table, normalise_restrictions
 
 EDGE = 1e-5  # how far a linear constraint may be missed, in encoded units of a unit row
 FINEST = 2e-6  # the least step a search counts, in encoded units
 ROUNDING = 5e-7  # and in units of what the row adds up, since a search adds it up in float32
 
 
-def feasible_sets(encoder: Encoder, factual: Table, overrides: Any = None) -> Feasible:
+def feasible_sets(encoder: Encoder, factual: Table, restrictions: Any = None) -> Feasible:
     """Every person's feasible set, as one batched pytree."""
     schema, layout = encoder.schema, encoder.layout
     n, d = factual.n_rows, encoder.n_columns
     own = encoder.encode(factual)
-    limits = normalise_overrides(overrides, schema, n)
+    limits = normalise_restrictions(restrictions, schema, n)
     lower, upper = own.copy(), own.copy()
     step = np.zeros((n, d))
     movable = np.zeros((n, d), bool)
@@ -60,14 +60,14 @@ def feasible_sets(encoder: Encoder, factual: Table, overrides: Any = None) -> Fe
     )
 
 
-def decode_recourse(encoder: Encoder, x: np.ndarray, factual: Table, overrides: Any = None) -> Table:
+def decode_recourse(encoder: Encoder, x: np.ndarray, factual: Table, restrictions: Any = None) -> Table:
     """The recourse a person gets, in their own columns, from a hardened encoded row.
 
     What did not change keeps the person's own value to the last digit. A number that float32 put a hair
     outside its interval is put back on the bound.
     """
     columns = encoder.decode(x, factual)
-    limits = normalise_overrides(overrides, encoder.schema, factual.n_rows)
+    limits = normalise_restrictions(restrictions, encoder.schema, factual.n_rows)
     for feature in encoder.schema:
         if feature.has_levels:
             continue
@@ -86,7 +86,7 @@ def broken_limits(
     encoder: Encoder,
     factual: Table,
     recourse: Table,
-    overrides: Any = None,
+    restrictions: Any = None,
     consequences: np.ndarray | None = None,
 ) -> list[list[str]]:
     """What each recourse breaks, in sentences; an empty list is a recourse that keeps every limit.
@@ -97,16 +97,16 @@ def broken_limits(
     ----------
     encoder : Encoder
     factual, recourse : Table
-    overrides : optional
+    restrictions : optional
         What single people may not change.
     consequences : bool array of shape (n, features), optional
-        What changed as a consequence of an action and was not itself acted on. Directions and overrides say
+        What changed as a consequence of an action and was not itself acted on. Directions and restrictions say
         what a person may do, and do not bind it; bounds, grid and limits across features do. A category is
         never a consequence.
     """
     schema = encoder.schema
     n = factual.n_rows
-    limits = normalise_overrides(overrides, schema, n)
+    limits = normalise_restrictions(restrictions, schema, n)
     broken: list[list[str]] = [[] for _ in range(n)]
 
     def mark(mask: np.ndarray, text: str) -> None:
@@ -167,8 +167,8 @@ def _interval(
     low, high = np.full(len(raw), bounds[0]), np.full(len(raw), bounds[1])
     rises = np.full(len(raw), feature.direction in ("free", "increase"))
     falls = np.full(len(raw), feature.direction in ("free", "decrease"))
-    for row, override in limits.items():
-        limit = override.get(feature.name, {})
+    for row, restriction in limits.items():
+        limit = restriction.get(feature.name, {})
         if "direction" in limit:
             rises[row] &= limit["direction"] in ("free", "increase")
             falls[row] &= limit["direction"] in ("free", "decrease")
@@ -201,8 +201,8 @@ def reachable(feature: Feature, codes: np.ndarray, limits: dict) -> np.ndarray:
         may[:] = False
     np.fill_diagonal(may, True)
     out = may[codes]
-    for row, override in limits.items():
-        limit = override.get(feature.name, {})
+    for row, restriction in limits.items():
+        limit = restriction.get(feature.name, {})
         keep = np.ones(k, bool)
         if "levels" in limit:
             keep = np.array([level in limit["levels"] for level in levels])

@@ -20,8 +20,8 @@ NEAR = 1e-4  # of a grid step: a factual this near to a grid point lies on it, w
 class Permits(eqx.Module):
     """What the schema permits, ready to be asked about any encoded row inside a compiled program.
 
-    Agrees with `feasible_sets` where nobody has overrides, up to float32; that one starts from a table and serves
-    recourse itself, this one serves a training step that meets the same person in every epoch.
+    Agrees with `feasible_sets` where nobody has restrictions, up to float32; that one starts from a table and
+    serves recourse itself, this one serves a training step that meets the same person in every epoch.
 
     Attributes
     ----------

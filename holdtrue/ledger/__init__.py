@@ -1,9 +1,8 @@
-"""Recourse that was promised to people: records, the ledger that keeps them, and letters. No jax here."""
+"""Recourse that was promised to people: records, and the ledger that keeps them. No jax here."""
 
 from holdtrue.ledger._chain import Head
 from holdtrue.ledger._entries import Event, Issued, Promise, Verification
 from holdtrue.ledger._ledger import Ledger
-from holdtrue.ledger._letter import Letter, Stationery, compose, letters, offered
 from holdtrue.ledger._record import Record, check_subject, read_records, write_records
 
 __all__ = [
@@ -11,15 +10,10 @@ __all__ = [
     "Head",
     "Issued",
     "Ledger",
-    "Letter",
     "Promise",
     "Record",
-    "Stationery",
     "Verification",
     "check_subject",
-    "compose",
-    "letters",
-    "offered",
     "read_records",
     "write_records",
 ]

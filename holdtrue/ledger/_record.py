@@ -61,7 +61,7 @@ class Record:
         Digest of the schema.
     software : dict
         Package to version.
-    limits : dict
+    restrictions : dict
         What this person was not asked to change, beyond the schema.
     survival, certificate : dict or None
         Estimated chance to hold after a retraining; the terms of a guarantee, or a proof that it does.
@@ -88,7 +88,7 @@ class Record:
     model: dict[str, Any]
     schema: str
     software: dict[str, str]
-    limits: dict[str, Any] = field(default_factory=dict)
+    restrictions: dict[str, Any] = field(default_factory=dict)
     survival: dict[str, Any] | None = None
     certificate: dict[str, Any] | None = None
     issued: datetime = field(default_factory=utc_now)
@@ -139,6 +139,8 @@ class Record:
                 f"Record: has version {_short(raw.get('version'))}, this holdtrue reads {VERSION}. Upgrade "
                 "holdtrue."
             )
+        if raw["format"] == FORMER:  # restrictions were called limits then
+            raw = {"restrictions" if name == "limits" else name: value for name, value in raw.items()}
         known = [f.name for f in fields(cls)]
         absent = [name for name in known if name not in raw]
         if absent:
@@ -331,7 +333,7 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "model": (_is_model, "an object with hash (SHA-256 or None) and version (text or None)"),
     "schema": (_is_hash, "a SHA-256 in hexadecimal"),
     "software": (_is_versions, "packages with their versions"),
-    "limits": (_is_object, "an object"),
+    "restrictions": (_is_object, "an object"),
     "survival": (_or_none(_is_object), "an object or None"),
     "certificate": (_or_none(_is_object), "an object or None"),
     "issued": (_is_time, "a time with a time zone"),

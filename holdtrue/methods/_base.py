@@ -19,7 +19,7 @@ from holdtrue.batch import Predictor, distances, proba_of, solve
 from holdtrue.encoding import NORMS, Norm, broken_limits, decode_recourse, feasible_sets
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
-from holdtrue.schema import Table, normalise_overrides
+from holdtrue.schema import Table, normalise_restrictions
 from holdtrue.search import AbstractSolver, Problem, Solution, Status, add_option, by_feature, is_found
 
 CHUNK = 16_384  # people whose arrays are held at once
@@ -123,7 +123,7 @@ class AbstractMethod(BaseEstimator):
         X: Any,
         *,
         target: Any = None,
-        overrides: Any = None,
+        restrictions: Any = None,
         deadline: float | None = None,
         n_recourses: int = 1,
         on_rows: Callable[[int], None] | None = None,
@@ -136,7 +136,7 @@ class AbstractMethod(BaseEstimator):
             People as they are.
         target : label or array of labels, optional
             The wanted class; the classifier's favourable one when omitted.
-        overrides : mapping or sequence, optional
+        restrictions : mapping or sequence, optional
             What single people may not change: row position to ``{"education": "fixed"}``.
         deadline : float, optional
             Seconds. Returns by then; rows not reached say so in their status.
@@ -157,7 +157,7 @@ class AbstractMethod(BaseEstimator):
         if table.n_rows == 0:
             raise DataError("recourse: the table is empty; got 0 rows. Give at least one person.")
         targets = self._targets(target, table.n_rows)
-        individual = _by_row(overrides, predictor, table.n_rows)
+        individual = _by_row(restrictions, predictor, table.n_rows)
         until = None if deadline is None else began + deadline
         frames = []
         for rows in iter_rows(table.n_rows, CHUNK):
@@ -173,33 +173,35 @@ class AbstractMethod(BaseEstimator):
         self,
         table: Table,
         target: np.ndarray,
-        overrides: Any,
+        restrictions: Any,
         n_recourses: int,
         until: float | None,
         on_rows: Callable[[int], None] | None,
     ) -> RecourseFrame:
         began = time.monotonic()
         if until is not None and began >= until:
-            return self._unreached(table, target, overrides)
+            return self._unreached(table, target, restrictions)
         encoder = self.predictor_.encoder
-        feasible = feasible_sets(encoder, table, overrides)
+        feasible = feasible_sets(encoder, table, restrictions)
         x = np.asarray(feasible.x)
         problems = Problem(x, target.astype(np.int32), feasible, self._keys(x), x)  # type: ignore[arg-type]
         if n_recourses == 1:
-            return self._answer(problems, table, target, overrides, until, on_rows)
+            return self._answer(problems, table, target, restrictions, until, on_rows)
         people, frames, whole = np.arange(len(x)), [], table
         options = np.zeros((len(x), n_recourses - 1, len(encoder.layout.slots)), np.float32)
         for option in range(n_recourses):
             problems = eqx.tree_at(lambda p: p.options, problems, options, is_leaf=lambda leaf: leaf is None)
             by = None if until is None else began + (until - began) * (option + 1) / n_recourses
-            frame = self._answer(problems, table, target, overrides, by, on_rows if option == 0 else None)
+            frame = self._answer(problems, table, target, restrictions, by, on_rows if option == 0 else None)
             kept = np.flatnonzero(frame.found)
             shown = people if option == 0 else kept  # who has no recourse at all still has a row that says why
             frames.append(replace(frame.take(shown), person=people[shown]))
             if len(kept) == 0 or option == n_recourses - 1:
                 break
             people, target, table = people[kept], target[kept], table.take(kept)
-            overrides = {i: overrides[k] for i, k in enumerate(kept.tolist()) if k in (overrides or {})} or None
+            restrictions = {
+                i: restrictions[k] for i, k in enumerate(kept.tolist()) if k in (restrictions or {})
+            } or None
             problems = problems.take(kept)
             changes = encoder.encode(frame.action.take(kept)).astype(np.float32) - np.asarray(problems.x)
             options = add_option(options[kept], option, np.asarray(by_feature(encoder.layout, changes)))  # type: ignore[arg-type]
@@ -211,7 +213,7 @@ class AbstractMethod(BaseEstimator):
         problems: Problem,
         table: Table,
         target: np.ndarray,
-        overrides: Any,
+        restrictions: Any,
         until: float | None,
         on_rows: Callable[[int], None] | None,
     ) -> RecourseFrame:
@@ -220,12 +222,12 @@ class AbstractMethod(BaseEstimator):
         stop = None if until is None else until - CHECK_SHARE * (until - began)
         solution = self.search(problems, stop, on_rows)
         if until is None:
-            return self._checked(solution, table, target, overrides, began)
+            return self._checked(solution, table, target, restrictions, began)
         frames, start, size = [], 0, FIRST_PART
         while start < table.n_rows:
             rows = np.arange(start, min(table.n_rows, start + size))
             part, wanted = table.take(rows), target[rows]
-            own = {i: overrides[r] for i, r in enumerate(rows.tolist()) if r in (overrides or {})} or None
+            own = {i: restrictions[r] for i, r in enumerate(rows.tolist()) if r in (restrictions or {})} or None
             found: Solution = jax.tree.map(lambda leaf, rows=rows: np.asarray(leaf)[rows], solution)
             checked = within(until, partial(self._checked, found, part, wanted, own, time.monotonic()))
             frame = self._unreached(part, wanted, own) if checked is None else checked
@@ -234,7 +236,7 @@ class AbstractMethod(BaseEstimator):
         return replace(concat(frames, table), seconds=time.monotonic() - began)
 
     def _checked(
-        self, solution: Solution, table: Table, target: np.ndarray, overrides: Any, began: float
+        self, solution: Solution, table: Table, target: np.ndarray, restrictions: Any, began: float
     ) -> RecourseFrame:
         """Decode, round, encode again, ask the model again, and hold every limit against every row."""
         predictor = self.predictor_
@@ -243,14 +245,14 @@ class AbstractMethod(BaseEstimator):
         n = table.n_rows
         status = np.array(solution.status)
         found = is_found(status)
-        proposed = decode_recourse(encoder, np.asarray(solution.x), table, overrides).columns
+        proposed = decode_recourse(encoder, np.asarray(solution.x), table, restrictions).columns
         action = _only(found, proposed, columns)
         recourse, consequences = self.outcome(table, action)
         logits_before = predictor.logits(table)
         logits_after = predictor.logits(recourse)
         decided = predictor.decide_of(logits_after)
         valid = decided == target
-        kept = np.array([not b for b in broken_limits(encoder, table, recourse, overrides, consequences)])
+        kept = np.array([not b for b in broken_limits(encoder, table, recourse, restrictions, consequences)])
         status = np.where(found & ~(valid & kept), int(Status.NOT_FOUND), status)
         failed = found & ~is_found(status)
         if failed.any():
@@ -276,13 +278,13 @@ class AbstractMethod(BaseEstimator):
             n_steps=np.asarray(solution.n_steps),
             seconds=time.monotonic() - began,
             person=rows,
-            overrides=overrides or {},
+            restrictions=restrictions or {},
             consequences=consequences,
             consulted=self.consulted(),
             settings=self.get_params(deep=False),
         )
 
-    def _unreached(self, table: Table, target: np.ndarray, overrides: Any) -> RecourseFrame:
+    def _unreached(self, table: Table, target: np.ndarray, restrictions: Any) -> RecourseFrame:
         n = table.n_rows
         columns = {name: table.columns[name] for name in self.predictor_.encoder.schema.names}
         return RecourseFrame(
@@ -300,7 +302,7 @@ class AbstractMethod(BaseEstimator):
             n_steps=np.zeros(n, int),
             seconds=0.0,
             person=np.arange(n),
-            overrides=overrides or {},
+            restrictions=restrictions or {},
             consulted=self.consulted(),
             settings=self.get_params(deep=False),
         )
@@ -409,6 +411,6 @@ def _choose(mask: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where(mask, a, b)
 
 
-def _by_row(overrides: Any, predictor: Predictor, n: int) -> dict[int, Any]:
+def _by_row(restrictions: Any, predictor: Predictor, n: int) -> dict[int, Any]:
 
-    return normalise_overrides(overrides, predictor.encoder.schema, n)
+    return normalise_restrictions(restrictions, predictor.encoder.schema, n)

@@ -9,8 +9,8 @@ import numpy as np
 from holdtrue.encoding import Norm
 from holdtrue.errors import DataError
 from holdtrue.methods._elastic_net import check_norm, elastic_search
-from holdtrue.methods._generative import AbstractGenerativeMethod
 from holdtrue.methods._kept_rows import kept_rows
+from holdtrue.methods._latent_base import AbstractGenerativeMethod
 from holdtrue.models import Autoencoder, Rows, build_autoencoder
 from holdtrue.search import ElasticSolver, Prototype, PrototypePull
 

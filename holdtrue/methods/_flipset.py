@@ -13,7 +13,7 @@ from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._frame import RecourseFrame, concat
 from holdtrue.methods._local import BLOCK, Local, Surrogate, kind_of, neighbourhood, surrogate_statistics
-from holdtrue.schema import normalise_overrides
+from holdtrue.schema import normalise_restrictions
 from holdtrue.search import (
     ACTION_COSTS,
     CLEARANCE,
@@ -126,7 +126,7 @@ class Flipset(AbstractMethod):
             )
         return learned | {"ranks": ranks(x)}
 
-    def options(self, X: Any, n: int, *, target: Any = None, overrides: Any = None) -> RecourseFrame:
+    def options(self, X: Any, n: int, *, target: Any = None, restrictions: Any = None) -> RecourseFrame:
         """Up to `n` actions per person, the cheapest first, each changing another combination of features.
 
         On a linear model their order is exact, and who has fewer than `n` rows has no further combination. A
@@ -140,7 +140,7 @@ class Flipset(AbstractMethod):
         table = schema.check(X, where="recourse")
         starts = np.array([layout.slot(name).start for name in schema.names])
         wanted = None if target is None else np.broadcast_to(np.asarray(target, object), (table.n_rows,))
-        own = normalise_overrides(overrides, schema, table.n_rows)
+        own = normalise_restrictions(restrictions, schema, table.n_rows)
         barred: list[list[Support]] = [[] for _ in range(table.n_rows)]
         people, frames = np.arange(table.n_rows), []
         for option in range(n):
@@ -148,7 +148,7 @@ class Flipset(AbstractMethod):
             run._barred = [barred[i] for i in people]
             theirs = {k: own[i] for k, i in enumerate(people.tolist()) if i in own} or None
             frame = run.recourse(
-                table.take(people), target=None if wanted is None else wanted[people].tolist(), overrides=theirs
+                table.take(people), target=None if wanted is None else wanted[people].tolist(), restrictions=theirs
             )
             changes = [frozenset(starts[row].tolist()) for row in frame.changed()]
             fresh = np.array([c not in barred[i] for c, i in zip(changes, people, strict=True)])

@@ -1,23 +1,17 @@
 """Factual and recourse side by side, in the user's own columns."""
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from holdtrue.batch import Predictor
 from holdtrue.causal import overwrite
 from holdtrue.encoding import differs
-from holdtrue.errors import DataError
 from holdtrue.schema import Feature, Schema, Table, plain
 from holdtrue.search import Status, is_found
-
-if TYPE_CHECKING:  # the ledger brings SQLAlchemy along
-    from holdtrue.ledger import Letter
 
 PER_ROW = ("status", "cost", "valid", "before", "after", "target", "n_steps", "person")
 SHARED = ("predictor", "method", "norm", "consulted", "settings")
@@ -59,7 +53,7 @@ class RecourseFrame:
         have several options.
     seconds : float
         Time the whole call took (of a part of it, its share).
-    overrides : dict
+    restrictions : dict
         What single people, by row position, were not asked to change.
     consequences : bool array (people, features), optional
         What changes as a consequence of the person's action, by a causal model, without being acted on. The cost
@@ -84,7 +78,7 @@ class RecourseFrame:
     n_steps: np.ndarray
     seconds: float
     person: np.ndarray
-    overrides: dict[int, Any] = field(default_factory=dict)
+    restrictions: dict[int, Any] = field(default_factory=dict)
     consequences: np.ndarray | None = None
     consulted: tuple[str, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
@@ -131,12 +125,14 @@ class RecourseFrame:
         rows = np.arange(len(self))[rows]
         parts = {name: getattr(self, name)[rows] for name in PER_ROW}
         shared = {name: getattr(self, name) for name in SHARED}
-        overrides = {i: self.overrides[row] for i, row in enumerate(rows.tolist()) if row in self.overrides}
+        restrictions = {
+            i: self.restrictions[row] for i, row in enumerate(rows.tolist()) if row in self.restrictions
+        }
         seconds = self.seconds * len(rows) / max(len(self), 1)
         tables = (self.factual.take(rows), self.recourse.take(rows))
         followed = None if self.consequences is None else self.consequences[rows]
         return RecourseFrame(
-            *tables, **parts, **shared, seconds=seconds, overrides=overrides, consequences=followed
+            *tables, **parts, **shared, seconds=seconds, restrictions=restrictions, consequences=followed
         )
 
     def changed(self) -> np.ndarray:
@@ -163,59 +159,6 @@ class RecourseFrame:
         """One sentence per person: what to change, or why there is nothing to say."""
         changed = self.changed()
         return Sentences(self._sentence(i, changed[i]) for i in range(len(self)))
-
-    def letters(
-        self,
-        subjects: Sequence[Any] | None = None,
-        *,
-        valid_for: timedelta | float | None = None,
-        issued: datetime | None = None,
-        template: str | Path | None = None,
-        html_template: str | Path | None = None,
-        words: Mapping[Any, str] | None = None,
-    ) -> "list[Letter]":
-        """Write a letter to everyone with a recourse: what would change the decision, and how long that holds.
-
-        A person's options become one letter, so ask for two or three: ``clf.recourse(X, n_recourses=3)``. Who has
-        no recourse gets no letter. What is told is a promise: issue its record too (`holdtrue.records`).
-
-        Parameters
-        ----------
-        subjects : sequence, optional
-            Your own key for the person of each row of the plan, as in `holdtrue.records`.
-        valid_for : timedelta or number of days, optional
-            How long the offer holds; without an end when omitted.
-        issued : datetime, optional
-            Now, when omitted.
-        template, html_template, words
-            See `holdtrue.ledger.letters`.
-        """
-        from holdtrue.ledger import Stationery, compose
-
-        if subjects is not None and len(subjects) != len(self):
-            raise DataError(
-                f"letters: `subjects` must have one key per row of the plan; got {len(subjects)} for {len(self)} "
-                "rows. With several options per person give keys[plan.person]."
-            )
-        issued = datetime.now(UTC) if issued is None else issued
-        length = timedelta(days=valid_for) if isinstance(valid_for, (int, float)) else valid_for
-        stationery, sentences, out = Stationery(template, html_template), self.changes(), []
-        decided = self.predictor.classes[self.predictor.decide(self.factual)]
-        found = np.flatnonzero(self.found)
-        for person in np.unique(self.person[found]):
-            rows = found[self.person[found] == person]
-            first = rows[0]
-            letter = compose(
-                [sentences[row] for row in rows],
-                subject=None if subjects is None else str(plain(subjects[first])),
-                issued=issued,
-                until=None if length is None else issued + length,
-                decided=(words or {}).get(plain(decided[first])),
-                wanted=(words or {}).get(plain(self.target[first])),
-                stationery=stationery,
-            )
-            out.append(letter)
-        return out
 
     def to_frame(self) -> Any:
         """Return a dataframe of the input's kind: the recourse's columns, then how each was found."""
@@ -286,7 +229,9 @@ def concat(frames: Sequence[RecourseFrame], whole: Table) -> RecourseFrame:
     shared = {name: getattr(first, name) for name in SHARED}
     seconds = sum(f.seconds for f in frames)
     starts = np.cumsum([0, *(len(f) for f in frames)]).tolist()
-    overrides = {start + i: o for start, f in zip(starts, frames, strict=False) for i, o in f.overrides.items()}
+    restrictions = {
+        start + i: o for start, f in zip(starts, frames, strict=False) for i, o in f.restrictions.items()
+    }
     person = parts["person"]
     factual = whole if np.array_equal(person, np.arange(whole.n_rows)) else whole.take(person)
     recourse = Table(columns, factual.n_rows, factual.native)
@@ -297,7 +242,7 @@ def concat(frames: Sequence[RecourseFrame], whole: Table) -> RecourseFrame:
             [n if f.consequences is None else f.consequences for f, n in zip(frames, none, strict=True)]
         )
     return RecourseFrame(
-        factual, recourse, **parts, **shared, seconds=seconds, overrides=overrides, consequences=followed
+        factual, recourse, **parts, **shared, seconds=seconds, restrictions=restrictions, consequences=followed
     )
 
 

@@ -32,7 +32,7 @@ class Generated(AbstractMethod):
 
     Notes
     -----
-    Needs a model with a generator. Limits of single people (overrides) hold by construction, like all others; the
+    Needs a model with a generator. Restrictions of single people hold by construction, like all limits; the
     generator was not trained on them.
 
     References

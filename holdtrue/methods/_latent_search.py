@@ -5,7 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from holdtrue.encoding import Norm, norm_weights
-from holdtrue.methods._generative import AbstractGenerativeMethod
+from holdtrue.methods._latent_base import AbstractGenerativeMethod
 from holdtrue.methods._sampling import AbstractSamplingMethod
 from holdtrue.models import Autoencoder, Rows, build_autoencoder
 from holdtrue.search import LatentSpace, ShellSolver

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 
 from holdtrue.encoding import Norm, norm_weights
-from holdtrue.methods._generative import AbstractGenerativeMethod
+from holdtrue.methods._latent_base import AbstractGenerativeMethod
 from holdtrue.models import VAE, Rows, build_vae
 from holdtrue.search import LatentGradientSolver
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from holdtrue.encoding import norm_weights
 from holdtrue.methods._base import AbstractMethod
-from holdtrue.methods._based import AbstractClimbingMethod
 from holdtrue.methods._min_pgd import learned_radius
+from holdtrue.methods._with_base import AbstractClimbingMethod
 from holdtrue.search import NeighbourSolver
 
 

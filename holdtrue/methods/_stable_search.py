@@ -9,7 +9,7 @@ from scipy.stats import t
 from holdtrue.encoding import norm_weights
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods._base import AbstractMethod
-from holdtrue.methods._based import AbstractClimbingMethod
+from holdtrue.methods._with_base import AbstractClimbingMethod
 from holdtrue.models import EnsembleModel, to_arrays, with_arrays
 from holdtrue.search import POLISH_STEPS, StableSolver
 

@@ -10,7 +10,7 @@ import numpy as np
 from holdtrue.batch import distances
 from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractMethod
-from holdtrue.methods._based import AbstractBasedMethod
+from holdtrue.methods._with_base import AbstractBasedMethod
 from holdtrue.search import Problem, Solution, is_found
 
 

@@ -1,7 +1,8 @@
-"""What a new model makes of the promises in a ledger: the gate."""
+"""The life of a promise: made from a plan, told in a letter, kept or broken by a new model.
 
-from holdtrue.promises._cases import Case, CaseFile
-from holdtrue.promises._gate import gate
-from holdtrue.promises._report import GateReport, Group, Honour, Instead, Labelled
+Names are loaded when first used: letters need no jax.
+"""
 
-__all__ = ["Case", "CaseFile", "GateReport", "Group", "Honour", "Instead", "Labelled", "gate"]
+from holdtrue._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -15,10 +15,10 @@ from holdtrue.batch import Predictor, proba_of
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.ledger import Ledger, Promise
 from holdtrue.methods import AbstractMethod
+from holdtrue.promises._alternatives import Search
 from holdtrue.promises._cases import Case, CaseFile
 from holdtrue.promises._groups import Grouping
-from holdtrue.promises._honour import Lowest, honour, labelled_rows
-from holdtrue.promises._instead import Search
+from holdtrue.promises._keep_all import Lowest, honour, labelled_rows
 from holdtrue.promises._read import columns_of, read
 from holdtrue.promises._report import GateReport, rate, summarise
 

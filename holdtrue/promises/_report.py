@@ -5,20 +5,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdtrue.audit import (
-    Summary,
-    document,
-    head,
-    html,
-    markdown,
-    plain,
-    rich,
-    summarise,
-    text,
-    to_json,
-    write_text,
-)
+from holdtrue._json import plain, to_json, write_text
 from holdtrue.metrics import clopper_pearson
+from holdtrue.reports import Summary, document, head, html, markdown, rich, summarise, text
 
 __all__ = ["GateReport", "Group", "Honour", "Instead", "Labelled", "Rate", "rate", "summarise"]
 FORMAT = "holdtrue-gate"

@@ -1,9 +1,9 @@
-"""The gate's report in words: sections of a label and cells, as `holdtrue.audit` prints them."""
+"""The gate's report in words: sections of a label and cells, as `holdtrue.reports` prints them."""
 
 import math
 
-from holdtrue.audit import Page, Section, Summary, percent
 from holdtrue.promises._report import GateReport, Instead
+from holdtrue.reports import Page, Section, Summary, percent
 
 STATUSES = {
     "FOUND": "have a way",

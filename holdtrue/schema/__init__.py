@@ -4,7 +4,7 @@ from holdtrue.schema._checks import did_you_mean, plain
 from holdtrue.schema._columns import sorted_levels
 from holdtrue.schema._constraints import Implication, LinearConstraint
 from holdtrue.schema._feature import DIRECTIONS, KINDS, MISSING_LEVEL, Feature, Level
-from holdtrue.schema._override import Override, normalise_overrides
+from holdtrue.schema._restriction import Restriction, normalise_restrictions
 from holdtrue.schema._schema import Schema
 from holdtrue.schema._table import Table, as_table
 
@@ -16,12 +16,12 @@ __all__ = [
     "Implication",
     "Level",
     "LinearConstraint",
-    "Override",
+    "Restriction",
     "Schema",
     "Table",
     "as_table",
     "did_you_mean",
-    "normalise_overrides",
+    "normalise_restrictions",
     "plain",
     "sorted_levels",
 ]

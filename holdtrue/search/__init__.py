@@ -11,7 +11,6 @@ from holdtrue.search._best_action import (
     LinearisedAction,
 )
 from holdtrue.search._candidates import CandidateSolver
-from holdtrue.search._dive import DiveSolver
 from holdtrue.search._elastic import ElasticSolver
 from holdtrue.search._flipset import Menu, Support, cheapest, highest, menu, options, support
 from holdtrue.search._generator import GeneratorSolver
@@ -30,7 +29,6 @@ from holdtrue.search._losses import (
 )
 from holdtrue.search._neighbour import NeighbourSolver
 from holdtrue.search._norm_ball import NormBall
-from holdtrue.search._odds import OddsSolver
 from holdtrue.search._options import add_option, by_feature, repetition
 from holdtrue.search._path import AbstractSampler, DescentSampler, LangevinSampler, LatentSampler, Path
 from holdtrue.search._percentile import ACTION_COSTS, ActionCost, Percentiles, ranks
@@ -38,11 +36,13 @@ from holdtrue.search._polish import POLISH_STEPS, Polish
 from holdtrue.search._problem import Problem, Solution, Status, is_found
 from holdtrue.search._prototype import Prototype, PrototypePull
 from holdtrue.search._robust import RobustSolver, worst_drop
+from holdtrue.search._robust_bayesian import OddsSolver
 from holdtrue.search._shells import ShellSolver, fewest_changes
 from holdtrue.search._solver import CLEARANCE, AbstractSolver, State, iterate
 from holdtrue.search._space import AbstractSpace, RowSpace
 from holdtrue.search._sparse import SparseSolver, value_grid
 from holdtrue.search._stable import StableSolver
+from holdtrue.search._tree_cells import DiveSolver
 
 __all__ = [
     "ACTION_COSTS",

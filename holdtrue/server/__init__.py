@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from holdtrue.server._keys import ROLES, Key, KeyRing, add_key, read_keys, revoke_key
-from holdtrue.server._limits import Limits
+from holdtrue.server._quotas import Quotas
 
 if TYPE_CHECKING:  # FastAPI and jax are for those who serve; keys are made without either
     from holdtrue.server._app import create_app
@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # FastAPI and jax are for those who serve; keys are made with
     from holdtrue.server._service import Service
 
 __all__ = [
-    "ROLES", "Applicants", "Key", "KeyRing", "Limits", "Service", "add_key", "create_app", "read_keys",
+    "ROLES", "Applicants", "Key", "KeyRing", "Quotas", "Service", "add_key", "create_app", "read_keys",
     "revoke_key",
 ]  # fmt: skip
 _LATER = {"create_app": "_app", "Applicants": "_applicants", "Service": "_service"}

@@ -21,11 +21,11 @@ except ImportError as error:
         "serve: needs fastapi, jinja2 and uvicorn. Install them with: pip install 'holdtrue[serve]'"
     ) from error
 
+from holdtrue.server._access import Door
 from holdtrue.server._answers import Json, Thing, answer, may, told_as
 from holdtrue.server._applicants import Applicants
 from holdtrue.server._batcher import Overloaded
 from holdtrue.server._bodies import Answers, Bodies, Decisions
-from holdtrue.server._door import Door
 from holdtrue.server._keys import KeyRing
 from holdtrue.server._middleware import Guard, Refused
 from holdtrue.server._promises import ledger_routes, promise_routes
@@ -72,10 +72,10 @@ def create_app(
     )
     if keys is None:  # a page of another site must not reach it through a name that leads here
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=["localhost", "127.0.0.1", "testserver"])
-    app.add_middleware(Guard, limits=service.limits, metrics=service.metrics)
+    app.add_middleware(Guard, quotas=service.quotas, metrics=service.metrics)
     _refusals(app, service)
-    door = Door(keys, service.limits, service.metrics)
-    bodies = Bodies(service.schema, service.limits)
+    door = Door(keys, service.quotas, service.metrics)
+    bodies = Bodies(service.schema, service.quotas)
     # The busiest first, and of the application itself: every router on the way takes its time.
     _people(app, service, bodies, door.allowed)
     _open(app, service, door.allowed)
@@ -169,7 +169,7 @@ def _people(app: FastAPI, service: Service, bodies: Bodies, allowed: Any) -> Non
             "recourse",
             [bodies.row(person) for person in body.people],
             target=body.target,
-            limits=body.limits,
+            restrictions=body.restrictions,
             n_recourses=body.options,
             deadline=body.deadline,
         )

@@ -27,7 +27,7 @@ class Job:
         People, not yet checked against the schema: that is done for all of a call's people at once.
     target : list
         The wanted class of each person.
-    limits : dict
+    restrictions : dict
         What single people, by position, are not asked to change.
     n_recourses : int
     until : float
@@ -41,7 +41,7 @@ class Job:
     kind: str
     rows: Sequence[Mapping[str, Any]]
     target: list[Any]
-    limits: dict[int, Any]
+    restrictions: dict[int, Any]
     n_recourses: int
     until: float
     keep: bool = False

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Optional
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema, create_model
 
 from holdtrue.schema import Feature, Schema
-from holdtrue.server._limits import Limits
+from holdtrue.server._quotas import Quotas
 
 Label = Annotated[str | int | float | bool, Field(description="A class, as the model names it.")]
-Limit = Annotated[
+Restriction = Annotated[
     dict[str, Any] | None, Field(description='What the person is not asked to change, as {"income": "fixed"}.')
 ]
 
@@ -122,7 +122,7 @@ class Gate(Strict):
 class Bodies:
     """Requests about people, made for one model's schema."""
 
-    def __init__(self, schema: Schema, limits: Limits) -> None:
+    def __init__(self, schema: Schema, quotas: Quotas) -> None:
         columns: dict[str, Any] = {}
         for i, feature in enumerate(schema):
             absent = feature.missing is not None
@@ -130,25 +130,25 @@ class Bodies:
             columns[f"column_{i}"] = (_kind(feature), Field(None if absent else ..., alias=feature.name))
         self.names = {f"column_{i}": feature.name for i, feature in enumerate(schema)}
         self.Person = create_model("Person", __base__=Strict, **columns)
-        people: Any = (list[self.Person], Field(min_length=1, max_length=limits.people))
-        options: Any = (int, Field(1, ge=1, le=limits.options, description="Recourses per person, that differ."))
+        people: Any = (list[self.Person], Field(min_length=1, max_length=quotas.people))
+        options: Any = (int, Field(1, ge=1, le=quotas.options, description="Recourses per person, that differ."))
         target: Any = (
             Optional[Label],  # noqa: UP045 - a name for a type, not an annotation
             Field(None, description="The wanted class; the favourable one when omitted."),
         )
-        each: Any = (list[Limit] | None, Field(None, description="One entry, or null, per person."))
-        one: Any = (Limit, None)
+        each: Any = (list[Restriction] | None, Field(None, description="One entry, or null, per person."))
+        one: Any = (Restriction, None)
         days: Any = (float | None, Field(None, gt=0, le=36500))
         name: Any = (str | None, Field(None, pattern="^[0-9a-f]{32}$", description="Makes it safe to ask twice."))
-        which: Any = (int, Field(0, ge=0, lt=limits.options, description="Which option is promised, from 0."))
-        most = limits.max_deadline
+        which: Any = (int, Field(0, ge=0, lt=quotas.options, description="Which option is promised, from 0."))
+        most = quotas.max_deadline
         deadline: Any = (float | None, Field(None, gt=0, le=most, description="Seconds until an answer is due."))
         self.Predict = create_model("Predict", __base__=Strict, people=people)
         self.Recourse = create_model(
             "Recourse",
             __base__=Strict,
             people=people,
-            limits=each,
+            restrictions=each,
             options=options,
             target=target,
             deadline=deadline,
@@ -157,7 +157,7 @@ class Bodies:
             "Supersede",
             __base__=Strict,
             person=(self.Person, ...),
-            limits=one,
+            restrictions=one,
             options=options,
             option=which,
             target=target,

@@ -7,8 +7,8 @@ import secrets
 import time
 from typing import Any
 
-from holdtrue.server._limits import Limits
 from holdtrue.server._metrics import Metrics
+from holdtrue.server._quotas import Quotas
 
 log = logging.getLogger("holdtrue.server")
 SAFE = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
@@ -29,8 +29,8 @@ class Guard:
     here, up to the limit and within a time, before anything else looks at them.
     """
 
-    def __init__(self, app: Any, limits: Limits, metrics: Metrics) -> None:
-        self.app, self.limits, self.metrics = app, limits, metrics
+    def __init__(self, app: Any, quotas: Quotas, metrics: Metrics) -> None:
+        self.app, self.quotas, self.metrics = app, quotas, metrics
         self.in_work = 0
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -52,7 +52,7 @@ class Guard:
         self.in_work += 1
         reason = None
         try:
-            if self.in_work > self.limits.requests and scope["path"] != "/health":
+            if self.in_work > self.quotas.requests and scope["path"] != "/health":
                 raise Refused(429, "service: too many requests at once. Ask again in a second.", 1.0)
             body = await self._body(scope, receive)
             await self.app(scope, _replay(body, receive), told)
@@ -79,13 +79,13 @@ class Guard:
         log.info("%s %s %s %.1f ms key=%r request=%s", method, route, status, 1000 * seconds, key, request)
 
     async def _body(self, scope: Any, receive: Any) -> bytes:
-        most = self.limits.body
+        most = self.quotas.body
         length = dict(scope["headers"]).get(b"content-length", b"")
         if length.isdigit() and (len(length) > 18 or int(length) > most):
             raise Refused(413, f"service: the body is too large. At most {most:,} bytes are read.")
         parts, n = [], 0
         try:
-            async with asyncio.timeout(self.limits.receive):
+            async with asyncio.timeout(self.quotas.receive):
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
@@ -97,7 +97,7 @@ class Guard:
                     if not message.get("more_body"):
                         return b"".join(parts)
         except TimeoutError as error:
-            raise Refused(408, f"service: the body did not arrive in {self.limits.receive:g} s.") from error
+            raise Refused(408, f"service: the body did not arrive in {self.quotas.receive:g} s.") from error
 
 
 def _replay(body: bytes, receive: Any) -> Any:

@@ -8,7 +8,8 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, PlainTextResponse
 
 from holdtrue.errors import DataError, LedgerError
-from holdtrue.ledger import Ledger, Letter, Promise, Record, letters, offered
+from holdtrue.ledger import Ledger, Promise, Record
+from holdtrue.promises import Letter, letters, offered
 from holdtrue.server._answers import Json, Thing, answer, may, told_as
 from holdtrue.server._bodies import Bodies, Erased, Expired, Forget, Fulfil, Gate, Kept
 from holdtrue.server._middleware import Refused
@@ -205,7 +206,8 @@ async def fulfilled(service: Service, id: str, **how: Any) -> bool:
 
 def _asked(body: Any) -> dict[str, Any]:
     return {
-        "option": body.option, "n_recourses": body.options, "limits": [body.limits], "target": body.target,
+        "option": body.option, "n_recourses": body.options, "restrictions": [body.restrictions],
+        "target": body.target,
         "deadline": body.deadline, "days": body.valid_days, "id": body.id,
     }  # fmt: skip
 

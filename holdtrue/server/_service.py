@@ -11,20 +11,20 @@ from typing import Any
 import jax
 import numpy as np
 
-from holdtrue.audit import shelf_life
 from holdtrue.batch import proba_of
-from holdtrue.classifier import RecourseClassifier, records, rows_of, survival_of, table_of
+from holdtrue.classifier import RecourseClassifier, rows_of, table_of
 from holdtrue.errors import DataError
-from holdtrue.ledger import Ledger, Record, Stationery
+from holdtrue.ledger import Ledger, Record
 from holdtrue.methods import RecourseFrame
-from holdtrue.promises import gate
-from holdtrue.schema import Table, normalise_overrides, plain
+from holdtrue.promises import Stationery, gate, records, survival_of
+from holdtrue.reports import shelf_life
+from holdtrue.retraining import Retrained
+from holdtrue.schema import Table, normalise_restrictions, plain
 from holdtrue.search import Status
 from holdtrue.server._batcher import Batcher, Job
 from holdtrue.server._gates import Gates
-from holdtrue.server._limits import Limits
 from holdtrue.server._metrics import Metrics
-from holdtrue.training import Retrained
+from holdtrue.server._quotas import Quotas
 
 FAR = 1e6  # times the range that the model learned from: beyond it single precision says nothing
 MANY_MAPS = 30_000  # of the 65,530 memory maps that Linux allows to a process; a program holds several
@@ -40,7 +40,7 @@ class Service:
         Fitted, or loaded from a model file.
     ledger : Ledger, optional
         Where promises are kept; without one none can be made.
-    limits : Limits, optional
+    quotas : Quotas, optional
     model_version : str, optional
         Your own name for the model, for the records.
     gate_report : path, optional
@@ -58,14 +58,14 @@ class Service:
         classifier: RecourseClassifier,
         *,
         ledger: Ledger | None = None,
-        limits: Limits | None = None,
+        quotas: Quotas | None = None,
         model_version: str | None = None,
         gate_report: str | Path | None = None,
         retrained: Retrained | None = None,
         stationery: Stationery | None = None,
     ) -> None:
         self.classifier, self.ledger, self.model_version = classifier, ledger, model_version
-        self.limits = Limits() if limits is None else limits
+        self.quotas = Quotas() if quotas is None else quotas
         self.predictor, self.schema = classifier.predictor_, classifier.schema_
         self.digest = self.predictor.digest()
         self.metrics = Metrics()
@@ -104,10 +104,10 @@ class Service:
         has, wanted = self.predictor.classes[[decided, 1 if decided == 0 else 0]]
         if self.retrained is not None:
             self.retrained.accepts(one, [wanted])
-        options = self.limits.options if self.classifier.method_.offers_options else 1
+        options = self.quotas.options if self.classifier.method_.offers_options else 1
         for n_recourses in range(1, options + 1):
-            n, sizes = 1, {self.limits.batch}
-            while n < self.limits.batch:
+            n, sizes = 1, {self.quotas.batch}
+            while n < self.quotas.batch:
                 sizes.add(n)
                 n *= 4
             for size in sorted(sizes):
@@ -118,9 +118,9 @@ class Service:
         self.answers(self.classifier.recourse(one, target=wanted, n_recourses=options, deadline=600))
 
     def _new_batcher(self) -> Batcher:
-        limits = self.limits
+        quotas = self.quotas
         return Batcher(
-            self._run, rows=limits.batch, queue=limits.queue, wait=limits.wait, on_batch=self._after_batch
+            self._run, rows=quotas.batch, queue=quotas.queue, wait=quotas.wait, on_batch=self._after_batch
         )
 
     def _after_batch(self, jobs: Sequence[Job]) -> None:
@@ -172,7 +172,7 @@ class Service:
         rows: Sequence[Mapping[str, Any]],
         *,
         target: Any = None,
-        limits: Sequence[Any] | None = None,
+        restrictions: Sequence[Any] | None = None,
         n_recourses: int = 1,
         deadline: float | None = None,
         keep: bool = False,
@@ -182,11 +182,11 @@ class Service:
         target = plain(self.predictor.favourable) if target is None else target
         if not any(target == label and type(target) is type(label) for label in classes):
             raise DataError(f"recourse: `target` is not a class; got {target!r}. Classes are {classes!r}.")
-        size = self.limits.batch
+        size = self.quotas.batch
         if len(rows) > size:  # a fault is then told by its place in the whole request
             self.table(rows)
-        individual = normalise_overrides(limits, self.schema, len(rows))
-        until = time.monotonic() + (self.limits.deadline if deadline is None else deadline)
+        individual = normalise_restrictions(restrictions, self.schema, len(rows))
+        until = time.monotonic() + (self.quotas.deadline if deadline is None else deadline)
         jobs = []
         # A larger call would have to be compiled first, and those who came later would wait for all of it.
         for start in range(0, len(rows), size):
@@ -224,13 +224,15 @@ class Service:
         if jobs[0].kind == "predict":
             told = self.decisions(table)
             return [told[start : start + len(job.rows)] for start, job in zip(starts, jobs, strict=True)]
-        limits = {
-            start + i: limit for start, job in zip(starts, jobs, strict=True) for i, limit in job.limits.items()
+        restrictions = {
+            start + i: limit
+            for start, job in zip(starts, jobs, strict=True)
+            for i, limit in job.restrictions.items()
         }
         plan = self.classifier.recourse(
             table,
             target=np.array([label for job in jobs for label in job.target], self.predictor.classes.dtype),
-            overrides=limits or None,
+            restrictions=restrictions or None,
             deadline=max(job.until for job in jobs) - time.monotonic(),
             n_recourses=jobs[0].n_recourses,
         )

@@ -97,17 +97,17 @@ class MethodChecks:
     def test_nobody_is_asked_for_the_impossible(self, method: AbstractMethod) -> None:
         """Someone who may change nothing gets INFEASIBLE, not an exception and not a row."""
         everything = dict.fromkeys(world.SCHEMA.names, "fixed")
-        plan = self.plan(method, overrides={0: everything})
+        plan = self.plan(method, restrictions={0: everything})
         assert plan.status[0] == int(Status.INFEASIBLE)
         assert not plan.changed()[0].any()
 
-    def test_overrides_hold(self, method: AbstractMethod) -> None:
+    def test_restrictions_hold(self, method: AbstractMethod) -> None:
         """What one person may not change stays, for that person."""
-        overrides = [{"income": "fixed", "job": {"levels": ["none", "part"]}, "debt": {"bounds": (5, 20)}}] * N
-        plan = self.plan(method, overrides=overrides)
+        restrictions = [{"income": "fixed", "job": {"levels": ["none", "part"]}, "debt": {"bounds": (5, 20)}}] * N
+        plan = self.plan(method, restrictions=restrictions)
         assert not plan.changed()[:, world.SCHEMA.names.index("income")].any()
         encoder = plan.predictor.encoder
-        broken = broken_limits(encoder, plan.factual, plan.recourse, overrides, plan.consequences)
+        broken = broken_limits(encoder, plan.factual, plan.recourse, restrictions, plan.consequences)
         assert [b for b, found in zip(broken, plan.found, strict=True) if found and b] == []
 
     def test_threshold_is_the_classifiers_own(self, method: AbstractMethod) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 from holdtrue.classifier import RecourseClassifier
 from holdtrue.encoding import Permits
 from holdtrue.models import MLP, AbstractArchitecture, CounterNet, Data, fresh
+from holdtrue.retraining import retrain
 from holdtrue.testing import _world as world
-from holdtrue.training import AbstractRegime, Setting, retrain
+from holdtrue.training import AbstractRegime, Setting
 
 _FITTED: dict[tuple[type, type, str], RecourseClassifier] = {}
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from holdtrue import __version__
-from holdtrue.audit import Report, ShelfLife, to_json
+from holdtrue._json import to_json
 from holdtrue.classifier import RecourseClassifier
 from holdtrue.errors import MissingDependencyError
+from holdtrue.reports import Report, ShelfLife
 from holdtrue.tracking._pyfunc import LOADER, signature
 
 FILE = "model.holdtrue"

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from holdtrue.models import AbstractModel, AbstractStep, Data
-from holdtrue.training._around import AbstractStepAround
+from holdtrue.training._wrapped_step import AbstractStepAround
 
 
 class CosineStep(AbstractStepAround):

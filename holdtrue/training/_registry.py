@@ -2,16 +2,16 @@
 
 from holdtrue.errors import DataError
 from holdtrue.schema import did_you_mean
-from holdtrue.training._adversarial import AdversarialTraining
 from holdtrue.training._base import AbstractRegime
-from holdtrue.training._counterfactual import CounterfactualTraining
-from holdtrue.training._counternet import CounterNetTraining
-from holdtrue.training._jem import JEM
-from holdtrue.training._post_hoc import VAECF, CFModel
-from holdtrue.training._recourse import RecourseTraining
-from holdtrue.training._rocoursenet import Robust, RoCourseNet
-from holdtrue.training._standard import StandardTraining
-from holdtrue.training._trades import TRADES
+from holdtrue.training.regimes._adversarial import AdversarialTraining
+from holdtrue.training.regimes._counterfactual import CounterfactualTraining
+from holdtrue.training.regimes._counternet import CounterNetTraining
+from holdtrue.training.regimes._jem import JEM
+from holdtrue.training.regimes._post_hoc import VAECF, CFModel
+from holdtrue.training.regimes._recourse import RecourseTraining
+from holdtrue.training.regimes._rocoursenet import Robust, RoCourseNet
+from holdtrue.training.regimes._standard import StandardTraining
+from holdtrue.training.regimes._trades import TRADES
 
 REGIMES: dict[str, type[AbstractRegime]] = {
     "standard": StandardTraining,

@@ -46,7 +46,7 @@ def test_a_method_without_what_it_needs_is_listed(run):
 
 
 def test_interrupted_rows_are_kept(run, run_json, tmp_path, monkeypatch):
-    from holdtrue.classifier import _compare
+    from holdtrue.studies.compare import _compare
 
     measure, out = _compare.measure, tmp_path / "c.json"
 

@@ -8,7 +8,7 @@ import pytest
 
 import holdtrue as ht
 from holdtrue.batch import RayExecutor
-from holdtrue.cli import _parts
+from holdtrue.runs import _parts
 
 pytest.importorskip("ray", reason="ray is not installed; pip install 'holdtrue[ray]' to run it")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own

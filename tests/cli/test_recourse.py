@@ -12,8 +12,8 @@ import pytest
 
 import holdtrue as ht
 from holdtrue.classifier import RecourseClassifier
-from holdtrue.cli._io import Source
-from holdtrue.cli._rows import Work
+from holdtrue.runs._read import Source
+from holdtrue.runs._work import Work
 
 ADDED = ["holdtrue_status", "holdtrue_cost", "holdtrue_valid", "holdtrue_probability_before",
          "holdtrue_probability_after", "holdtrue_changes"]  # fmt: skip
@@ -151,7 +151,7 @@ def test_another_method_and_settings(run_json, tmp_path, model, table):
     assert loose["counts"].get("NOT_FOUND", 0) > 0
 
 
-def test_target_and_overrides(run_json, tmp_path, model, table, plan):
+def test_target_and_restrictions(run_json, tmp_path, model, table, plan):
     out, limits = tmp_path / "o.csv", tmp_path / "limits.json"
     worse = run_json("recourse", model, table, "--out", out, "--target", "0")
     assert worse["counts"]["ALREADY_FAVOURABLE"] == 300 - plan.counts()["ALREADY_FAVOURABLE"]
@@ -159,7 +159,7 @@ def test_target_and_overrides(run_json, tmp_path, model, table, plan):
     row = int(np.flatnonzero(changed.any(axis=1))[-1])
     name = plan.schema.names[int(np.flatnonzero(changed[row])[0])]
     limits.write_text(json.dumps({str(row): {name: "fixed"}}))
-    run_json("recourse", model, table, "--out", out, "--overrides", limits, "--chunk-rows", 64)
+    run_json("recourse", model, table, "--out", out, "--restrictions", limits, "--chunk-rows", 64)
     frame = pd.read_csv(out)
     assert frame[name][row] == pytest.approx(float(plan.factual.columns[name][row]))
     assert frame["holdtrue_changes"][row] != plan.changes()[row]
@@ -212,8 +212,8 @@ def test_bad_rows_are_reported_one_by_one(run, run_json, tmp_path, model, bank):
         (["MODEL", "TABLE", "--set", "n_step=5"], ["Did you mean 'n_steps'"]),
         (["MODEL", "TABLE", "--set", "n_steps"], ["must be KEY=VALUE"]),
         (["MODEL", "TABLE", "--target", "maybe"], ["--target: is not a class; got 'maybe'"]),
-        (["MODEL", "TABLE", "--overrides", "nowhere.json"], ["--overrides: cannot be read"]),
-        (["MODEL", "TABLE", "--overrides", "LIMITS"], ["unknown feature; got 'prize'", "Did you mean 'price'"]),
+        (["MODEL", "TABLE", "--restrictions", "nowhere.json"], ["--restrictions: cannot be read"]),
+        (["MODEL", "TABLE", "--restrictions", "LIMITS"], ["unknown feature; got 'prize'", "Did you mean 'price'"]),
         (["MODEL", "TABLE", "--out", "nowhere/o.csv"], ["the folder is not there"]),
         (["MODEL", "TABLE", "--out", "o.xls"], ["End it in .csv"]),
         (["MODEL", "TABLE", "--resume"], ["--resume: needs files"]),
@@ -237,12 +237,13 @@ def test_bad_input(run, tmp_path, model, table, args, words):
         assert word in result.stderr
 
 
-def test_overrides_beyond_the_table(run, tmp_path, model, table, parquet):
+def test_restrictions_beyond_the_table(run, tmp_path, model, table, parquet):
     limits, out = tmp_path / "limits.json", tmp_path / "o.csv"
     limits.write_text('{"3000": {"price": "fixed"}}')
-    assert "3000" in run("recourse", model, parquet, "--out", out, "--overrides", limits, code=2).stderr
+    assert "3000" in run("recourse", model, parquet, "--out", out, "--restrictions", limits, code=2).stderr
     assert (
-        "warning: overrides name rows" in run("recourse", model, table, "--out", out, "--overrides", limits).stderr
+        "warning: restrictions name rows"
+        in run("recourse", model, table, "--out", out, "--restrictions", limits).stderr
     )
 
 

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import holdtrue as ht
-from holdtrue.cli import _parts, _rows
+from holdtrue.runs import _parts
+from holdtrue.runs import _work as _rows
 
 
 @pytest.fixture

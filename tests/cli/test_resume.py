@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from holdtrue.cli import _rows
+from holdtrue.runs import _work as _rows
 
 CHUNK = ("--chunk-rows", 50)
 WHILE = 300  # seconds: a process that takes longer has hung
@@ -127,7 +127,7 @@ def test_an_old_output_stays_until_the_new_one_is_whole(run, tmp_path, model, pa
 
 
 ENDLESS = """
-from holdtrue.cli._rows import Work
+from holdtrue.runs._work import Work
 
 search = Work.run
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import holdtrue as ht
-from holdtrue.audit import Trial, Tuning
-from holdtrue.classifier._bench import Bench
 from holdtrue.cli._fit import build, by_family, split
 from holdtrue.cli._tune import _space
+from holdtrue.studies import Trial, Tuning
+from holdtrue.studies.tune._bench import Bench
 from holdtrue.training import Range
 
 optuna = pytest.importorskip("optuna", reason="optuna is not installed; pip install 'holdtrue[tune]' to run it")

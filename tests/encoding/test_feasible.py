@@ -11,10 +11,10 @@ from holdtrue.encoding import Encoder, Feasible, broken_limits, decode_recourse,
 from holdtrue.schema import Feature, Implication, LinearConstraint, Schema, as_table
 
 
-def setup(schema: Schema, columns: dict, overrides=None, scaling="minmax"):
+def setup(schema: Schema, columns: dict, restrictions=None, scaling="minmax"):
     table = as_table(columns)
     encoder = Encoder.fit(schema, table, scaling)
-    return table, encoder, feasible_sets(encoder, table, overrides)
+    return table, encoder, feasible_sets(encoder, table, restrictions)
 
 
 def hard(encoder: Encoder, people: Feasible, x: np.ndarray):

@@ -56,10 +56,10 @@ TABLE = as_table({name: [PERSON[name], OTHER[name]] for name in PERSON})
 ENCODER = Encoder.fit(SCHEMA, TABLE)
 
 
-def broken(overrides=None, *, base=PERSON, **changes) -> list[str]:
+def broken(restrictions=None, *, base=PERSON, **changes) -> list[str]:
     factual = as_table({name: [value] for name, value in base.items()})
     recourse = as_table({name: [value] for name, value in (base | changes).items()})
-    return broken_limits(ENCODER, factual, recourse, overrides)[0]
+    return broken_limits(ENCODER, factual, recourse, restrictions)[0]
 
 
 def test_what_is_allowed() -> None:
@@ -114,7 +114,7 @@ def test_a_category_never_becomes_missing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("override", "changes", "text"),
+    ("restriction", "changes", "text"),
     [
         ({"free": "fixed"}, {"free": 3.5}, "free left its permitted interval"),
         ({"free": "increase"}, {"free": 2.5}, "free left its permitted interval"),
@@ -126,9 +126,9 @@ def test_a_category_never_becomes_missing() -> None:
         ({"home": {"levels": ["own", "free"]}}, {"home": "rent"}, "home may not take that level"),
     ],
 )
-def test_overrides_bind_one_person(override, changes: dict, text: str) -> None:
-    assert text in broken({0: override}, **changes)
-    assert broken({0: override}) == []
+def test_restrictions_bind_one_person(restriction, changes: dict, text: str) -> None:
+    assert text in broken({0: restriction}, **changes)
+    assert broken({0: restriction}) == []
 
 
 def test_imputed_levels_count_in_implications_for_both() -> None:

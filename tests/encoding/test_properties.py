@@ -1,4 +1,4 @@
-"""Random schemas, tables and overrides: what must hold of every one of them."""
+"""Random schemas, tables and restrictions: what must hold of every one of them."""
 
 import jax
 import jax.numpy as jnp
@@ -72,7 +72,7 @@ def size(feature: Feature) -> float:
 
 @st.composite
 def worlds(draw, max_features: int = 5):
-    """A schema, a table that fits it, overrides for some rows, and a source of further numbers."""
+    """A schema, a table that fits it, restrictions for some rows, and a source of further numbers."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     parts = [draw(features(f"f{i}")) for i in range(draw(st.integers(1, max_features)))]
     table = as_table({f.name: np.array(column(f, rng), object) for f in parts})
@@ -93,7 +93,7 @@ def worlds(draw, max_features: int = 5):
         when = draw(st.sampled_from([{}, sets[0]]))
         rules.append(Implication(was=draw(st.sampled_from([{}, sets[0]])), when=when, then=sets[-1]))
     schema = Schema(parts, constraints, rules)
-    overrides = {}
+    restrictions = {}
     for row in range(draw(st.integers(0, 3))):
         feature = draw(st.sampled_from(parts))
         limit = draw(st.sampled_from(["fixed", "narrow"]))
@@ -102,8 +102,8 @@ def worlds(draw, max_features: int = 5):
                 {} if feature.has_levels else {"bounds": (feature.bounds[0], np.mean(feature.bounds).item())}
             )
             limit = {"levels": list(feature.levels[:2])} if feature.has_levels else low_high
-        overrides[row] = {feature.name: limit}
-    return schema, table, overrides, rng
+        restrictions[row] = {feature.name: limit}
+    return schema, table, restrictions, rng
 
 
 # ---- encoding -------------------------------------------------------------------------------------------
@@ -156,10 +156,10 @@ def test_an_encoder_survives_a_file(world, scaling) -> None:
 @settings(max_examples=60, **COMMON)
 @given(worlds())
 def test_nobody_is_told_that_staying_breaks_their_own_limits(world) -> None:
-    schema, table, overrides, _ = world
+    schema, table, restrictions, _ = world
     encoder = Encoder.fit(schema, table)
     only_across = encoder.schema.constraints or encoder.schema.implications
-    for broken in broken_limits(encoder, table, table, overrides):
+    for broken in broken_limits(encoder, table, table, restrictions):
         assert not broken or only_across
         assert all(text.startswith(("constraint", "implication")) for text in broken)
 
@@ -181,15 +181,15 @@ def proposals(encoder: Encoder, table: Table, rng: np.random.Generator) -> list[
 @settings(max_examples=20, **COMMON)
 @given(worlds(), st.sampled_from(SCALINGS))
 def test_hard_is_feasible_or_flagged(world, scaling) -> None:
-    schema, table, overrides, rng = world
+    schema, table, restrictions, rng = world
     encoder = Encoder.fit(schema, table, scaling)
-    people = feasible_sets(encoder, table, overrides)
+    people = feasible_sets(encoder, table, restrictions)
     hard = over_people(Feasible.hard, encoder.layout)
     for x in proposals(encoder, table, rng):
         point, ok = (np.asarray(v) for v in hard(people, x))
         assert np.isfinite(point).all()
-        recourse = decode_recourse(encoder, point, table, overrides)
-        broken = broken_limits(encoder, table, recourse, overrides)
+        recourse = decode_recourse(encoder, point, table, restrictions)
+        broken = broken_limits(encoder, table, recourse, restrictions)
         assert not [b for b, fine in zip(broken, ok, strict=True) if fine and b]
         for feature in schema:
             changed = differs(table, recourse, feature.name)[ok]
@@ -206,7 +206,7 @@ def test_hard_is_feasible_or_flagged(world, scaling) -> None:
         encoded = encoder.encode(recourse).astype(np.float32)
         once_more, fine = (np.asarray(v) for v in hard(people, encoded))
         assert fine[ok].all()
-        decoded = decode_recourse(encoder, once_more, table, overrides)
+        decoded = decode_recourse(encoder, once_more, table, restrictions)
         for feature in schema:
             before, after = recourse.columns[feature.name][ok], decoded.columns[feature.name][ok]
             if feature.has_levels:
@@ -219,7 +219,7 @@ def test_hard_is_feasible_or_flagged(world, scaling) -> None:
             assert not (gap > slack + 1e-6 * fine * np.abs(before.astype(float))).any()
     # A person whose limits all hold is left alone.
     own = np.asarray(people.x)
-    at_home = np.array([not b for b in broken_limits(encoder, table, table, overrides)])
+    at_home = np.array([not b for b in broken_limits(encoder, table, table, restrictions)])
     point, ok = (np.asarray(v) for v in hard(people, own))
     assert ok[at_home].all()
     np.testing.assert_array_equal(point[at_home], own[at_home])
@@ -230,9 +230,9 @@ def test_hard_is_feasible_or_flagged(world, scaling) -> None:
 @settings(max_examples=10, **COMMON)
 @given(worlds(4), st.sampled_from(SCALINGS))
 def test_soft_stays_in_the_simplex_and_the_box(world, scaling) -> None:
-    schema, table, overrides, rng = world
+    schema, table, restrictions, rng = world
     encoder = Encoder.fit(schema, table, scaling)
-    people = feasible_sets(encoder, table, overrides)
+    people = feasible_sets(encoder, table, restrictions)
     soft = over_people(Feasible.soft, encoder.layout)
     n = len(encoder.layout.numbers)
     low = np.where(people.movable, np.minimum(people.lower, people.x), people.x)[:, :n]
@@ -263,17 +263,17 @@ def test_the_generator_reaches_what_it_should() -> None:
     @settings(max_examples=60, **COMMON)
     @given(worlds())
     def look(world) -> None:
-        schema, table, overrides, _ = world
+        schema, table, restrictions, _ = world
         seen.update(f.kind for f in schema)
         seen.update(c.on for c in schema.constraints)
-        seen.update(["rule"] * len(schema.implications), ["override"] * len(overrides))
+        seen.update(["rule"] * len(schema.implications), ["restriction"] * len(restrictions))
         seen.update("missing" for f in schema if table.missing(f.name).any())
         seen.update("transitions" for f in schema if f.transitions)
 
     look()
     assert seen == {
         *("numeric", "integer", "binary", "ordinal", "categorical"),
-        *("value", "change", "rule", "override", "missing", "transitions"),
+        *("value", "change", "rule", "restriction", "missing", "transitions"),
     }
 
 

@@ -3,8 +3,8 @@
     python tests/golden/answers.py write /tmp/before.json     # before a change that should change no answer
     python tests/golden/answers.py compare /tmp/before.json   # after it, on the same machine
 
-Digests are of values, not of names of files, classes or columns. A part that is killed goes on where it was: what is
-in the file is not asked again. Compiled arithmetic differs between processors, so digests are not kept in the tree.
+Digests are of values, not of names of files, classes or columns. What is in the file is not asked again, so that a
+killed run goes on. Compiled arithmetic differs between processors: the digests are not kept in the tree.
 """
 
 import argparse
@@ -60,10 +60,9 @@ def _bytes(value: Any) -> bytes:
 
 def of_plan(plan: Any) -> str:
     """Everything that a plan says."""
-    return digest(
-        {name: values.tolist() for name, values in plan.recourse.columns.items()}, [str(s) for s in plan.status], np.asarray(plan.cost), np.asarray(plan.before), np.asarray(plan.after),
-        list(map(str, plan.changes())),
-    )  # fmt: skip
+    columns = {name: values.tolist() for name, values in plan.recourse.columns.items()}
+    parts = [np.asarray(part) for part in (plan.cost, plan.before, plan.after)]
+    return digest(columns, [str(s) for s in plan.status], *parts, list(map(str, plan.changes())))
 
 
 class World:

@@ -88,7 +88,7 @@ def test_times_are_kept_in_utc() -> None:
         ({"id": "1"}, "`id`"),
         ({"certificate": []}, "`certificate`"),
         ({"survival": {"x": 10**30}}, "64 bits"),
-        ({"limits": {"x": "y" * 30_000}}, "too long"),
+        ({"restrictions": {"x": "y" * 30_000}}, "too long"),
     ],
 )
 def test_what_does_not_fit_is_named(changes: dict, words: str) -> None:

@@ -227,7 +227,7 @@ def test_immutable_descendants_close_their_ancestors():
     assert plan.acted().tolist() == [[False, False, True]]
     assert plan.cost[0] == pytest.approx(3.0, abs=0.01)
     alone = CausalRecourse(scm=SCM(nodes[:2]), n_values=41).fit(predictor, table)
-    nothing_else = alone.recourse(table.head(1), overrides={0: {"c": "fixed"}})
+    nothing_else = alone.recourse(table.head(1), restrictions={0: {"c": "fixed"}})
     assert nothing_else.status.tolist() == [int(Status.INFEASIBLE)]
 
 

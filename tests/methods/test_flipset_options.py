@@ -132,12 +132,12 @@ def test_options_of_a_network_are_checked_by_the_network():
     assert "holdtrue_person" in plan.to_frame().columns
 
 
-def test_overrides_hold_in_every_option():
+def test_restrictions_hold_in_every_option():
     clf = small_world.classifier("linear")
     X = small_world.refused(clf.predictor_, 4)
     name = next(f.name for f in clf.predictor_.encoder.schema if Flipset().fit(clf).recourse(X).changed()[1][
         clf.predictor_.encoder.schema.names.index(f.name)])  # fmt: skip
-    plan = Flipset().fit(clf).options(X, 3, overrides={1: {name: "fixed"}})
+    plan = Flipset().fit(clf).options(X, 3, restrictions={1: {name: "fixed"}})
     at = clf.predictor_.encoder.schema.names.index(name)
     assert not plan.changed()[plan.person == 1, at].any()
     assert plan.changed()[:, at].any()

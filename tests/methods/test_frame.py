@@ -48,7 +48,7 @@ def plan():
     return (
         Wachter(n_steps=100)
         .fit(world.classifier(limits=False))
-        .recourse(table, overrides={0: {"income": "fixed"}})
+        .recourse(table, restrictions={0: {"income": "fixed"}})
     )
 
 
@@ -76,7 +76,7 @@ def test_frame_holds_the_recourse_and_how_it_was_found(plan):
 def test_taking_a_part_takes_everything_along(plan):
     part = plan.take([2, 0])
     assert len(part) == 2
-    assert part.overrides == {1: plan.overrides[0]}
+    assert part.restrictions == {1: plan.restrictions[0]}
     assert part.status.tolist() == plan.status[[2, 0]].tolist()
     assert part.changes() == [plan.changes()[2], plan.changes()[0]]
     assert part.seconds == pytest.approx(plan.seconds * 2 / len(plan))
@@ -90,10 +90,10 @@ def test_chunks_join_to_one_call(plan, monkeypatch):
     again = (
         Wachter(n_steps=100)
         .fit(world.classifier(limits=False))
-        .recourse(table, overrides={0: {"income": "fixed"}, 150: {"debt": "fixed"}})
+        .recourse(table, restrictions={0: {"income": "fixed"}, 150: {"debt": "fixed"}})
     )
     assert again.status.tolist()[:150] == plan.status.tolist()[:150]
-    assert set(again.overrides) == {0, 150}
+    assert set(again.restrictions) == {0, 150}
     assert not again.changed()[150, world.SCHEMA.names.index("debt")]
 
 

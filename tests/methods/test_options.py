@@ -57,7 +57,7 @@ def test_the_first_option_is_the_only_one_there_was(sparse):
 def test_no_option_is_made_up(sparse):
     """With two features held, there is one way only."""
     clf, people = sparse
-    plan = clf.recourse(people, n_recourses=3, overrides={0: {"b": "fixed", "c": "fixed"}})
+    plan = clf.recourse(people, n_recourses=3, restrictions={0: {"b": "fixed", "c": "fixed"}})
     assert plan.person.tolist()[:2] == [0, 1]
     assert (plan.person == 0).sum() == 1
     assert (plan.person == 1).sum() >= 2

@@ -16,8 +16,8 @@ from holdtrue.batch import Predictor
 from holdtrue.encoding import Encoder
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models import Decision, EnsembleModel, LinearModel
+from holdtrue.retraining import Retrained
 from holdtrue.testing import _world as small_world
-from holdtrue.training import Retrained
 
 rng = np.random.default_rng(0)
 WEIGHTS = np.array([2.0, -1.0, 0.5]) + 0.4 * rng.normal(size=(8, 3))

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from holdtrue.models import MLP, AbstractStep, Data, fit
-from holdtrue.training import CosineStep, TopLayerStep
+from holdtrue.retraining import TopLayerStep
+from holdtrue.training import CosineStep
 
 
 class Telling(AbstractStep):

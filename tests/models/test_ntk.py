@@ -18,8 +18,9 @@ from holdtrue.models import (
     ntk_matrix,
     nystroem,
 )
+from holdtrue.retraining import retrain
 from holdtrue.testing import _world as world
-from holdtrue.training import AbstractRegime, CrossEntropyStep, StandardTraining, retrain
+from holdtrue.training import AbstractRegime, CrossEntropyStep, StandardTraining
 
 
 def rows(n: int, d: int = 5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -18,7 +18,7 @@ from holdtrue.encoding import Encoder
 from holdtrue.errors import DataError, LedgerError
 from holdtrue.models import Decision, LinearModel
 from holdtrue.promises import _gate, _read, gate
-from holdtrue.promises._honour import with_threshold
+from holdtrue.promises._keep_all import with_threshold
 from holdtrue.schema import Feature, Schema
 from holdtrue.testing._ledger import START
 
@@ -188,7 +188,9 @@ def test_a_group_that_only_its_owner_knows(ledger, sixty, careful, monkeypatch):
 
 
 def test_what_people_could_do_now(ledger, sixty, wachter, tmp_path):
-    ledger.issue([promise("a", 50), promise("b", 70), promise("c", 55, before=61), promise("d", 40, limits={})])
+    ledger.issue(
+        [promise("a", 50), promise("b", 70), promise("c", 55, before=61), promise("d", 40, restrictions={})]
+    )
     place = tmp_path / "cases.jsonl"
     report = ask(sixty, ledger, method=wachter, further=True, cases=place)
     assert report.n_broken == 3
@@ -214,9 +216,9 @@ def test_what_people_could_do_now(ledger, sixty, wachter, tmp_path):
     assert ask(sixty, ledger, method=wachter, alternatives=0).instead is None
 
 
-def test_limits_of_people_hold_in_the_search(ledger, sixty, wachter):
-    ledger.issue(promise("a", 50, limits={"income": {"bounds": [0, 55]}}))
-    ledger.issue(promise("b", 50, limits={"income": {"levels": ["x"]}}))  # which this schema has no words for
+def test_restrictions_of_people_hold_in_the_search(ledger, sixty, wachter):
+    ledger.issue(promise("a", 50, restrictions={"income": {"bounds": [0, 55]}}))
+    ledger.issue(promise("b", 50, restrictions={"income": {"levels": ["x"]}}))  # no words for it here
     report = ask(sixty, ledger, method=wachter)
     assert report.instead.counts == {"NOT_ASKED": 1, "NOT_FOUND": 1}
     assert math.isnan(report.instead.extra.mean)

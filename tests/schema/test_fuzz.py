@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdtrue.errors import HoldtrueError
-from holdtrue.schema import Feature, Schema, as_table, normalise_overrides
+from holdtrue.schema import Feature, Schema, as_table, normalise_restrictions
 
 QUICK = settings(
     max_examples=100, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
@@ -167,8 +167,8 @@ def test_any_yaml(text: str) -> None:
 
 @QUICK
 @given(st.dictionaries(st.integers(0, 2) | words, anything, max_size=3) | anything)
-def test_any_override(raw) -> None:
-    only_ours(normalise_overrides, raw, Schema.from_dict(VALID), 2)
+def test_any_restriction(raw) -> None:
+    only_ours(normalise_restrictions, raw, Schema.from_dict(VALID), 2)
 
 
 # ---- tables ---------------------------------------------------------------------------------------------

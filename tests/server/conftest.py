@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 import holdtrue as ht
-from holdtrue.server import Applicants, KeyRing, Limits, Service, add_key, create_app
+from holdtrue.server import Applicants, KeyRing, Quotas, Service, add_key, create_app
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # newer ones want the successor of httpx, older ones do not know it
@@ -50,11 +50,11 @@ def world(clf, bank, tmp_path_factory):
     ledger = ht.Ledger.create(folder / "promises.db")
     keys = folder / "keys.json"
     tokens = {role: add_key(keys, f"the {role}", role) for role in ("officer", "validator", "admin")}
-    limits = Limits(
+    quotas = Quotas(
         batch=32, options=2, queue=300, people=50, body=200_000, deadline=60, max_deadline=120, rate=1e5
     )
     service = Service(
-        clf, ledger=ledger, limits=limits, model_version="v1", gate_report=folder / "gate.json",
+        clf, ledger=ledger, quotas=quotas, model_version="v1", gate_report=folder / "gate.json",
         retrained=ht.retrain(clf, n=8),
     )  # fmt: skip
     applicants = Applicants(bank.X, [f"application {i}" for i in range(len(bank.X))], bank.schema)

@@ -7,8 +7,8 @@ import pytest
 
 import holdtrue as ht
 from holdtrue.errors import DataError
-from holdtrue.schema import normalise_overrides
-from holdtrue.server import Limits, Service
+from holdtrue.schema import normalise_restrictions
+from holdtrue.server import Quotas, Service
 from holdtrue.server._bodies import Bodies
 from holdtrue.server.pages._case import Case, choices
 from holdtrue.server.pages._chart import _way
@@ -36,13 +36,13 @@ def sent(*pairs):
 
 def test_what_is_shown_is_what_is_read():
     case = sent()
-    assert case.read(Bodies(SCHEMA, Limits())) == (PERSON, case)
+    assert case.read(Bodies(SCHEMA, Quotas())) == (PERSON, case)
     assert case.offer() == ("somebody", 30.0)
-    assert case.limits() is None
+    assert case.restrictions() is None
 
 
 @pytest.mark.parametrize(
-    ("pairs", "limits"),
+    ("pairs", "restrictions"),
     [
         ([("lock", "0")], {"x": "fixed"}),
         ([("bar", "0:up")], {"x": "decrease"}),
@@ -60,10 +60,10 @@ def test_what_is_shown_is_what_is_read():
     ],
     ids=str,
 )
-def test_limits(pairs, limits):
-    assert sent(*pairs).limits() == limits
-    if limits is not None:
-        normalise_overrides([limits], SCHEMA, 1)  # the search takes it
+def test_limits(pairs, restrictions):
+    assert sent(*pairs).restrictions() == restrictions
+    if restrictions is not None:
+        normalise_restrictions([restrictions], SCHEMA, 1)  # the search takes it
 
 
 def test_choices_never_loosen():

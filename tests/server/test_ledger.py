@@ -58,7 +58,7 @@ def test_supersede(world, clf, refused, promised):
     old = promised(1, "change 1")
     path = f"/v1/records/{old.id}/supersede"
     locked = next(name for name in old.factual if old.factual[name] != old.recourse[name])
-    body = {"person": refused[1], "limits": {locked: "fixed"}, "id": "ab" * 16}
+    body = {"person": refused[1], "restrictions": {locked: "fixed"}, "id": "ab" * 16}
     answer = world.officer.post(path, json=body)
     assert answer.status_code == 201, answer.text
     new = ht.Record.from_dict(answer.json())

@@ -275,7 +275,8 @@ def test_a_lock_is_heeded_and_nothing_is_compiled(world, desk, case):
             assert send(desk, page.text, "/desk/case", ("lock", str(i))).status_code == 200
     assert seen == []
     answer = world.officer.post(
-        "/v1/recourse", json={"people": [world.applicants.rows[row]], "options": 2, "limits": [{name: "fixed"}]}
+        "/v1/recourse",
+        json={"people": [world.applicants.rows[row]], "options": 2, "restrictions": [{name: "fixed"}]},
     ).json()["answers"][0]
     shown = Forms(page.text)
     assert lock not in shown.values("button", "lock")

@@ -56,13 +56,13 @@ def test_recourse_is_the_classifiers_row_for_row(world, clf, bank, rows):
 
 def test_options_and_limits_are_the_classifiers(world, clf, bank, refused):
     people = refused[:4]
-    limits = [
+    restrictions = [
         None if i != 1 else {ask(world, people[1:2])[0]["options"][0]["changed"][0]: "fixed"} for i in range(4)
     ]
-    answers = ask(world, people, options=2, limits=limits)
-    assert said(answers) == told(clf.recourse(frame(people, bank), n_recourses=2, overrides=limits))
+    answers = ask(world, people, options=2, restrictions=restrictions)
+    assert said(answers) == told(clf.recourse(frame(people, bank), n_recourses=2, restrictions=restrictions))
     assert max(len(a["options"]) for a in answers) == 2
-    locked = next(iter(limits[1]))
+    locked = next(iter(restrictions[1]))
     assert all(locked not in option["changed"] for option in answers[1]["options"])
 
 
@@ -195,11 +195,11 @@ def test_values_beyond_the_range_learned_from_are_answered(world, rows, path):
 
 
 def test_a_large_request_goes_in_pieces_with_each_ones_limits(world, clf, bank, rows):
-    limits = [None] * 50
-    limits[3], limits[45] = {"price": "fixed"}, {"obrat": "fixed", "hrat": "fixed"}
+    restrictions = [None] * 50
+    restrictions[3], restrictions[45] = {"price": "fixed"}, {"obrat": "fixed", "hrat": "fixed"}
     calls = world.service.metrics.value("holdtrue_batches_total")
-    answers = ask(world, rows[:50], limits=limits)
-    assert said(answers) == told(clf.recourse(bank.X[:50], overrides=limits))
+    answers = ask(world, rows[:50], restrictions=restrictions)
+    assert said(answers) == told(clf.recourse(bank.X[:50], restrictions=restrictions))
     until = time.monotonic() + 10
     while world.service.metrics.value("holdtrue_batches_total") < calls + 2:  # counted after the answer
         assert time.monotonic() < until

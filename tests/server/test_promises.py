@@ -15,7 +15,7 @@ def issue(world, person, subject="application 1", **rest):
 
 
 def test_a_record_is_the_one_that_the_library_makes(world, clf, refused, bank):
-    answer = issue(world, refused[0], valid_days=90, limits={"price": "fixed"})
+    answer = issue(world, refused[0], valid_days=90, restrictions={"price": "fixed"})
     assert answer.status_code == 201
     record = ht.Record.from_dict(answer.json())
     assert world.ledger.promise(record.id).record == record

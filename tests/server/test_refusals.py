@@ -7,8 +7,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from holdtrue.errors import DataError
-from holdtrue.server import KeyRing, Limits, Service, add_key, create_app, read_keys, revoke_key
-from holdtrue.server._limits import RateLimit
+from holdtrue.server import KeyRing, Quotas, Service, add_key, create_app, read_keys, revoke_key
+from holdtrue.server._quotas import RateLimit
 
 ROUTES = {
     ("GET", "/metrics"): {"validator", "admin"},
@@ -104,7 +104,7 @@ def test_keys_refuse(tmp_path):
         read_keys(path)
 
 
-# ---- limits ---------------------------------------------------------------------------------------------
+# ---- quotas ---------------------------------------------------------------------------------------------
 
 
 def test_rate_is_a_bucket_of_tokens():
@@ -119,7 +119,7 @@ def test_rate_is_a_bucket_of_tokens():
 
 
 def test_a_key_that_asks_too_often_is_told_when_to_come_back(clf):
-    service = Service(clf, limits=Limits(rate=0.1, burst=2))
+    service = Service(clf, quotas=Quotas(rate=0.1, burst=2))
     client = TestClient(create_app(service))
     assert [client.get("/v1/model").status_code for _ in range(3)] == [200, 200, 429]
     assert int(client.get("/v1/model").headers["retry-after"]) >= 5
@@ -130,7 +130,7 @@ def test_a_key_that_asks_too_often_is_told_when_to_come_back(clf):
 @pytest.mark.parametrize("wrong", [{"body": 0}, {"rate": -1}, {"deadline": float("nan")}, {"queue": True}])
 def test_limits_refuse(wrong):
     with pytest.raises(DataError, match=next(iter(wrong))):
-        Limits(**wrong)
+        Quotas(**wrong)
 
 
 def test_bodies_of_ten_megabytes(world):
@@ -217,12 +217,12 @@ def test_bad_bodies(world, body, code):
         ({"deadline": 1e9}, "deadline"),
         ({"target": 2}, "not a class"),
         ({"target": True}, "not a class"),
-        ({"limits": []}, "one entry per row"),
-        ({"limits": [{"nothing": "fixed"}]}, "nothing"),
-        ({"limits": [{"price": "sideways"}]}, "sideways"),
-        ({"limits": [{"price": {"bounds": [5, "x"]}}]}, "bounds"),
-        ({"limits": [{"price": {"bounds": [1e400, -1e400]}}]}, "bounds"),
-        ({"limits": [{"cons": {"levels": [[]]}}]}, "level"),
+        ({"restrictions": []}, "one entry per row"),
+        ({"restrictions": [{"nothing": "fixed"}]}, "nothing"),
+        ({"restrictions": [{"price": "sideways"}]}, "sideways"),
+        ({"restrictions": [{"price": {"bounds": [5, "x"]}}]}, "bounds"),
+        ({"restrictions": [{"price": {"bounds": [1e400, -1e400]}}]}, "bounds"),
+        ({"restrictions": [{"cons": {"levels": [[]]}}]}, "level"),
         ({"method": "wachter"}, "method"),
     ],
     ids=str,

@@ -21,7 +21,7 @@ from holdtrue.training import (
     VirtualShift,
     harshest,
 )
-from holdtrue.training._generator import Watch
+from holdtrue.training.heads._generator import Watch
 
 SMALL = CounterNet(encoder=(16, 8), predictor=(8,), generator=(16,), dropout=0.1)
 FEW = {"n_epochs": 3, "batch_size": 64, "min_updates": 0, "step_size": 0.01}

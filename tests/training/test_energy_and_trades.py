@@ -12,7 +12,7 @@ from holdtrue.metrics import robust_accuracy
 from holdtrue.models import MLP, Data, Decision, fit
 from holdtrue.schema import Feature, Schema
 from holdtrue.training import JEM, TRADES, Setting, StandardTraining
-from holdtrue.training._trades import divergence
+from holdtrue.training.regimes._trades import divergence
 
 SCHEMA = Schema([Feature(name=f"x{i}", kind="numeric", bounds=(-4, 4)) for i in range(3)])
 SETTING = Setting(Permits.of(Encoder.fit(SCHEMA, {f"x{i}": np.array([0.0, 1.0]) for i in range(3)})), 1)

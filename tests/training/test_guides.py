@@ -13,8 +13,8 @@ from holdtrue.encoding import Encoder, Permits
 from holdtrue.models import MLP, CounterNet, Data, fit_many
 from holdtrue.schema import Feature, Schema
 from holdtrue.training import Guides, RoCourseNet, Setting
-from holdtrue.training._codes import Renumbering, hidden
-from holdtrue.training._tally import Tally
+from holdtrue.training.heads._codes import Renumbering, hidden
+from holdtrue.training.heads._tally import Tally
 
 SCHEMA = Schema([
     Feature(name="u", kind="numeric", bounds=(0.0, 1.0)),

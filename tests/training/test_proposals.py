@@ -9,9 +9,10 @@ import pytest
 
 from holdtrue.encoding import Encoder, Permits
 from holdtrue.models import CounterNet, CounterNetModel, Data, fit_many
+from holdtrue.retraining import start_keys
 from holdtrue.schema import Feature, Schema
-from holdtrue.training import CounterNetTraining, Setting, start_keys
-from holdtrue.training._proposals import mixtures, unlike
+from holdtrue.training import CounterNetTraining, Setting
+from holdtrue.training.heads._proposals import mixtures, unlike
 
 LEVELS = tuple("abcdefgh")
 SCHEMA = Schema([

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from holdtrue.models import MLP, LinearModel, double_precision, in_double
-from holdtrue.training import _shift, cross_entropies, virtual_data_shift
-from holdtrue.training._shift import Follower
+from holdtrue.training import cross_entropies, virtual_data_shift
+from holdtrue.training.heads import _shift
+from holdtrue.training.heads._shift import Follower
 
 N, D = 6, 3
 

@@ -12,9 +12,10 @@ from scipy.spatial.distance import mahalanobis
 
 from holdtrue.encoding import Encoder, Permits
 from holdtrue.models import MLP, CounterNet, Data, fit_many
+from holdtrue.retraining import start_keys
 from holdtrue.schema import Feature, Schema
-from holdtrue.training import CounterNetTraining, Guides, RoCourseNet, Setting, start_keys
-from holdtrue.training._tally import USUAL, Tally
+from holdtrue.training import CounterNetTraining, Guides, RoCourseNet, Setting
+from holdtrue.training.heads._tally import USUAL, Tally
 
 SCHEMA = Schema([
     Feature(name="u", kind="numeric", bounds=(-5.0, 5.0)),

@@ -128,7 +128,7 @@ def _linear_approximation(
     names = [f.name for f in encoder.schema if f.direction != "fixed"]
     boxes = [{n: {"bounds": (row[n] - reach[n], row[n] + reach[n])} for n in names} for _, row in X.iterrows()]
     method = Flipset(surrogate="lime", n_steps=1, random_state=0)
-    plan = method.fit_encoded(predictor, split.learn.x[:2000], None).recourse(X, overrides=boxes)
+    plan = method.fit_encoded(predictor, split.learn.x[:2000], None).recourse(X, restrictions=boxes)
     return {"refused": len(who), "found": int(plan.found.sum())}
 
 

@@ -15,8 +15,9 @@ from holdtrue.models import MLP
 from holdtrue.papers._relaxed import as_frame, relaxed
 from holdtrue.papers._report import Clock
 from holdtrue.papers.consistent_counterfactuals._settings import SETTINGS, Setting, front, methods
+from holdtrue.retraining import Retrained, retrain
 from holdtrue.schema import Table
-from holdtrue.training import Retrained, StandardTraining, retrain
+from holdtrue.training import StandardTraining
 
 N_GUIDES = 20
 QUICK = {"n_models": 10, "n_people": 50, "n_bases": 1, "n_guides": 8}

@@ -10,7 +10,8 @@ import numpy as np
 from holdtrue.models import AbstractArchitecture, AbstractModel, batch_logits, fit_many, stack
 from holdtrue.papers.counterfactual_training._settings import AS_PRINTED, HELD, architecture
 from holdtrue.papers.counterfactual_training._task import Task
-from holdtrue.training import AbstractRegime, ContrastStep, Setting, start_keys
+from holdtrue.retraining import start_keys
+from holdtrue.training import AbstractRegime, ContrastStep, Setting
 
 
 def setting_of(task: Task, kind: str) -> Setting:

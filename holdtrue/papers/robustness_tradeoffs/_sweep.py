@@ -17,8 +17,9 @@ from holdtrue.metrics import collapse_radius
 from holdtrue.models import AbstractModel, Data, Decision, Strategy, fit_many
 from holdtrue.papers._relaxed import relaxed
 from holdtrue.papers.robustness_tradeoffs._settings import N_JUDGED, N_TRAIN, SETTINGS, Kind
+from holdtrue.retraining import start_keys
 from holdtrue.schema import Schema
-from holdtrue.training import Setting, start_keys
+from holdtrue.training import Setting
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import jax.numpy as jnp
 import numpy as np
 
-from holdtrue.audit import attack
 from holdtrue.batch import Predictor
 from holdtrue.methods import Generated, RecourseFrame
 from holdtrue.metrics import AttackNorm
@@ -14,7 +13,9 @@ from holdtrue.models import AbstractModel, Data
 from holdtrue.papers.rocoursenet._data import Subset, Task
 from holdtrue.papers.rocoursenet._judge import wishes
 from holdtrue.papers.rocoursenet._settings import ATTACKER_STEPS, INNER_STEPS, RADIUS
-from holdtrue.training import Inner, TrainingData
+from holdtrue.reports import attack
+from holdtrue.retraining import TrainingData
+from holdtrue.training import Inner
 
 STEPS = (1, 3, 7, 14, 20)
 RADII = (0.02, 0.05, 0.1, 0.2, 0.5)

@@ -16,7 +16,8 @@ from holdtrue.models import AbstractModel, CounterNet, CounterNetModel
 from holdtrue.papers.rocoursenet._data import Task
 from holdtrue.papers.rocoursenet._judge import Answer, judge, performance, wishes
 from holdtrue.papers.rocoursenet._train import fit_all
-from holdtrue.training import AbstractRegime, Setting, start_keys
+from holdtrue.retraining import start_keys
+from holdtrue.training import AbstractRegime, Setting
 
 
 @dataclass(frozen=True)

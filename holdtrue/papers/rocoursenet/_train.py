@@ -8,7 +8,8 @@ import jax
 from holdtrue.encoding import Permits
 from holdtrue.models import AbstractArchitecture, AbstractModel, Strategy, fit_many
 from holdtrue.papers.rocoursenet._data import Task
-from holdtrue.training import AbstractRegime, Setting, StandardTraining, start_keys
+from holdtrue.retraining import start_keys
+from holdtrue.training import AbstractRegime, Setting, StandardTraining
 
 
 def fit_all(

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from holdtrue.server._access import Door
 from holdtrue.server._applicants import Applicants
 from holdtrue.server._bodies import Bodies
-from holdtrue.server._door import Door
 from holdtrue.server._service import Service
 from holdtrue.server.pages._desk import desk_routes
 from holdtrue.server.pages._oversight import oversight_routes

@@ -110,7 +110,7 @@ class Case:
                     errors[self.schema.names.index(name)] = one["msg"].removeprefix("Value error, ")
         return None, replace(self, errors=errors)
 
-    def limits(self) -> dict[str, Any] | None:
+    def restrictions(self) -> dict[str, Any] | None:
         """What this person is not asked to change, as `recourse` takes it."""
         out: dict[str, Any] = {}
         for i, feature in enumerate(self.schema):
@@ -140,7 +140,7 @@ class Case:
     # ---- what the template asks ---------------------------------------------------------------------------
 
     @property
-    def n_limits(self) -> int:
+    def n_restrictions(self) -> int:
         """Columns with a limit of this person's own."""
         return sum(bool(move or barred) for move, barred in zip(self.moves, self.barred, strict=True))
 

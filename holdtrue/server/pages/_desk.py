@@ -128,7 +128,7 @@ async def _look(pages: Pages, request: Request, case: Case) -> Response:
     if row is None:
         return _case_page(pages, request, case, None, 422)
     service, began = pages.service, time.monotonic()
-    jobs = service.ask("recourse", [row], limits=[case.limits()], n_recourses=_n_options(pages))
+    jobs = service.ask("recourse", [row], restrictions=[case.restrictions()], n_recourses=_n_options(pages))
     told = await answer(jobs[0])
     said = unreached() if told is None else told[0][0]
     drawn = await run_in_threadpool(paths, service, row, said["options"])
@@ -188,7 +188,14 @@ async def _made(
     if option >= n:
         raise Refused(422, "page: no such option.")
     record = await find_record(
-        pages.service, row, subject, option=option, n_recourses=n, limits=[case.limits()], days=days, id=id
+        pages.service,
+        row,
+        subject,
+        option=option,
+        n_recourses=n,
+        restrictions=[case.restrictions()],
+        days=days,
+        id=id,
     )
     if _seen(record.recourse) != seen:
         raise Refused(409, "page: the search came to another answer than the one you saw. Look again.")
@@ -214,7 +221,7 @@ def _kept(ledger: Ledger, promise: Promise) -> bool | None:
 def _n_options(pages: Pages) -> int:
     """How many ways are shown side by side."""
     service = pages.service
-    return min(3, service.limits.options) if service.classifier.method_.offers_options else 1
+    return min(3, service.quotas.options) if service.classifier.method_.offers_options else 1
 
 
 def _chosen(form: Form) -> tuple[int, str]:

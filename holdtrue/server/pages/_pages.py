@@ -12,10 +12,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from holdtrue.errors import HoldtrueError, LedgerError
+from holdtrue.server._access import ANYBODY, Door
 from holdtrue.server._applicants import Applicants
 from holdtrue.server._batcher import Overloaded
 from holdtrue.server._bodies import Bodies
-from holdtrue.server._door import ANYBODY, Door
 from holdtrue.server._middleware import Refused
 from holdtrue.server._service import Service
 from holdtrue.server.pages._session import Session, Sessions

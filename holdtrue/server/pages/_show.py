@@ -4,8 +4,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from holdtrue.audit import percent
 from holdtrue.methods import number
+from holdtrue.reports import percent
 from holdtrue.schema import Feature
 
 

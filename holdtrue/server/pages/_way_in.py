@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request, Response
 from starlette.responses import RedirectResponse
 
-from holdtrue.audit import STYLE
+from holdtrue.reports import STYLE
 from holdtrue.server.pages._pages import HERE, SAFE, Pages
 
 WRONG = "This is not a key that is known here. Keys begin with ht_ and are shown once, when they are made."

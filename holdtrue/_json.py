@@ -1,0 +1,48 @@
+"""Values as JSON, and texts written so that an interruption loses nothing."""
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from pathlib import Path
+from typing import Any
+
+from holdtrue.errors import DataError
+
+
+def plain(value: Any) -> Any:
+    """Types that JSON knows; None for what is not a finite number, text for what it has no type for."""
+    if is_dataclass(value):
+        return plain(vars(value))
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return plain(value._asdict())  # type: ignore[attr-defined]
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return [plain(v) for v in sorted(value)]
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if hasattr(value, "tolist"):  # an array, or a number of numpy's
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+def to_json(value: Any, *, indent: int | None = 2) -> str:
+    """JSON text of what `plain` makes of a value."""
+    return json.dumps(plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def write_text(path: str | Path, text: str, what: str) -> None:
+    """Write a file beside its place and move it there."""
+    path = Path(path)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        os.replace(beside, path)
+    except OSError as error:
+        raise DataError(f"write: cannot write {what}; got {str(path)!r} ({error}).") from error
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,381 @@
+"""The same classifier, trained again: other seeds, a row left out, a resample, a later table, a fine-tuning."""
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from sklearn.utils import check_random_state
+
+from holdtrue.batch import AbstractExecutor, Predictor, map_rows
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.models import (
+    AbstractClosedForm,
+    AbstractModel,
+    AbstractStep,
+    Data,
+    Decision,
+    EnsembleModel,
+    Strategy,
+    fit_many,
+    stack,
+)
+from holdtrue.retraining._finetune import top_layer_step
+from holdtrue.schema import as_table
+
+Vary = Literal["seed", "leave_one_out", "bootstrap", "shift", "finetune"]
+Layers = Literal["top", "all"]
+FINETUNE_EPOCHS = 5
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What a classifier learned from, encoded.
+
+    Attributes
+    ----------
+    data : Data
+        With class weights multiplied in.
+    copies : array
+        How many identical rows each row stands for.
+    seed : int
+        From which the first weights and the shuffles follow.
+    """
+
+    data: Data
+    copies: np.ndarray
+    seed: int
+
+
+@dataclass(frozen=True)
+class Retrained:
+    """Many retrainings of one classifier, answering together.
+
+    Attributes
+    ----------
+    predictor : Predictor
+        The classifier they are retrainings of; its encoder, threshold and favourable class hold for all.
+    ensemble : EnsembleModel
+        The retrained models, stacked.
+    vary : str
+        What was varied, with its options.
+    """
+
+    predictor: Predictor
+    ensemble: EnsembleModel
+    vary: str
+
+    def __len__(self) -> int:
+        return self.ensemble.n_members
+
+    def __repr__(self) -> str:
+        return f"<Retrained: {len(self)} models, vary={self.vary!r}>"
+
+    def decide(self, X: Any) -> np.ndarray:
+        """Class indices of shape (models, rows), every model asked about every row in one batched call."""
+        encoded = self.predictor.encoder.encode(as_table(X)).astype(np.float32)
+        return map_rows(functools.partial(_decide_all, self.ensemble, self.predictor.decision), encoded).T
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels of shape (models, rows)."""
+        return self.predictor.classes[self.decide(X)]
+
+    def accepts(self, X: Any, target: Any) -> np.ndarray:
+        """Boolean (models, rows): whether each model decides each row as wanted; `target` holds labels."""
+        return self.predict(X) == np.asarray(target)[None, :]
+
+    def take(self, rows: Any) -> "Retrained":
+        """Return some of the models (indices or a mask)."""
+        rows = np.arange(len(self))[rows]
+        members = jax.tree.map(lambda leaf: leaf[rows] if eqx.is_array(leaf) else leaf, self.ensemble.members)
+        return replace(self, ensemble=EnsembleModel(members))
+
+    def member(self, i: int) -> Predictor:
+        """One retrained model as a classifier of its own."""
+        decision = eqx.tree_at(lambda d: d.model, self.predictor.decision, self.ensemble.member(i))
+        return Predictor(self.predictor.encoder, decision, self.predictor.classes)
+
+
+@eqx.filter_jit
+def _decide_all(ensemble: EnsembleModel, decision: Decision, x: Float[Array, "n d"]) -> Array:
+    # Member by member: XLA's batched product loses on small matrices, and memory stays flat in members.
+    def one(member_arrays: Any) -> Array:
+        model: AbstractModel = eqx.combine(member_arrays, static)
+        return jax.vmap(lambda row: decision.decide_of(model.logits(row)))(x)
+
+    arrays, static = eqx.partition(ensemble.members, eqx.is_array)
+    return jax.lax.map(one, arrays).T
+
+
+def retrain(
+    clf: Any,
+    n: int = 100,
+    *,
+    vary: Vary = "seed",
+    tables: Sequence[tuple[Any, Any]] | None = None,
+    new_order: bool = False,
+    layers: Layers | None = None,
+    n_epochs: int | None = None,
+    random_state: int | None = 0,
+    strategy: Strategy = "auto",
+    on_model: Callable[[int], None] | None = None,
+    executor: AbstractExecutor | None = None,
+) -> Retrained:
+    """Train a fitted classifier again, `n` times, and return the models as one ensemble.
+
+    Parameters
+    ----------
+    clf : RecourseClassifier
+        Fitted in this process: a loaded model file holds no training rows, so fit again, or give `tables` to
+        ``vary="shift"`` or ``"finetune"``.
+    n : int, default=100
+        Number of models; ignored where `tables` are given, which make one model each.
+    vary : {"seed", "leave_one_out", "bootstrap", "shift", "finetune"}
+        ``seed``: other first weights and shuffles. ``leave_one_out``: same seed, one row's weight set to zero.
+        ``bootstrap``: same seed, rows resampled with replacement. ``shift``: same seed, each of `tables`.
+        ``finetune``: the fitted model goes on learning, from each of `tables` or else from resampled rows.
+    tables : sequence of (X, y), optional
+        Later or other tables, for ``shift`` and ``finetune``. Encoded as the classifier encodes, so that all
+        answer about the same rows.
+    new_order : bool, default=False
+        For ``leave_one_out``: other shuffles, too. Without it a row of weight zero leaves every minibatch as it
+        was, which is gentler than deleting a row from a table that is then shuffled anew.
+    layers : {"top", "all"}, default="top"
+        For ``finetune``: what moves. ``top`` leaves all but the top layer as it is, to the last bit.
+    n_epochs : int, default=5
+        For ``finetune``: passes over the rows, with the regime's step size, a fresh optimiser and no early
+        stopping. The other kinds train as the regime says.
+    random_state : int, default=0
+        Chooses seeds, rows left out and resamples.
+    strategy : {"auto", "sequential", "threads", "vmap"}
+        See `holdtrue.models.fit_many`.
+    on_model : callable, optional
+        Told how many models are done.
+    executor : AbstractExecutor, optional
+        Where they are trained, some at a time: `holdtrue.batch.RayExecutor` for a cluster. The models are the
+        same.
+    """
+    if vary not in get_args(Vary):
+        raise DataError(f"retrain: `vary` is not known; got {vary!r}. Known are {list(get_args(Vary))!r}.")
+    if not isinstance(n, (int, np.integer)) or n < 1:
+        raise DataError(f"retrain: `n` must be a positive whole number; got {n!r}.")
+    _check_options(vary, tables, new_order, layers, n_epochs)
+    if getattr(clf, "training_", None) is None and vary != "shift" and tables is None:
+        raise DataError(
+            "retrain: the classifier holds no training rows; it was loaded from a file or is not fitted. Call "
+            "fit(X, y) on a clone, or use vary='shift' or 'finetune' with `tables`."
+        )
+    asked: dict[str, Any] = {
+        "n": n, "vary": vary, "tables": tables, "new_order": new_order, "layers": layers, "n_epochs": n_epochs,
+        "random_state": random_state, "strategy": strategy,
+    }  # fmt: skip
+    if executor is None:
+        models = trainings(clf, **asked).fit(slice(None), on_model)
+    else:
+        from holdtrue.retraining._parallel import in_parts
+
+        models = in_parts(clf, asked, n if tables is None else len(tables), executor, on_model)
+    return Retrained(clf.predictor_, stack(models), _how(vary, new_order, layers))
+
+
+@dataclass(frozen=True)
+class Trainings:
+    """Every model of one call of `retrain`, to be trained at once or some at a time.
+
+    Attributes
+    ----------
+    starts, sets, seeds, orders : sequences
+        Of every model: what it begins as, its rows, and the seeds of its weights and of its shuffles.
+    step : AbstractStep
+    n_epochs, patience, strategy
+        As `fit_many` has them.
+    """
+
+    clf: Any
+    vary: Vary
+    starts: Sequence[AbstractModel]
+    sets: Sequence[Data]
+    seeds: Sequence[int]
+    orders: Sequence[int]
+    step: AbstractStep
+    n_epochs: int
+    patience: int | None
+    strategy: Strategy
+
+    def fit(self, some: slice, on_model: Callable[[int], None] | None = None) -> list[AbstractModel]:
+        """Train some of the models."""
+        starts, sets, orders = self.starts[some], list(self.sets[some]), self.orders[some]
+        if isinstance(starts[0], AbstractClosedForm):
+            return _solved(self.clf, self.vary, starts, sets, orders, on_model)
+        regime, held = self.clf.regime_, [None] * len(sets)
+        if self.patience is not None:
+            # Early stopping is part of the procedure: the same rows are held out as in the first training.
+            pairs = [regime.split(data, s) for data, s in zip(sets, self.seeds[some], strict=True)]
+            sets, held = [p[0] for p in pairs], [p[1] for p in pairs]
+        return fit_many(
+            starts,
+            self.step,
+            sets,
+            [start_keys(s)[1] for s in orders],
+            n_epochs=self.n_epochs,
+            batch_size=regime.batch_size,
+            validation=held,
+            patience=self.patience,
+            strategy=self.strategy,
+            on_model=on_model,
+        )
+
+
+def trainings(
+    clf: Any,
+    *,
+    n: int,
+    vary: Vary,
+    tables: Sequence[tuple[Any, Any]] | None,
+    new_order: bool,
+    layers: Layers | None,
+    n_epochs: int | None,
+    random_state: Any,
+    strategy: Strategy,
+) -> Trainings:
+    """Draw the seeds and rows of every model; the parameters are those of `retrain`, checked."""
+    training: TrainingData | None = getattr(clf, "training_", None)
+    predictor: Predictor = clf.predictor_
+    rng = check_random_state(random_state)
+    seed = training.seed if training is not None else 0
+    if vary == "shift" or tables is not None:
+        sets = _shifted(clf, tables, vary)
+        seeds = [seed] * len(sets)
+    else:
+        assert training is not None
+        sets, seeds = _varied(training, n, vary, rng)
+    orders = [int(s) for s in rng.randint(0, 2**31 - 1, len(seeds))] if new_order else seeds
+    step, patience = clf.regime_.step(clf.setting_), clf.regime_.patience
+    if vary == "finetune":
+        epochs, patience = n_epochs or FINETUNE_EPOCHS, None
+        starts = [predictor.decision.model] * len(sets)
+        step = top_layer_step(step, starts[0]) if (layers or "top") == "top" else step
+    else:
+        build = functools.partial(clf.architecture().build, predictor.encoder.n_columns, len(predictor.classes))
+        built = {s: build(start_keys(s)[0]) for s in set(seeds)}
+        starts, epochs = [built[s] for s in seeds], clf.regime_.epochs(len(sets[0].x))
+    return Trainings(clf, vary, starts, sets, seeds, orders, step, epochs, patience, strategy)
+
+
+def _how(vary: Vary, new_order: bool, layers: Layers | None) -> str:
+    """What was varied, in words."""
+    if vary == "finetune":
+        return f"{vary}, {'all layers' if layers == 'all' else 'top layer'}"
+    return f"{vary}, new order" if new_order else vary
+
+
+def _solved(
+    clf: Any,
+    vary: Vary,
+    starts: Sequence[Any],
+    sets: Sequence[Data],
+    seeds: Sequence[int],
+    on_model: Callable[[int], None] | None,
+) -> list[AbstractModel]:
+    """Models in closed form: one solution each, which remembers nothing of a start."""
+    if vary == "finetune":
+        raise CapabilityError(
+            f"retrain: {type(starts[0]).__name__} is solved in closed form and cannot be fine-tuned. Use another "
+            "`vary`."
+        )
+    models = []
+    for i, (start, data, seed) in enumerate(zip(starts, sets, seeds, strict=True)):
+        models.append(clf.regime_.solve(start, data, start_keys(seed)[1], clf.setting_)[0])
+        if on_model is not None:
+            on_model(i + 1)
+    return models
+
+
+def _check_options(vary: Vary, tables: Any, new_order: bool, layers: Any, n_epochs: Any) -> None:
+    """Refuse an option that the kind of retraining would not use."""
+    uses: dict[str, tuple[Vary, ...]] = {
+        "tables": ("shift", "finetune"),
+        "new_order": ("leave_one_out",),
+        "layers": ("finetune",),
+        "n_epochs": ("finetune",),
+    }
+    given = {"tables": tables, "new_order": new_order or None, "layers": layers, "n_epochs": n_epochs}
+    for name, kinds in uses.items():
+        if given[name] is not None and vary not in kinds:
+            raise DataError(f"retrain: `{name}` is for vary={' or '.join(map(repr, kinds))}; got vary={vary!r}.")
+    if layers is not None and layers not in get_args(Layers):
+        raise DataError(f"retrain: `layers` is not known; got {layers!r}. Known are {list(get_args(Layers))!r}.")
+    if n_epochs is not None and (not isinstance(n_epochs, (int, np.integer)) or n_epochs < 1):
+        raise DataError(f"retrain: `n_epochs` must be a positive whole number; got {n_epochs!r}.")
+
+
+def start_keys(seed: int) -> tuple[Any, Any]:
+    """Keys of a training run: the first weights, and the shuffles."""
+    first, second = jax.random.split(jax.random.key(seed))
+    return first, second
+
+
+def _varied(training: TrainingData, n: int, vary: Vary, rng: Any) -> tuple[list[Data], list[int]]:
+    data, copies = training.data, training.copies
+    if vary == "seed":
+        return [data] * n, [int(s) for s in rng.randint(0, 2**31 - 1, n)]
+    weight = np.asarray(data.weight)
+    sets = []
+    if vary == "leave_one_out":
+        # A row that stands for several people loses one of them.
+        left_out = rng.choice(len(weight), n, replace=n > len(weight), p=copies / copies.sum())
+        for i in left_out:
+            weights = weight.copy()
+            weights[i] *= (copies[i] - 1) / copies[i]
+            sets.append(data._replace(weight=jnp.asarray(weights)))
+    else:
+        for _ in range(n):
+            drawn = rng.multinomial(int(copies.sum()), copies / copies.sum())
+            sets.append(data._replace(weight=jnp.asarray(weight * drawn / copies, jnp.float32)))
+    return sets, [training.seed] * n
+
+
+def training_rows(clf: Any, X: Any, y: Any) -> TrainingData:
+    """Encode a table as training rows, so that a classifier read from a file can be fine-tuned on resamples of it:
+    ``clf.training_ = training_rows(clf, X, y)``."""
+    x, codes, weight = _encoded(clf, X, y)
+    data = Data(jnp.asarray(x), jnp.asarray(codes), jnp.asarray(weight, jnp.float32))
+    return TrainingData(data, np.ones(len(x)), 0)
+
+
+def _encoded(clf: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    predictor: Predictor = clf.predictor_
+    index = {label: i for i, label in enumerate(predictor.classes.tolist())}
+    labels = np.asarray(y).tolist()
+    unknown = [label for label in labels if label not in index]
+    if unknown:
+        raise DataError(f"retrain: a table has a class unseen at fit; got {unknown[0]!r}.")
+    x = predictor.encoder.encode(X).astype(np.float32)
+    if len(x) != len(labels):
+        raise DataError(f"retrain: a table has {len(x)} rows but {len(labels)} labels.")
+    codes = np.array([index[label] for label in labels], np.int32)
+    return x, codes, clf.regime_.weights(codes, np.ones(len(x)), predictor.classes)
+
+
+def _shifted(clf: Any, tables: Sequence[tuple[Any, Any]] | None, vary: Vary) -> list[Data]:
+    if not tables:
+        raise DataError(f"retrain: vary={vary!r} needs `tables`, a list of (X, y); got none.")
+    encoded = [_encoded(clf, X, y) for X, y in tables]
+    # Filled up with rows of weight 0 to one length, so that one compilation serves all.
+    longest = max(len(x) for x, _, _ in encoded)
+    out = []
+    for x, codes, weight in encoded:
+        more = longest - len(x)
+        out.append(
+            Data(
+                jnp.asarray(np.pad(x, ((0, more), (0, 0)))),
+                jnp.asarray(np.pad(codes, (0, more))),
+                jnp.asarray(np.pad(weight, (0, more)), jnp.float32),
+            )
+        )
+    return out

@@ -1,0 +1,113 @@
+"""What one person, unlike the schema, may not change."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from holdtrue.errors import SchemaError
+from holdtrue.schema._checks import did_you_mean, is_list, plain, shown
+from holdtrue.schema._feature import Feature, Level
+from holdtrue.schema._schema import Schema
+
+Restriction = Mapping[str, Any]
+"""Feature name to ``"fixed"``, or to a mapping with any of `direction`, `bounds` and `levels`."""
+
+
+def normalise_restrictions(restrictions: Any, schema: Schema, n_rows: int) -> dict[int, dict[str, dict[str, Any]]]:
+    """Check individual restrictions and index them by row position.
+
+    Parameters
+    ----------
+    restrictions : None, mapping, or sequence
+        A mapping from row position to a restriction, or one restriction (or None) per row.
+    schema : Schema
+        Restrictions narrow it; they never loosen it.
+    n_rows : int
+        Rows of the table they speak of.
+    """
+    if restrictions is None:
+        return {}
+    if isinstance(restrictions, Mapping):
+        pairs = [(plain(row), restriction) for row, restriction in restrictions.items()]
+    elif is_list(restrictions):
+        if len(restrictions) != n_rows:
+            raise SchemaError(
+                f"recourse: `restrictions` must have one entry per row; got {len(restrictions)} for {n_rows} rows. "
+                "Use None for a person without one, or map row positions to restrictions."
+            )
+        pairs = list(enumerate(restrictions))
+    else:
+        raise SchemaError(
+            f"recourse: `restrictions` must be a mapping or a list; got {shown(restrictions)}. Write for example "
+            "{0: {'education': 'fixed'}}."
+        )
+    out = {}
+    for row, restriction in pairs:
+        if restriction is None:
+            continue
+        if not isinstance(row, int) or isinstance(row, bool) or not 0 <= row < n_rows:
+            raise SchemaError(
+                f"recourse: `restrictions` name a row that is not there; got {shown(row)} of {n_rows}. Count rows "
+                "from 0."
+            )
+        if not isinstance(restriction, Mapping):
+            raise SchemaError(
+                f"recourse: a restriction must map features to limits; got {shown(restriction)}. Write for "
+                "example {'education': 'fixed'}."
+            )
+        out[row] = {name: _limits(schema[name], limit) for name, limit in restriction.items()}
+    return out
+
+
+def _limits(feature: Feature, limit: Any) -> dict[str, Any]:
+    if isinstance(limit, str):
+        limit = {"direction": limit}
+    if not isinstance(limit, Mapping):
+        raise SchemaError(
+            f"recourse: a restriction of {feature.name!r} must be a direction or a mapping; got {shown(limit)}. "
+            "Write for example 'fixed'."
+        )
+    known = ("direction", "bounds", "levels")
+    out: dict[str, Any] = {}
+    for key, value in limit.items():
+        if key not in known:
+            raise SchemaError(
+                f"recourse: unknown limit of {feature.name!r} in a restriction; got {shown(key)}. "
+                f"{did_you_mean(key, known)}"
+            )
+        if key == "levels":
+            out[key] = _some_levels(feature, value)
+        elif value is None:
+            raise SchemaError(
+                f"recourse: `{key}` of {feature.name!r} in a restriction must be given; got None. Leave it out."
+            )
+        else:
+            out[key] = getattr(feature.replace(**{key: value}), key)  # raises in the template
+    return out
+
+
+def _some_levels(feature: Feature, levels: Any) -> tuple[Level, ...]:
+    if not feature.has_levels:
+        raise SchemaError(
+            f"recourse: `levels` in a restriction of {feature.name!r} need a feature with levels; got "
+            f"kind {feature.kind!r}. Use `bounds`."
+        )
+    if not is_list(levels) or not levels:
+        raise SchemaError(
+            f"recourse: `levels` in a restriction of {feature.name!r} must be a list; got {shown(levels)}. To "
+            "forbid any change write 'fixed'."
+        )
+    known = feature.levels or ()
+    out = tuple(plain(level) for level in levels)
+    for level in out:
+        if level not in known:
+            raise SchemaError(
+                f"recourse: a restriction names an unknown level of {feature.name!r}; got {shown(level)}. Levels "
+                f"are {shown(list(known))}."
+            )
+    codes = sorted({known.index(level) for level in out})
+    if feature.kind == "ordinal" and codes != list(range(codes[0], codes[0] + len(codes))):
+        raise SchemaError(
+            f"recourse: `levels` of ordinal {feature.name!r} in a restriction must be neighbours; got "
+            f"{shown(list(out))}. Fill the gap."
+        )
+    return out

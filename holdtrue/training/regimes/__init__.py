@@ -1,0 +1,1 @@
+"""Training regimes, one a file: what is done with a minibatch."""

@@ -1,0 +1,124 @@
+"""Joint energy models: the classifier is also taken for a density of the rows."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+
+from holdtrue.errors import DataError
+from holdtrue.search import LangevinSampler
+from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.training._space import OneOf, Range, Space
+from holdtrue.training.regimes._contrast import ContrastStep
+from holdtrue.training.regimes._counterfactual import check_counts, check_weights
+
+
+class JEM(AbstractRegime):
+    """Cross-entropy, and the rows made likelier than what the model itself would draw (Grathwohl et al., 2020).
+
+    Minimises ``loss + density_weight * (E(x) - E(x_model))`` with ``E = -logsumexp(logits)``, where `x_model` is
+    drawn by Langevin steps from a random point within the schema's bounds. A baseline for
+    `CounterfactualTraining`, with which it shares all but where the points come from; it knows nothing of
+    recourse.
+
+    Parameters
+    ----------
+    density_weight : float, default=1.0
+        Weight of the difference of energies; 0 is plain training.
+    ridge_weight : float, default=0.1
+        Weight of the squared energies, which keeps them from growing without end.
+    n_samples : int, default=1000
+        Points drawn per epoch; at least one per minibatch.
+    n_steps : int, default=20
+        Langevin steps.
+    walk_size : float, default=1.0
+        Length of such a step per unit of slope.
+    noise : float, default=0.01
+        Standard deviation of what is added at each.
+    burn_in : float, default=0.0
+        Share of the epochs that are plain training.
+    n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
+        As in `StandardTraining`; early stopping watches the cross-entropy.
+
+    Notes
+    -----
+    Needs a differentiable model. Differs from the paper in: points are drawn once per epoch and start anew (no
+    replay buffer); the ridge; categories are relaxed.
+
+    References
+    ----------
+    [1] Grathwohl, Wang, Jacobsen, Duvenaud, Norouzi, Swersky (2020), *Your classifier is secretly an energy based
+        model and you should treat it like one*.
+
+    Examples
+    --------
+    >>> JEM(n_samples=100).n_samples
+    100
+    """
+
+    search_space: ClassVar[Space] = {
+        "density_weight": Range(0.01, 1.0, log=True),
+        "ridge_weight": Range(0.003, 1.0, log=True),
+        "n_steps": OneOf((10, 20, 50)),
+    }
+
+    def __init__(
+        self,
+        *,
+        density_weight: float = 1.0,
+        ridge_weight: float = 0.1,
+        n_samples: int = 1000,
+        n_steps: int = 20,
+        walk_size: float = 1.0,
+        noise: float = 0.01,
+        burn_in: float = 0.0,
+        n_epochs: int = 100,
+        batch_size: int = 32,
+        step_size: float = 0.001,
+        weight_decay: float = 0.0,
+        class_weight: str | Mapping[Any, float] | None = None,
+        validation_fraction: float = 0.1,
+        patience: int | None = None,
+    ) -> None:
+        self.density_weight = density_weight
+        self.ridge_weight = ridge_weight
+        self.n_samples = n_samples
+        self.n_steps = n_steps
+        self.walk_size = walk_size
+        self.noise = noise
+        self.burn_in = burn_in
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.step_size = step_size
+        self.weight_decay = weight_decay
+        self.class_weight = class_weight
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+
+    def step(self, setting: Setting) -> ContrastStep:
+        """Cross-entropy and the difference of energies, by Adam."""
+        check_weights(self, ("density_weight", "ridge_weight", "walk_size", "noise"))
+        check_counts(self, ("n_samples", "n_steps"))
+        if not 0 <= self.burn_in <= 1:
+            raise DataError(f"JEM: `burn_in` is a share of the epochs; got {self.burn_in!r}.")
+        f32 = jnp.float32
+        sampler = LangevinSampler(
+            lower=setting.permits.lower,
+            upper=setting.permits.upper,
+            step_size=jnp.asarray(self.walk_size, f32),
+            noise=jnp.asarray(self.noise, f32),
+            n_steps=int(self.n_steps),
+            marginal=True,
+        )
+        return ContrastStep(
+            step_size=jnp.asarray(self.step_size, f32),
+            weight_decay=jnp.asarray(self.weight_decay, f32),
+            divergence_weight=jnp.asarray(self.density_weight, f32),
+            adversarial_weight=jnp.asarray(0.0, f32),
+            ridge_weight=jnp.asarray(self.ridge_weight, f32),
+            sampler=sampler,
+            setting=setting,
+            n_recourses=int(self.n_samples),
+            burn_in=round(self.burn_in * self.n_epochs),
+            marginal=True,
+        )

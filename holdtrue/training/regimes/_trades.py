@@ -1,0 +1,139 @@
+"""TRADES: cross-entropy where people are, and the same answer nearby."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from holdtrue.errors import DataError
+from holdtrue.metrics import ATTACK_NORMS, AttackNorm, pgd
+from holdtrue.models import AbstractGradientStep, AbstractModel, Data, weighted_mean
+from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.training._space import Range, Space
+from holdtrue.training.regimes._adversarial import movable_columns
+from holdtrue.training.regimes._counterfactual import check_counts, check_weights
+from holdtrue.training.regimes._standard import cross_entropies
+
+
+class TradesStep(AbstractGradientStep):
+    """Adam on cross-entropy plus the largest divergence of the answers that was found within the ball."""
+
+    step_size: Float[Array, ""]
+    weight_decay: Float[Array, ""]
+    radius: Float[Array, ""]
+    robust_weight: Float[Array, ""]
+    movable: Float[Array, " d"]
+    norm: AttackNorm = eqx.field(static=True)
+    n_steps: int = eqx.field(static=True)
+
+    def loss(
+        self, model: AbstractModel, batch: Data, key: PRNGKeyArray | None, epoch: Int[Array, ""]
+    ) -> Float[Array, ""]:
+        """Weighted mean of both terms; without a `key` the starts are always the same."""
+        starts = jax.random.key(0) if key is None else jax.random.fold_in(key, 1)
+        keys = jax.random.split(starts, batch.x.shape[0])
+        worst = jax.lax.stop_gradient(jax.vmap(lambda x, k: self.worst(model, x, k))(batch.x, keys))
+        apart = jax.vmap(lambda a, b: divergence(model.logits(a), model.logits(b)))(batch.x, worst)
+        supervised = weighted_mean(cross_entropies(model, batch.x, batch.y, key), batch.weight)
+        return supervised + self.robust_weight * weighted_mean(apart, batch.weight)
+
+    def worst(self, model: AbstractModel, x: Float[Array, " d"], key: PRNGKeyArray) -> Float[Array, " d"]:
+        """Point of the ball with the most different answer, from a random start: at the row the slope is 0."""
+        here = model.logits(x)
+        return pgd(
+            lambda at: divergence(here, model.logits(at)), x, self.radius, key,
+            norm=self.norm, movable=self.movable, n_steps=self.n_steps,
+        )  # fmt: skip
+
+
+def divergence(first: Float[Array, " k"], second: Float[Array, " k"]) -> Float[Array, ""]:
+    """Kullback-Leibler divergence of the second answer from the first, from logits."""
+    p, q = jax.nn.log_softmax(first), jax.nn.log_softmax(second)
+    return jnp.sum(jnp.exp(p) * (p - q))
+
+
+class TRADES(AbstractRegime):
+    """Cross-entropy, and a price on every answer that changes within a small ball (Zhang et al., 2019).
+
+    Minimises ``loss(f(x), y) + robust_weight * max_{|d| <= radius} KL(f(x) || f(x + d))``. Unlike
+    `AdversarialTraining` it says how much accuracy the robustness may cost, by a weight of its own.
+
+    Parameters
+    ----------
+    radius : float, default=0.05
+        Of the ball, in encoded units.
+    robust_weight : float, default=6.0
+        Weight of the second term; 0 is plain training.
+    norm : {"linf", "l2"}, default="linf"
+        Shape of the ball.
+    n_steps : int, default=7
+        Steps of the projected gradient, from a random point of the ball.
+    columns : {"all", "numeric"}, default="all"
+        What may move, as in `AdversarialTraining`.
+    n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
+        As in `StandardTraining`; early stopping watches the sum of both terms.
+
+    References
+    ----------
+    [1] Zhang, Yu, Jiao, Xing, El Ghaoui, Jordan (2019), *Theoretically principled trade-off between robustness and
+        accuracy*.
+
+    Examples
+    --------
+    >>> TRADES(radius=0.1).radius
+    0.1
+    """
+
+    search_space: ClassVar[Space] = {"radius": Range(0.0, 0.3), "robust_weight": Range(0.1, 10.0, log=True)}
+
+    def __init__(
+        self,
+        *,
+        radius: float = 0.05,
+        robust_weight: float = 6.0,
+        norm: AttackNorm = "linf",
+        n_steps: int = 7,
+        columns: str = "all",
+        n_epochs: int = 100,
+        batch_size: int = 32,
+        step_size: float = 0.001,
+        weight_decay: float = 0.0,
+        class_weight: str | Mapping[Any, float] | None = None,
+        validation_fraction: float = 0.1,
+        patience: int | None = None,
+    ) -> None:
+        self.radius = radius
+        self.robust_weight = robust_weight
+        self.norm: AttackNorm = norm
+        self.n_steps = n_steps
+        self.columns = columns
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.step_size = step_size
+        self.weight_decay = weight_decay
+        self.class_weight = class_weight
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+
+    def step(self, setting: Setting) -> TradesStep:
+        """Both terms, by Adam."""
+        check_weights(self, ("radius", "robust_weight"))
+        check_counts(self, ("n_steps",))
+        for name, known in (("norm", ATTACK_NORMS), ("columns", ("all", "numeric"))):
+            if getattr(self, name) not in known:
+                raise DataError(
+                    f"TRADES: `{name}` is not known; got {getattr(self, name)!r}. Known are {list(known)!r}."
+                )
+        f32 = jnp.float32
+        return TradesStep(
+            step_size=jnp.asarray(self.step_size, f32),
+            weight_decay=jnp.asarray(self.weight_decay, f32),
+            radius=jnp.asarray(self.radius, f32),
+            robust_weight=jnp.asarray(self.robust_weight, f32),
+            movable=jnp.asarray(movable_columns(setting.permits.layout, self.columns), f32),  # type: ignore[arg-type]
+            norm=self.norm,
+            n_steps=int(self.n_steps),
+        )
