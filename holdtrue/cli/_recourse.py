@@ -63,7 +63,8 @@ from holdtrue.errors import DataError, HoldtrueError
 def command(
     model: str, table: str, out: str, format_: str | None, method: str | None, settings: tuple[str, ...],
     reference: str | None, target: str | None, deadline: float | None, only_refused: bool,
-    restrictions: str | None, bad_rows: str, chunk_rows: int, n_recourses: int, place: str | None, subject: str | None,
+    restrictions: str | None, bad_rows: str, chunk_rows: int, n_recourses: int,
+    place: str | None, subject: str | None,
     valid_for: float | None, model_version: str | None, resume: bool, as_json: bool, **ray: Any,
 ) -> None:  # fmt: skip
     """Find recourse for every person in TABLE under MODEL, a file that `holdtrue fit` wrote.

@@ -43,8 +43,8 @@ class CausalRecourse(AbstractSolverMethod):
     Notes
     -----
     The schema's directions, transitions and restrictions say what a person may do: a ``fixed`` feature is never
-    acted on, and may yet change as a consequence. A node that the causal model calls immutable must not change at all,
-    so none of its ancestors is acted on; nor is one whose descendant is missing in this person's row. A
+    acted on, and may yet change as a consequence. A node that the causal model calls immutable must not change at
+    all, so none of its ancestors is acted on; nor is one whose descendant is missing in this person's row. A
     consequence keeps the bounds and the grid of its feature, and the row as a whole the linear constraints and
     implications. Setting a feature to the value it has, which would hold it still against its causes at no cost,
     is not offered. OPTIMAL and INFEASIBLE are said, as by `SparseSearch`, of at most two actions and of the values

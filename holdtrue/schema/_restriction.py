@@ -31,8 +31,8 @@ def normalise_restrictions(restrictions: Any, schema: Schema, n_rows: int) -> di
     elif is_list(restrictions):
         if len(restrictions) != n_rows:
             raise SchemaError(
-                f"recourse: `restrictions` must have one entry per row; got {len(restrictions)} for {n_rows} rows. "
-                "Use None for a person without one, or map row positions to restrictions."
+                f"recourse: `restrictions` must have one entry per row; got {len(restrictions)} for {n_rows} "
+                "rows. Use None for a person without one, or map row positions to restrictions."
             )
         pairs = list(enumerate(restrictions))
     else:
