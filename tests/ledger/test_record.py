@@ -45,7 +45,7 @@ def test_canonical_json_is_as_written_down() -> None:
     assert record.digest() == DIGEST
 
 
-DIGEST = "9b2ed99144ce4b3d60ee858e276447efb4bd88e602087558b04ec6b018d3a426"
+DIGEST = "9301b232bcb2724b3cb992694f5ff434d8cfb74f2743d8795ddece87fa43db13"
 
 
 @given(
