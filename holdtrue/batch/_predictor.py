@@ -59,7 +59,7 @@ class Predictor:
 
     def logits_of(self, encoded: np.ndarray) -> np.ndarray:
         """Logits of encoded rows."""
-        ask = functools.partial(batch_logits, self.decision.model)
+        ask = functools.partial(batch_logits, self.decision.model.alone)
         return map_rows(ask, np.asarray(encoded, np.float32))
 
     def decide_of(self, logits: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from holdtrue.causal import Effects
 from holdtrue.encoding import Encoder, Norm, norm_weights
 from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractSolverMethod
-from holdtrue.models import Boxes, TreesModel, batch_logits, boxes_of
+from holdtrue.models import AbstractTrees, Boxes, batch_logits, boxes_of
 from holdtrue.schema import Feature
 from holdtrue.search import DiveSolver, SparseSolver, value_grid
 
@@ -108,11 +108,11 @@ class SparseSearch(AbstractSolverMethod):
 
     def _looks_at_leaves(self) -> bool:
         few = self.max_changes is not None and self.max_changes < 3  # few enough to be proven cheapest
-        return isinstance(self.predictor_.decision.model, TreesModel) and not few
+        return isinstance(self.predictor_.decision.model, AbstractTrees) and not few
 
-    def _trees(self) -> TreesModel:
+    def _trees(self) -> AbstractTrees:
         model = self.predictor_.decision.model
-        assert isinstance(model, TreesModel)
+        assert isinstance(model, AbstractTrees)
         return model
 
 

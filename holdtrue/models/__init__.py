@@ -34,11 +34,21 @@ from holdtrue.models._kernel import Kernel, log_density
 from holdtrue.models._linear import Linear, LinearModel
 from holdtrue.models._mlp import MLP, MLPModel
 from holdtrue.models._ntk import NTK, NTKModel, Nystroem, kernel_ridge, ntk, ntk_matrix, nystroem
+from holdtrue.models._panel import AbstractMembers, PanelModel, SideBySide, Stacked, least_sure
 from holdtrue.models._precision import double_precision, in_double
 from holdtrue.models._registry import ARCHITECTURES, architecture
 from holdtrue.models._surrogate import Neighbourhood, lime, linearise, local_model, solve_positive
 from holdtrue.models._vae import VAE, build_vae, gaussian_kl
-from holdtrue.models.adapters import BlackBox, BlackBoxModel, Boxes, TreesModel, boxes_of
+from holdtrue.models.adapters import (
+    AbstractTrees,
+    BlackBox,
+    BlackBoxModel,
+    Boxes,
+    TreesMembers,
+    TreesModel,
+    TreesPanel,
+    boxes_of,
+)
 
 __all__ = [
     "ARCHITECTURES",
@@ -51,8 +61,10 @@ __all__ = [
     "AbstractClosedForm",
     "AbstractGenerator",
     "AbstractGradientStep",
+    "AbstractMembers",
     "AbstractModel",
     "AbstractStep",
+    "AbstractTrees",
     "Autoencoder",
     "BlackBox",
     "BlackBoxModel",
@@ -73,10 +85,15 @@ __all__ = [
     "NTKModel",
     "Neighbourhood",
     "Nystroem",
+    "PanelModel",
     "ReconstructionStep",
     "Rows",
+    "SideBySide",
+    "Stacked",
     "Strategy",
+    "TreesMembers",
     "TreesModel",
+    "TreesPanel",
     "adam",
     "architecture",
     "averaged",

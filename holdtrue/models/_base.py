@@ -33,6 +33,11 @@ class AbstractModel(eqx.Module):
         """Number of logits."""
 
     @property
+    def alone(self) -> "AbstractModel":
+        """The model without those that guide a search beside it: what decides in the end."""
+        return self
+
+    @property
     def random_in_training(self) -> bool:
         """Whether `logits` uses its `key`; where it does not, the loop need not make one per row."""
         return False

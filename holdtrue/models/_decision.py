@@ -55,8 +55,8 @@ class Decision(eqx.Module):
         return jnp.argmax(logits)
 
     def is_target(self, x: Float[Array, " d"], target: Int[Array, ""]) -> Bool[Array, ""]:
-        """Whether one row is decided as `target`."""
-        return self.decide_of(self.model.logits(x)) == target
+        """Whether one row is decided as `target`, by the model alone where it has guides."""
+        return self.decide_of(self.model.alone.logits(x)) == target
 
 
 @eqx.filter_jit

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from holdtrue.encoding import Feasible, Norm
-from holdtrue.models import Boxes, Decision, TreesModel
+from holdtrue.models import AbstractTrees, Boxes, Decision
 from holdtrue.search._additive import addend, as_total
 from holdtrue.search._problem import Problem, is_found
 from holdtrue.search._solver import CLEARANCE, AbstractSolver, State
@@ -75,9 +75,9 @@ class DiveSolver(AbstractSolver):
         return 1 + self.boxes.n_rows
 
     @property
-    def trees(self) -> TreesModel:
+    def trees(self) -> AbstractTrees:
         """The ensemble that `boxes` are the leaves of."""
-        assert isinstance(self.decision.model, TreesModel)
+        assert isinstance(self.decision.model, AbstractTrees)
         return self.decision.model
 
     # ---- a person's cells ---------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class DiveSolver(AbstractSolver):
         return first, first + sizes[slot - self.boxes.cells.n_numbers]
 
     def _of_numbers(
-        self, feasible: Feasible, weights: Array, model: TreesModel, here: Array, own: Array
+        self, feasible: Feasible, weights: Array, model: AbstractTrees, here: Array, own: Array
     ) -> tuple[Array, Array]:
         """The value of each number's cell that is nearest to the person's own."""
         cells = self.boxes.cells

@@ -6,9 +6,11 @@ from holdtrue.models.adapters._boxes import Boxes, Cells, boxes_of
 from holdtrue.models.adapters._layers import LayersModel
 from holdtrue.models.adapters._onnx import OnnxClassifier, from_onnx, is_onnx
 from holdtrue.models.adapters._torch import TorchClassifier, TorchModel, from_torch
-from holdtrue.models.adapters._trees import TreesModel
+from holdtrue.models.adapters._tree_panel import TreesMembers, TreesPanel, alike, merged
+from holdtrue.models.adapters._trees import AbstractTrees, TreesModel
 
 __all__ = [
+    "AbstractTrees",
     "BlackBox",
     "BlackBoxModel",
     "Boxes",
@@ -17,10 +19,14 @@ __all__ = [
     "OnnxClassifier",
     "TorchClassifier",
     "TorchModel",
+    "TreesMembers",
     "TreesModel",
+    "TreesPanel",
     "adapt",
+    "alike",
     "boxes_of",
     "from_onnx",
     "from_torch",
     "is_onnx",
+    "merged",
 ]

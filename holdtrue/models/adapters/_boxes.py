@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from holdtrue.models.adapters._trees import Rounded, TreesModel
+from holdtrue.models.adapters._trees import AbstractTrees, Flat
 
 
 class Cells(eqx.Module):
@@ -57,6 +57,7 @@ class Boxes(eqx.Module):
     levels : of a condition on levels, its row in `members`.
     members : which level cells each distinct set holds.
     tree, value : tree of a leaf, and what it adds.
+    output : first output that each tree adds to; a panel has outputs for every member.
     base : what is added once.
     n_rows : about how many rows could be asked about for the price of one look, by nodes visited.
     """
@@ -69,7 +70,8 @@ class Boxes(eqx.Module):
     levels: Int[Array, "l c"]
     members: Bool[Array, "u m"]
     tree: Int[Array, " l"]
-    value: Float[Array, "l o"]
+    value: Float[Array, "l v"]
+    output: Int[Array, " t"]
     base: Float[Array, " o"]
     n_trees: int = eqx.field(static=True)
     n_rows: int = eqx.field(static=True)
@@ -89,7 +91,8 @@ class Boxes(eqx.Module):
         n_outside = jnp.sum(~inside, axis=1)
         own = jnp.where((n_outside == 0)[:, None], self.value, 0.0)
         per_tree = jnp.zeros((self.n_trees, own.shape[1])).at[self.tree].add(own)
-        total = self.base + jnp.sum(per_tree, axis=0)
+        columns = jnp.arange(self.value.shape[1])
+        total = self.base.at[self.output[:, None] + columns].add(per_tree)
 
         at = jnp.argmin(inside, axis=1)[:, None]
         slot, low, high, levels = (
@@ -99,21 +102,23 @@ class Boxes(eqx.Module):
         # A leaf's change holds from its first cell to its last; the unused cells keep features apart.
         first = jnp.append(self.cells.first, 0)[slot]
         by_number = jnp.where((slot < n)[:, None], change, 0.0)
-        steps = jnp.zeros((self.cells.n_number_cells + 1, change.shape[1]))
+        n_outputs, to = self.base.shape[0], self.output[self.tree][:, None] + columns
+        steps = jnp.zeros((self.cells.n_number_cells + 1, n_outputs))
         end = self.cells.n_number_cells
-        steps = steps.at[jnp.minimum(first + low, end)].add(by_number)
-        steps = steps.at[jnp.minimum(first + high + 1, end)].add(-by_number)
-        by_set = jnp.zeros((self.members.shape[0], change.shape[1]))
-        by_set = by_set.at[levels].add(jnp.where((slot < n)[:, None], 0.0, change))
+        steps = steps.at[jnp.minimum(first + low, end)[:, None], to].add(by_number)
+        steps = steps.at[jnp.minimum(first + high + 1, end)[:, None], to].add(-by_number)
+        by_set = jnp.zeros((self.members.shape[0], n_outputs))
+        by_set = by_set.at[levels[:, None], to].add(jnp.where((slot < n)[:, None], 0.0, change))
         moved = jnp.concatenate([jnp.cumsum(steps[:-1], axis=0), self.members.T.astype(by_set.dtype) @ by_set])
         return total, total + moved
 
 
-def boxes_of(model: TreesModel) -> Boxes:
+def boxes_of(model: AbstractTrees) -> Boxes:
     """Every leaf of an ensemble that some row can reach, as a box."""
-    nodes, roots = np.asarray(model.nodes), np.asarray(model.roots)
+    flat = model.flat()
+    nodes, roots = flat.nodes, flat.roots
     thresholds = nodes[:, 1].astype(np.int32).view(np.float32)
-    cells, cuts = _cells(model, nodes, thresholds)
+    cells, cuts = _cells(flat, nodes, thresholds)
     n, first = cells.n_numbers, np.asarray(cells.first)
     n_levels = len(cells.slot) - cells.n_number_cells
     last = np.array([len(c) for c in cuts], int)
@@ -147,10 +152,10 @@ def boxes_of(model: TreesModel) -> Boxes:
             sides.append((nodes[at, 2 if goes_left else 3], tree, down, up, gone, sets))
         at, tree, low, high, absent, listed = (np.concatenate(part) for part in zip(*sides, strict=True))
     at, tree, low, high, absent, listed = (np.concatenate(part) for part in zip(*found, strict=True))
-    return _assembled(model, cells, last, at, tree, low, high, absent, listed)
+    return _assembled(flat, cells, last, at, tree, low, high, absent, listed)
 
 
-def _cells(model: TreesModel, nodes: np.ndarray, thresholds: np.ndarray) -> tuple[Cells, list[np.ndarray]]:
+def _cells(model: Flat, nodes: np.ndarray, thresholds: np.ndarray) -> tuple[Cells, list[np.ndarray]]:
     inner = nodes[:, 2] != np.arange(len(nodes))
     n = len(model.slots.numbers)
     asked = [np.unique(thresholds[inner & (nodes[:, 0] == j)]) for j in range(n)]
@@ -178,7 +183,7 @@ def _place(cuts: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
 
 
 def _assembled(
-    model: TreesModel,
+    flat: Flat,
     cells: Cells,
     last: np.ndarray,
     at: np.ndarray,
@@ -213,14 +218,7 @@ def _assembled(
             return np.full(order.shape, otherwise)
         return np.where(kept & (order < n), np.take_along_axis(part, of_number, axis=1), otherwise)
 
-    value, base = _values(model)
-    if model.group is not None:
-        group = np.asarray(model.group)[tree]
-        n_outputs = 1 if model.head == "binary" else model.k
-        value = np.where(group[:, None] == np.arange(n_outputs), value[at][:, :1], 0.0)
-    else:
-        value = value[at]
-    visits = len(np.asarray(model.roots)) * max(model.depth, 1)
+    visits = len(flat.roots) * max(flat.depth, 1)
     return Boxes(
         cells=cells,
         slot=jnp.asarray(np.where(kept, order, cells.n_slots)),
@@ -230,18 +228,9 @@ def _assembled(
         levels=jnp.asarray(np.where(kept & (order >= n), np.take_along_axis(sets, order, axis=1), 0)),
         members=jnp.asarray(np.stack(members)),
         tree=jnp.asarray(tree),
-        value=jnp.asarray(value, jnp.float32),
-        base=jnp.asarray(base, jnp.float32),
-        n_trees=len(np.asarray(model.roots)),
-        n_rows=-(-len(np.asarray(model.nodes)) // visits),
+        value=jnp.asarray(flat.values[at], jnp.float32),
+        output=jnp.asarray(flat.output),
+        base=jnp.asarray(flat.base, jnp.float32),
+        n_trees=len(flat.roots),
+        n_rows=-(-len(flat.nodes) // visits),
     )
-
-
-def _values(model: TreesModel) -> tuple[np.ndarray, np.ndarray]:
-    """What each node adds, and what is added once."""
-    leaf = model.leaf
-    if isinstance(leaf, Rounded):
-        return np.asarray(leaf.values, np.float64), np.asarray(leaf.base, np.float64).sum(axis=0)
-    fixed = np.asarray(leaf.high, np.float64) * 2.0**leaf.bits + np.asarray(leaf.low, np.float64)
-    n_outputs = fixed.shape[1] if model.group is None else (1 if model.head == "binary" else model.k)
-    return fixed * float(leaf.unit), np.zeros(n_outputs)

@@ -1,10 +1,12 @@
 """Trees as arrays over the schema's features, evaluated for one row in one compiled call."""
 
-from typing import ClassVar, Literal
+from abc import abstractmethod
+from typing import ClassVar, Literal, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from holdtrue.models._base import AbstractModel
@@ -105,7 +107,40 @@ class Rounded(eqx.Module):
         return total + self.base[1]
 
 
-class TreesModel(AbstractModel):
+class Flat(NamedTuple):
+    """Trees laid out for whoever looks at their leaves.
+
+    Attributes
+    ----------
+    values : what each node adds, one column or one per class.
+    base : what is added once, per output.
+    output : first output that each tree adds to.
+    """
+
+    slots: Slots
+    nodes: np.ndarray
+    roots: np.ndarray
+    values: np.ndarray
+    base: np.ndarray
+    output: np.ndarray
+    depth: int
+
+
+class AbstractTrees(AbstractModel):
+    """A model whose answer follows from sums over the leaves of trees."""
+
+    slots: eqx.AbstractVar[Slots]
+
+    @abstractmethod
+    def flat(self) -> Flat:
+        """All trees, with the output that each adds to."""
+
+    @abstractmethod
+    def logits_of(self, sums: Float[Array, " o"]) -> Float[Array, " k"]:
+        """Logits from the sums over the trees, an output each."""
+
+
+class TreesModel(AbstractTrees):
     """Trees of any library, their leaves added up.
 
     All trees' nodes lie in one array of whole numbers, a row each: the slot it asks, its threshold's bits (in
@@ -141,20 +176,7 @@ class TreesModel(AbstractModel):
 
     def leaves(self, x: Float[Array, " d"]) -> Int[Array, " t"]:
         """Node in which one row ends, for every tree."""
-        values, codes = self.slots(x)
-
-        def descend(_: int, at: Int[Array, " t"]) -> Int[Array, " t"]:
-            node = self.nodes[at]
-            slot = node[:, 0]
-            threshold = jax.lax.bitcast_convert_type(node[:, 1], jnp.float32)
-            value, code = values[slot], codes[slot]
-            words = node[:, 4:]
-            word = words[:, 0] if words.shape[1] == 1 else _pick(words, code // 32)
-            listed = (word >> (code % 32)) & 1 == 1
-            left = jnp.where(jnp.isnan(value), listed, value <= threshold)
-            return jnp.where(left, node[:, 2], node[:, 3])
-
-        return jax.lax.fori_loop(0, self.depth, descend, self.roots)
+        return leaves_of(self.slots, self.nodes, self.roots, self.depth, x)
 
     def sums(self, x: Float[Array, " d"]) -> Float[Array, " c"]:
         """Leaf values of one row, added over the trees."""
@@ -169,12 +191,52 @@ class TreesModel(AbstractModel):
 
     def logits_of(self, sums: Float[Array, " c"]) -> Float[Array, " k"]:
         """Logits from the sums over the trees."""
-        sums = sums * self.factor
-        if self.head == "share":
-            sums = jnp.stack([1.0 - sums[0], sums[0]])
-        if self.head in ("mean", "share"):
-            return jnp.log(jnp.clip(sums, TINY, 1.0))
-        return jnp.stack([jnp.zeros_like(sums[0]), sums[0]]) if self.head == "binary" else sums
+        return logits_from(sums * self.factor, self.head)
+
+    def flat(self) -> Flat:
+        """All trees, with the output that each adds to."""
+        leaf = self.leaf
+        group = None if self.group is None else np.asarray(self.group)
+        if isinstance(leaf, Rounded):
+            values, base = np.asarray(leaf.values, np.float64), np.asarray(leaf.base, np.float64).sum(axis=0)
+        else:
+            fixed = np.asarray(leaf.high, np.float64) * 2.0**leaf.bits + np.asarray(leaf.low, np.float64)
+            values = fixed * float(leaf.unit)
+            n_outputs = fixed.shape[1] if group is None else (1 if self.head == "binary" else self.k)
+            base = np.zeros(n_outputs)
+        roots = np.asarray(self.roots)
+        output = np.zeros(len(roots), int) if group is None else group
+        values = values if group is None else values[:, :1]
+        return Flat(self.slots, np.asarray(self.nodes), roots, values, base, output, self.depth)
+
+
+def leaves_of(
+    slots: Slots, nodes: Int[Array, "m f"], roots: Int[Array, " t"], depth: int, x: Float[Array, " d"]
+) -> Int[Array, " t"]:
+    """Node in which one row ends, for every tree."""
+    values, codes = slots(x)
+
+    def descend(_: int, at: Int[Array, " t"]) -> Int[Array, " t"]:
+        node = nodes[at]
+        slot = node[:, 0]
+        threshold = jax.lax.bitcast_convert_type(node[:, 1], jnp.float32)
+        value, code = values[slot], codes[slot]
+        words = node[:, 4:]
+        word = words[:, 0] if words.shape[1] == 1 else _pick(words, code // 32)
+        listed = (word >> (code % 32)) & 1 == 1
+        left = jnp.where(jnp.isnan(value), listed, value <= threshold)
+        return jnp.where(left, node[:, 2], node[:, 3])
+
+    return jax.lax.fori_loop(0, depth, descend, roots)
+
+
+def logits_from(sums: Float[Array, " c"], head: Head) -> Float[Array, " k"]:
+    """Logits from the sums over one model's trees."""
+    if head == "share":
+        sums = jnp.stack([1.0 - sums[0], sums[0]])
+    if head in ("mean", "share"):
+        return jnp.log(jnp.clip(sums, TINY, 1.0))
+    return jnp.stack([jnp.zeros_like(sums[0]), sums[0]]) if head == "binary" else sums
 
 
 def _pick(words: Int[Array, "t w"], index: Int[Array, " t"]) -> Int[Array, " t"]:
