@@ -1,0 +1,298 @@
+"""Models made elsewhere, trained again: clones with other seeds or rows, of other periods, by other recipes."""
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, get_args
+
+import jax
+import numpy as np
+from sklearn.utils import check_random_state, resample
+
+from holdtrue.batch import Predictor
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.models import (
+    AbstractMembers,
+    AbstractModel,
+    BlackBox,
+    SideBySide,
+    Stacked,
+    TreesModel,
+    batch_logits,
+    fresh,
+    model_digest,
+    stack,
+)
+from holdtrue.models.adapters import alike as same_trees
+from holdtrue.models.adapters import merged
+from holdtrue.models.adapters._adapt import understand
+from holdtrue.models.adapters._columns import NotUnderstood
+from holdtrue.schema import Table
+
+Kind = Literal["bootstrap", "seed", "leave_one_out"]
+CLOSE = 1e-3  # by which a guide's probability, as a search reads it, may differ from the model's own
+LOOKED_AT = 256  # rows that are asked to see whether it does
+
+
+class Refit(Protocol):
+    """Trains the model again: ``refit(X, y, seed=..., sample_weight=None)`` returns one with `predict_proba`."""
+
+    def __call__(self, X: Any, y: Any, *, seed: int, sample_weight: Any = None) -> Any:
+        """Learn from a table."""
+        ...
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One model to be trained: by which recipe, from which rows of which table, with which seed."""
+
+    recipe: int
+    table: int
+    rows: np.ndarray | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class Refitted:
+    """Retrainings of a model made elsewhere, answering together.
+
+    Each is asked in its own columns, so that its answer is the one that it would give in use.
+
+    Attributes
+    ----------
+    predictor : Predictor
+        The model that they are retrainings of; its encoder, threshold and favourable class hold for all.
+    models : tuple of BlackBox
+    rows : Table
+        Some rows that the model knows.
+    vary : str
+        What was varied.
+    """
+
+    predictor: Predictor
+    models: tuple[BlackBox, ...]
+    rows: Table
+    vary: str
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def __repr__(self) -> str:
+        return f"<Refitted: {len(self)} models, vary={self.vary!r}>"
+
+    def decide(self, X: Any) -> np.ndarray:
+        """Class indices of shape (models, rows)."""
+        table = self.predictor.encoder.schema.check(X)
+        return np.stack([self.predictor.decide_of(model.log_proba(table)) for model in self.models])
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels of shape (models, rows)."""
+        return self.predictor.classes[self.decide(X)]
+
+    def accepts(self, X: Any, target: Any) -> np.ndarray:
+        """Boolean (models, rows): whether each model decides each row as wanted; `target` holds labels."""
+        return self.predict(X) == np.asarray(target)[None, :]
+
+    def take(self, rows: Any) -> "Refitted":
+        """Return some of the models (indices or a mask)."""
+        kept = np.arange(len(self))[rows]
+        return Refitted(self.predictor, tuple(self.models[i] for i in kept), self.rows, self.vary)
+
+    def member(self, i: int) -> Predictor:
+        """One retrained model as a classifier of its own."""
+        model = self._read[i]
+        return Predictor(
+            self.predictor.encoder, self.predictor.decision.of(model), self.predictor.classes, self.models[i]
+        )
+
+    @functools.cached_property
+    def _read(self) -> tuple[AbstractModel, ...]:
+        return tuple(_read(model, self.rows) for model in self.models)
+
+    @functools.cached_property
+    def members(self) -> tuple[AbstractMembers, ...]:
+        """The models as a search asks them: those of one kind together, others side by side."""
+        return tuple(_together(self._read))
+
+    def digests(self) -> tuple[str | None, ...]:
+        """What tells each model from others; None for one that cannot be read."""
+        return tuple(None if model.on_host else model_digest(model) for model in self._read)
+
+
+def _read(foreign: BlackBox, rows: Table) -> AbstractModel:
+    """What a search asks in place of a model: its adapter, where one reads it and agrees with it."""
+    black_box = foreign.model(foreign.n_classes(rows))
+    try:
+        model, _ = understand(foreign, rows)
+    except NotUnderstood:
+        return black_box
+    some = rows.take(np.arange(min(rows.n_rows, LOOKED_AT)))
+    theirs = np.exp(foreign.log_proba(some))
+    encoded = foreign.encoder.encode(some).astype(np.float32)
+    ours = np.asarray(jax.nn.softmax(batch_logits(model, encoded), axis=-1))
+    return model if theirs.shape == ours.shape and np.abs(theirs - ours).max() <= CLOSE else black_box
+
+
+def _together(models: Sequence[AbstractModel]) -> Iterator[AbstractMembers]:
+    """Group models that can share arrays."""
+    trees = [model for model in models if isinstance(model, TreesModel)]
+    rest = [model for model in models if not isinstance(model, TreesModel)]
+    while trees:
+        group = [model for model in trees if same_trees([trees[0], model])]
+        trees = [model for model in trees if not same_trees([group[0], model])]
+        yield merged(group)
+    shapes: dict[Any, list[AbstractModel]] = {}
+    for model in rest:
+        leaves, structure = jax.tree.flatten(model)
+        shapes.setdefault((structure, tuple(np.shape(leaf) for leaf in leaves)), []).append(model)
+    for group in shapes.values():
+        yield SideBySide(tuple(group)) if group[0].on_host or len(group) == 1 else Stacked(stack(group))
+
+
+def seeded(estimator: Any, seed: int, *, only_unset: bool = False) -> Any:
+    """A copy, not fitted, with every `random_state` in it set; with `only_unset`, those that are None."""
+    copy: Any = fresh(estimator)
+    states = {k: v for k, v in copy.get_params().items() if k == "random_state" or k.endswith("__random_state")}
+    return copy.set_params(**{k: seed for k, v in states.items() if v is None or not only_unset})
+
+
+def has_seed(estimator: Any) -> bool:
+    """Whether a `random_state` is anywhere in an estimator."""
+    return any(k == "random_state" or k.endswith("__random_state") for k in estimator.get_params())
+
+
+def retrain_estimator(
+    predictor: Predictor,
+    tables: Sequence[tuple[Table, np.ndarray]],
+    *,
+    n: int,
+    vary: Kind = "bootstrap",
+    alike: Mapping[str, Any] | Sequence[Any] = (),
+    refit: Refit | None = None,
+    random_state: int | None = 0,
+    on_model: Callable[[int], None] | None = None,
+) -> Refitted:
+    """Train a model made elsewhere again.
+
+    Parameters
+    ----------
+    predictor : Predictor
+        What `holdtrue.wrap` returned.
+    tables : sequence of (Table, labels)
+        What to learn from: the training table, or one of each period, `n` models of each.
+    n : int
+        Models of each table.
+    vary : {"bootstrap", "seed", "leave_one_out"}
+        ``bootstrap``: rows resampled within each class, and another seed where the model has one. ``seed``: every
+        `random_state` in the model. ``leave_one_out``: one row missing.
+    alike : sequence or mapping of estimators
+        Other recipes, which take turns with the model's own.
+    refit : callable, optional
+        Trains the model, where it is not an estimator that scikit-learn can clone.
+    random_state : int, default=0
+        Chooses resamples, seeds and rows left out.
+    on_model : callable, optional
+        Told how many models are done.
+    """
+    foreign = predictor.foreign
+    if foreign is None:
+        raise CapabilityError(
+            "retrain: is asked for a model made elsewhere; got one of holdtrue's. Give the classifier."
+        )
+    if vary not in get_args(Kind):
+        raise DataError(f"retrain: `vary` is not known; got {vary!r}. Known are {list(get_args(Kind))!r}.")
+    recipes = [foreign.estimator if refit is None else refit, *_recipes(alike)]
+    for recipe in recipes:
+        _check_recipe(recipe, vary, refit)
+    draws = list(_draws(tables, len(recipes), n, vary, check_random_state(random_state)))
+    models = []
+    for done, draw in enumerate(draws, start=1):
+        models.append(_trained(recipes[draw.recipe], draw, tables[draw.table], predictor, vary))
+        if on_model is not None:
+            on_model(done)
+    out = Refitted(predictor, tuple(models), tables[0][0], _words(vary, len(tables), len(recipes)))
+    _check_different(out)
+    return out
+
+
+def _recipes(alike: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
+    return list(alike.values()) if isinstance(alike, Mapping) else list(alike)
+
+
+def _check_recipe(recipe: Any, vary: str, refit: Refit | None) -> None:
+    if recipe is refit:
+        return
+    if not hasattr(recipe, "get_params") or not hasattr(recipe, "fit"):
+        raise CapabilityError(
+            f"retrain: scikit-learn cannot clone a {type(recipe).__name__}. Give `refit`, a function "
+            "refit(X, y, seed=..., sample_weight=None) that returns the model trained on these rows."
+        )
+    if vary == "seed" and not has_seed(recipe):
+        raise CapabilityError(
+            f"retrain: {type(recipe).__name__} has no `random_state`, so every seed gives the same model. Use "
+            "vary='bootstrap'."
+        )
+
+
+def _draws(
+    tables: Sequence[tuple[Table, np.ndarray]], n_recipes: int, n: int, vary: str, rng: np.random.RandomState
+) -> Iterator[Draw]:
+    for table, (rows, labels) in enumerate(tables):
+        everyone = np.arange(rows.n_rows)
+        for i in range(n):
+            seed = int(rng.randint(2**31 - 1))
+            picked = None
+            if vary == "bootstrap":
+                # Within classes: a resample without one of them could not be asked.
+                picked = np.sort(np.asarray(resample(everyone, stratify=labels, random_state=seed)))
+            elif vary == "leave_one_out":
+                picked = np.delete(everyone, seed % rows.n_rows)
+            yield Draw(i % n_recipes, table, picked, seed)
+
+
+def _trained(
+    recipe: Any, draw: Draw, learned_from: tuple[Table, np.ndarray], predictor: Predictor, vary: str
+) -> BlackBox:
+    assert predictor.foreign is not None
+    rows, labels = learned_from
+    if draw.rows is not None:
+        rows, labels = rows.take(draw.rows), labels[draw.rows]
+    frame = predictor.foreign.frame(rows)
+    if hasattr(recipe, "get_params"):
+        model = fresh(recipe) if vary == "leave_one_out" else seeded(recipe, draw.seed)
+        model.fit(frame, labels)
+    else:
+        try:
+            model = recipe(frame, labels, seed=draw.seed, sample_weight=None)
+        except Exception as error:
+            raise DataError(f"retrain: `refit` failed with {type(error).__name__}: {error}.") from error
+    asked = BlackBox(model, predictor.encoder, rows)
+    n_classes = asked.n_classes(rows)
+    if n_classes != len(predictor.classes):
+        raise DataError(
+            f"retrain: a retrained model has {n_classes} classes; got {len(predictor.classes)} of the first. Train "
+            "it on rows of every class."
+        )
+    return asked
+
+
+def _check_different(models: Refitted) -> None:
+    """Refuse models that all say the same of every row: then nothing was varied."""
+    if len(models) < 2:
+        return
+    some = models.rows.take(np.arange(min(models.rows.n_rows, LOOKED_AT)))
+    first, *others = (model.log_proba(some) for model in models.models)
+    if all(np.array_equal(first, other) for other in others):
+        raise DataError(
+            f"retrain: all {len(models)} models are the same; got vary={models.vary!r}. Does `refit` heed its rows "
+            "and its seed? A model without randomness needs vary='bootstrap'."
+        )
+
+
+def _words(vary: str, n_tables: int, n_recipes: int) -> str:
+    parts = [vary]
+    if n_tables > 1:
+        parts.append(f"{n_tables} periods")
+    if n_recipes > 1:
+        parts.append(f"{n_recipes} recipes")
+    return ", ".join(parts)
