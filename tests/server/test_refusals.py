@@ -50,6 +50,16 @@ def test_every_route_has_its_roles(world):
     }
 
 
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
+)
+def test_a_body_must_say_that_it_is_json(world, kind):
+    """A browser sends these three for any page that asks it to, without asking the service first."""
+    headers = {"Content-Type": kind}
+    answer = world.admin.post("/v1/ledger/forget", content='{"subject": "nobody"}', headers=headers)
+    assert answer.status_code == 422
+
+
 def test_health_needs_no_key(world):
     answer = world.anybody.get("/health")
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
