@@ -71,7 +71,7 @@ def loans(n: int) -> tuple[pd.DataFrame, np.ndarray, ht.Schema, str]:
 
 def seconds_per_epoch(regime: Any, model: Any, data: Data, clf: ht.RecourseClassifier) -> float:
     """An epoch, without compiling."""
-    step, seconds = regime.step(clf.setting_), {}
+    step, seconds = regime.step(clf.context_), {}
     for n_epochs in (1, 6):
         run = lambda n=n_epochs: fit(model, step, data, jax.random.key(1), n_epochs=n, batch_size=128)  # noqa: E731
         run()

@@ -1,6 +1,6 @@
 """One training regime a file, each a step function for the one loop; recourse heads."""
 
-from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.training._base import AbstractRegime, TrainingContext
 from holdtrue.training._decay import CosineStep
 from holdtrue.training._registry import REGIMES, regime, register
 from holdtrue.training._space import OneOf, Range, Space
@@ -56,12 +56,12 @@ __all__ = [
     "RoCourseNet",
     "Robust",
     "Scene",
-    "Setting",
     "ShiftPanel",
     "Space",
     "StandardTraining",
     "Tilts",
     "TradesStep",
+    "TrainingContext",
     "VirtualShift",
     "attacker",
     "cross_entropies",

@@ -26,7 +26,7 @@ from holdtrue.models import (
 from holdtrue.training._space import STEP_SIZE, Space
 
 
-class Setting(eqx.Module):
+class TrainingContext(eqx.Module):
     """What a regime may know of the task beside the rows: what people may change, and what they want.
 
     Attributes
@@ -74,11 +74,11 @@ class AbstractRegime(BaseEstimator):
         return self.n_epochs
 
     @abstractmethod
-    def step(self, setting: Setting) -> AbstractStep:
+    def step(self, context: TrainingContext) -> AbstractStep:
         """Return what is done with one minibatch of the task."""
 
     def solve(
-        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, setting: Setting
+        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, context: TrainingContext
     ) -> tuple[AbstractClosedForm, History]:
         """Fit a model that is solved in closed form; only where a regime says what it is solved for."""
         raise CapabilityError(
@@ -109,7 +109,7 @@ class AbstractRegime(BaseEstimator):
         data: Data,
         key: PRNGKeyArray,
         *,
-        setting: Setting,
+        context: TrainingContext,
         seed: int = 0,
         on_epoch: Callable[[int, float], None] | None = None,
     ) -> tuple[AbstractModel, History]:
@@ -125,13 +125,13 @@ class AbstractRegime(BaseEstimator):
                 f"{type(model).__name__}. Use {type(self.default_model()).__name__}, or leave the model out."
             )
         if isinstance(model, AbstractClosedForm):
-            return self.solve(model, data, key, setting)
+            return self.solve(model, data, key, context)
         validation = None
         if self.patience is not None:
             data, validation = self.split(data, seed)
         return fit(
             model,
-            self.step(setting),
+            self.step(context),
             data,
             key,
             n_epochs=self.epochs(len(data.x)),

@@ -33,15 +33,15 @@ from holdtrue.training import (
     AdversarialTraining,
     Contrasts,
     CounterfactualTraining,
-    Setting,
     StandardTraining,
+    TrainingContext,
     reachable_part,
 )
 
 UNIT = np.array([0.0, 1.0])  # raw and encoded values are then the same
 
 
-def setting(*directions, bounds=(-8, 8)):
+def context(*directions, bounds=(-8, 8)):
     names = [f"x{i}" for i in range(len(directions))]
     schema = Schema(
         [
@@ -49,7 +49,7 @@ def setting(*directions, bounds=(-8, 8)):
             for n, d in zip(names, directions, strict=True)
         ]
     )
-    return Setting(Permits.of(Encoder.fit(schema, dict.fromkeys(names, UNIT))), 1)
+    return TrainingContext(Permits.of(Encoder.fit(schema, dict.fromkeys(names, UNIT))), 1)
 
 
 def blobs(centres, n=200, sd=0.5, seed=0):
@@ -60,7 +60,7 @@ def blobs(centres, n=200, sd=0.5, seed=0):
 
 
 TWO = [(-1.0, -1.0), (1.0, 1.0)]
-FREE = setting("free", "free")
+FREE = context("free", "free")
 OPTIONS = {"n_epochs": 4, "batch_size": 40, "step_size": 0.01, "n_recourses": 60}
 
 
@@ -128,7 +128,7 @@ def test_the_search_is_descent_by_hand(search, target):
 def test_people_targets_and_neighbours_of_three_classes():
     """Targets are uniform over the classes that are not decided; neighbours are rows of the target's class; rows
     of weight 0 are nobody's neighbour; nothing leaves the domain or moves what is held."""
-    where = setting("fixed", "increase", bounds=(-3, 3))
+    where = context("fixed", "increase", bounds=(-3, 3))
     data = blobs([(-2.0, 0.0), (2.0, 0.0), (0.0, 2.0)], n=300)
     data = data._replace(weight=data.weight.at[:50].set(0.0), x=data.x.at[:50].set(1e3))
     start = MLP(widths=(8,)).build(2, 3, jax.random.key(0))
@@ -147,7 +147,7 @@ def test_people_targets_and_neighbours_of_three_classes():
     assert {np.round(v, 4) for v in np.asarray(found.recourse[:, 0])} <= firsts
     np.testing.assert_array_equal(found.neighbour[:, 0], found.recourse[:, 0])
     assert (np.asarray(found.neighbour[:, 1]) >= np.asarray(found.recourse[:, 1])).all()
-    free = CounterfactualTraining(n_recourses=250).step(setting("free", "free", bounds=(-3, 3)))
+    free = CounterfactualTraining(n_recourses=250).step(context("free", "free", bounds=(-3, 3)))
     found, _ = contrasts(free, model, data, 250, jax.random.key(3))
     by_row = {tuple(row): int(k) for row, k in zip(np.asarray(data.x[50:]), data.y[50:], strict=True)}
     assert [by_row[tuple(row)] for row in np.asarray(found.neighbour)] == found.target.tolist()
@@ -290,7 +290,7 @@ def test_burn_in_and_fine_tuning(plain):
     assert np.isnan(history.notes["mature"]).tolist() == [True, True, False, False]
     assert (np.asarray(history.notes["largest_logit"][2:]) > 0).all()
     assert not same(model, plain)
-    tuned, told = CounterfactualTraining(**OPTIONS).train(plain, blobs(TWO), jax.random.key(5), setting=FREE)
+    tuned, told = CounterfactualTraining(**OPTIONS).train(plain, blobs(TWO), jax.random.key(5), context=FREE)
     assert float(told.loss[0]) < float(history.loss[0])  # it starts from what was learned
     assert not same(tuned, plain)
     assert (np.asarray(told.notes["mature"]) > 0).all()
@@ -341,7 +341,7 @@ def protected():
         regime = CounterfactualTraining(
             **size, step_size=0.02, n_recourses=50, n_steps=50, search_step_size=1.0, **options
         )
-        step = regime.step(setting(direction, "free"))
+        step = regime.step(context(direction, "free"))
         jobs = [(centre, seed) for centre in GEOMETRIES for seed in SEEDS]
         data = [blobs([tuple(-np.asarray(c)), c], n=200, seed=seed) for c, seed in jobs]
         starts = [Linear().build(2, 2, jax.random.key(seed)) for _, seed in jobs]
@@ -406,7 +406,7 @@ def test_the_last_step_is_halved_back_to_the_threshold():
 
 
 def test_revise_is_descent_among_codes_by_hand():
-    where = setting("free", "fixed")
+    where = context("free", "fixed")
     rows = Rows.weighted(where.permits.layout, jnp.ones(2), jnp.zeros(2), blobs(TWO).x, jnp.ones(200))
     vae = build_vae(rows, (8,), 2, (), jax.random.key(4))
     model = LinearModel(jnp.asarray([[-0.5, 0.3], [0.9, -0.2]]), jnp.asarray([0.1, -0.1]))
@@ -448,7 +448,7 @@ def test_revise_learns_the_rows_before_the_first_epoch():
 
 
 def test_the_pull_is_the_distance_of_slopes_by_hand():
-    where = setting("free", "fixed", "free")
+    where = context("free", "fixed", "free")
     data = blobs([(-1.0, -1.0, 0.5), (1.0, 1.0, -0.5)], n=40)
     step = CounterfactualTraining(pull_weight=1.0, pull=0.7).step(where)
     model = LinearModel(jnp.asarray([[0.3, -0.2, 0.5], [-0.1, 0.6, 0.2]]), jnp.asarray([0.0, 0.1]))
@@ -466,7 +466,7 @@ def test_pulled_alone_the_mean_logit_falls_with_implausibility():
     at, rows = jnp.asarray(rng.uniform(-3, 3, (2000, 1)), jnp.float32), rng.normal(size=(2000, 1))
     zeros, near = jnp.zeros(2000, jnp.int32), jnp.asarray(rows, jnp.float32)
     found = Contrasts(at, near, zeros + 1, at, zeros, zeros > 0, zeros > 0, jnp.ones(2000))
-    step = CounterfactualTraining(pull_weight=1.0, pull=2.0).step(setting("free"))
+    step = CounterfactualTraining(pull_weight=1.0, pull=2.0).step(context("free"))
     model, adam = MLP(widths=(16,), activation="tanh").build(1, 2, jax.random.key(0)), optax.adam(0.01)
 
     @jax.jit

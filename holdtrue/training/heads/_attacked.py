@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from holdtrue.errors import DataError
 from holdtrue.schema import did_you_mean
-from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.training._base import AbstractRegime, TrainingContext
 from holdtrue.training.heads._attackers import AbstractAttacker
 from holdtrue.training.heads._generator import GeneratorStep
 from holdtrue.training.heads._guides import Guides
@@ -67,14 +67,16 @@ class AbstractAttacked(AbstractRegime):
             params |= {"attacker": attacker(given)()}
         return super().set_params(**params)
 
-    def against(self, step: GeneratorStep, setting: Setting, trained: AbstractGeneratorRegime) -> GeneratorStep:
+    def against(
+        self, step: GeneratorStep, context: TrainingContext, trained: AbstractGeneratorRegime
+    ) -> GeneratorStep:
         """The step of a regime, with the attacker's models among the judges."""
         check_weights(self, ("own_weight",))
         if self.goal is not None and not 0 < self.goal < 1:
             raise DataError(f"{type(self).__name__}: `goal` is a share between 0 and 1; got {self.goal!r}.")
         return replace(
             step,
-            panel=self.attacked_by.panel(setting, trained),
+            panel=self.attacked_by.panel(context, trained),
             own_weight=jnp.asarray(self.own_weight, jnp.float32),
             goal=None if self.goal is None else jnp.asarray(self.goal, jnp.float32),
         )

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from holdtrue.encoding import Permits
 from holdtrue.errors import DataError
 from holdtrue.models import AbstractModel, Data, MLPModel, adam, averaged, weighted_mean
-from holdtrue.training._base import Setting
+from holdtrue.training._base import TrainingContext
 from holdtrue.training._space import Range, Space
 from holdtrue.training.heads._attackers import AbstractAttacker
 from holdtrue.training.heads._codes import Renumbering, hidden
@@ -206,7 +206,7 @@ class Guides(AbstractAttacker):
         self.renumber = renumber
         self.tail = tail
 
-    def panel(self, setting: Setting, trained: AbstractGeneratorRegime) -> GuidePanel:
+    def panel(self, context: TrainingContext, trained: AbstractGeneratorRegime) -> GuidePanel:
         """Return the guides."""
         self._check()
         f32 = jnp.float32
@@ -222,7 +222,7 @@ class Guides(AbstractAttacker):
             blind=jnp.asarray(self.blind, f32),
             rare=jnp.asarray(self.rare, f32),
             renumber=jnp.asarray(self.renumber, f32),
-            permits=setting.permits,
+            permits=context.permits,
             n_guides=int(self.n_guides),
             n_held=int(self.n_held),
             tail=float(self.tail),

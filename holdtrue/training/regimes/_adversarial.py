@@ -23,7 +23,7 @@ from holdtrue.models import (
     LinearModel,
     weighted_mean,
 )
-from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.training._base import AbstractRegime, TrainingContext
 from holdtrue.training._decay import CosineStep
 from holdtrue.training._space import STEP_SIZE, Range, Space
 from holdtrue.training.regimes._standard import cross_entropies
@@ -171,12 +171,12 @@ class AdversarialTraining(AbstractRegime):
         self.validation_fraction = validation_fraction
         self.patience = patience
 
-    def step(self, setting: Setting) -> AbstractStep:
+    def step(self, context: TrainingContext) -> AbstractStep:
         """Cross-entropy under attack, by Adam."""
-        step = self._attacking(setting)
+        step = self._attacking(context)
         return CosineStep(step, jnp.asarray(self.n_epochs, jnp.float32)) if self.decay else step
 
-    def _attacking(self, setting: Setting) -> AdversarialStep:
+    def _attacking(self, context: TrainingContext) -> AdversarialStep:
         self._check_attack()
         f32 = jnp.float32
         return AdversarialStep(
@@ -184,14 +184,14 @@ class AdversarialTraining(AbstractRegime):
             weight_decay=jnp.asarray(self.weight_decay, f32),
             radius=jnp.asarray(self.radius, f32),
             ramp_epochs=jnp.asarray(self.ramp * self.n_epochs, f32),
-            movable=jnp.asarray(movable_columns(setting.permits.layout, self.columns), f32),
+            movable=jnp.asarray(movable_columns(context.permits.layout, self.columns), f32),
             norm=self.norm,
             attack=self.attack,
             n_steps=int(self.n_steps),
         )
 
     def solve(
-        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, setting: Setting
+        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, context: TrainingContext
     ) -> tuple[AbstractClosedForm, History]:
         """Solve for the rows as they are, attack them, and solve for the attacked rows (X_R in Theorem 2).
 
@@ -201,7 +201,7 @@ class AdversarialTraining(AbstractRegime):
         plain, history = model.solve(data, key)
         if self.radius == 0:
             return plain, history
-        step = self._attacking(setting)
+        step = self._attacking(context)
         return model.solve(data._replace(x=_attacked_rows(step, plain, data, jax.random.fold_in(key, 1))), key)
 
     def _check_attack(self) -> None:

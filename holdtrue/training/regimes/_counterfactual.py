@@ -15,7 +15,7 @@ from holdtrue.search import (
     EnergyConstrained,
     LatentSampler,
 )
-from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.training._base import AbstractRegime, TrainingContext
 from holdtrue.training._space import OneOf, Range, Space
 from holdtrue.training.regimes._contrast import ContrastStep, Immature
 
@@ -168,7 +168,7 @@ class CounterfactualTraining(AbstractRegime):
         self.validation_fraction = validation_fraction
         self.patience = patience
 
-    def step(self, setting: Setting) -> ContrastStep:
+    def step(self, context: TrainingContext) -> ContrastStep:
         """Eq. 2, by Adam."""
         self._check_search()
         f32 = jnp.float32
@@ -180,7 +180,7 @@ class CounterfactualTraining(AbstractRegime):
             adversarial_weight=jnp.asarray(self.adversarial_weight, f32),
             ridge_weight=jnp.asarray(self.ridge_weight, f32),
             sampler=self._sampler(),
-            setting=setting,
+            context=context,
             n_recourses=int(self.n_recourses),
             burn_in=round(self.burn_in * self.n_epochs),
             immature=self.immature,

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from holdtrue.errors import DataError
 from holdtrue.models import CounterNet
-from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.training._base import AbstractRegime, TrainingContext
 from holdtrue.training._space import STEP_SIZE, Range, Space
 from holdtrue.training.heads._generator import Cost, GeneratorStep, Loss, Wanted
 from holdtrue.training.heads._panels import OwnPanel
@@ -62,10 +62,10 @@ class AbstractGeneratorRegime(AbstractRegime):
             n_epochs = max(n_epochs, -(-self.min_updates // per_epoch))
         return 2 * n_epochs if self.post_hoc else n_epochs
 
-    def step(self, setting: Setting) -> GeneratorStep:
+    def step(self, context: TrainingContext) -> GeneratorStep:
         """Predictor and generator, by Adam."""
         self._check_generator()
-        n_epochs, f32 = self.epochs(setting.n_rows), jnp.float32
+        n_epochs, f32 = self.epochs(context.n_rows), jnp.float32
         return GeneratorStep(
             step_size=jnp.asarray(self.step_size, f32),
             weight_decay=jnp.asarray(self.weight_decay, f32),
@@ -85,7 +85,7 @@ class AbstractGeneratorRegime(AbstractRegime):
             n_epochs=jnp.asarray(n_epochs, f32),
             n_first=n_epochs // 2 if self.post_hoc else None,
             panel=OwnPanel(),
-            setting=setting,
+            context=context,
             loss=self.loss,
             cost=self.cost,
             wanted=self.wanted,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from holdtrue.models import CounterNet
-from holdtrue.training._base import Setting
+from holdtrue.training._base import TrainingContext
 from holdtrue.training.heads._generator import Cost, GeneratorStep, Loss, Wanted
 from holdtrue.training.regimes._counterfactual import check_weights
 from holdtrue.training.regimes._counternet import AbstractGeneratorRegime, CounterNetTraining
@@ -140,7 +140,7 @@ class VAECF(AbstractGeneratorRegime):
         """Return a CounterNet with a variational generator."""
         return CounterNet(head="vae", generator=(20, 16), dropout=0.0)
 
-    def step(self, setting: Setting) -> GeneratorStep:
+    def step(self, context: TrainingContext) -> GeneratorStep:
         """Predictor first, then the autoencoder."""
         check_weights(self, ("code_weight",))
-        return super().step(setting)
+        return super().step(context)

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from holdtrue.errors import DataError
 from holdtrue.models import CounterNet
-from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.training._base import AbstractRegime, TrainingContext
 from holdtrue.training._space import Space
 from holdtrue.training.heads._attacked import AbstractAttacked
 from holdtrue.training.heads._attackers import AbstractAttacker
@@ -119,9 +119,9 @@ class RoCourseNet(AbstractAttacked, AbstractGeneratorRegime):
         self.validation_fraction = validation_fraction
         self.patience = patience
 
-    def step(self, setting: Setting) -> GeneratorStep:
+    def step(self, context: TrainingContext) -> GeneratorStep:
         """Predictor, attacker and generator."""
-        return self.against(super().step(setting), setting, self)
+        return self.against(super().step(context), context, self)
 
 
 class Robust(AbstractAttacked):
@@ -196,6 +196,6 @@ class Robust(AbstractAttacked):
         """As many as the wrapped regime's."""
         return self.wrapped.epochs(n_rows)
 
-    def step(self, setting: Setting) -> GeneratorStep:
+    def step(self, context: TrainingContext) -> GeneratorStep:
         """The wrapped regime's step, with an attacker."""
-        return self.against(self.wrapped.step(setting), setting, self.wrapped)
+        return self.against(self.wrapped.step(context), context, self.wrapped)

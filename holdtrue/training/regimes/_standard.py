@@ -16,7 +16,7 @@ from holdtrue.models import (
     History,
     weighted_mean,
 )
-from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.training._base import AbstractRegime, TrainingContext
 from holdtrue.training._space import STEP_SIZE, Range, Space
 
 
@@ -94,14 +94,14 @@ class StandardTraining(AbstractRegime):
         self.validation_fraction = validation_fraction
         self.patience = patience
 
-    def step(self, setting: Setting) -> CrossEntropyStep:
+    def step(self, context: TrainingContext) -> CrossEntropyStep:
         """Cross-entropy by Adam."""
         return CrossEntropyStep(
             jnp.asarray(self.step_size, jnp.float32), jnp.asarray(self.weight_decay, jnp.float32)
         )
 
     def solve(
-        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, setting: Setting
+        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, context: TrainingContext
     ) -> tuple[AbstractClosedForm, History]:
         """Solve for the rows as they are."""
         return model.solve(data, key)
