@@ -39,7 +39,7 @@ def main() -> None:
         schema=schema, model=NETWORK, regime=ht.CounterNetTraining(n_epochs=5, min_updates=0), random_state=0
     ).fit(X, y)
     data, model = clf.training_.data, clf.architecture().build(clf.training_.data.x.shape[1], 2, jax.random.key(0))
-    more: dict[str, Any] = {"proposals": 8, "strange_weight": 1.0, "rare": 0.003}
+    more: dict[str, Any] = {"head__proposals": 8, "head__strange_weight": 1.0, "head__rare": 0.003}
     for attacker in ("none", "vds", "guides"):
         for suffix, extra in {"": {}, ", 8 proposals": more}.items():
             regime: Any = ht.CounterNetTraining() if attacker == "none" else RoCourseNet(attacker=attacker)

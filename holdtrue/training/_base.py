@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import equinox as eqx
 import numpy as np
 from jaxtyping import PRNGKeyArray
-from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.utils import compute_class_weight
 
@@ -23,6 +22,7 @@ from holdtrue.models import (
     History,
     fit,
 )
+from holdtrue.training._parts import AbstractWithParts
 from holdtrue.training._space import STEP_SIZE, Space
 
 
@@ -47,7 +47,7 @@ class TrainingContext(eqx.Module):
     n_rows: int | None = eqx.field(static=True, default=None)
 
 
-class AbstractRegime(BaseEstimator):
+class AbstractRegime(AbstractWithParts):
     """How a model is trained. A scikit-learn object outside, a step function for the one loop inside.
 
     A subclass adds its hyper-parameters to these and returns its step from `step`.

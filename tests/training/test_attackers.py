@@ -19,6 +19,7 @@ from holdtrue.training import (
     CFModel,
     CounterNetTraining,
     Guides,
+    HeadSettings,
     OwnPanel,
     RandomShift,
     Robust,
@@ -70,7 +71,7 @@ def test_every_number_of_guides_arrives(context):
     own = {"n_guides": 3, "n_held": 2, "tail": 0.5}
     numbers = {"drop": 0.1, "blind": 0.2, "renumber": 0.3}
     guides = Guides(**own, **numbers, tilt=4.0, row_tilt=0.6, concept_tilt=0.7, weight_decay=2.0)
-    wrapped = CFModel(step_size=0.01, weight_decay=0.3, average=0.1)
+    wrapped = CFModel(step_size=0.01, weight_decay=0.3, head=HeadSettings(average=0.1))
     panel: Any = Robust(regime=wrapped, attacker=guides, goal=0.8).step(context).panel
     assert {name: getattr(panel, name) for name in own} == own
     expected = numbers | {"prior": 4.0, "rows": 0.6, "concept": 0.7, "weight_decay": 2.0}
@@ -82,8 +83,8 @@ def test_parameters_reach_the_attacker():
     regime = RoCourseNet(attacker="guides")
     assert regime.get_params()["attacker__tilt"] == 3.0  # what may be set, though there is no object yet
     assert "attacker__tilt" not in regime.get_params(deep=False)
-    copy = clone(regime).set_params(attacker__tilt=4.0, margin=2.0)
-    assert repr(copy) == "RoCourseNet(attacker=Guides(tilt=4.0), margin=2.0)"
+    copy = clone(regime).set_params(attacker__tilt=4.0, head__margin=2.0)
+    assert repr(copy) == "RoCourseNet(attacker=Guides(tilt=4.0), head=HeadSettings(margin=2.0))"
     assert regime.attacker == "guides"
     again = clone(copy).set_params(attacker__tilt=5.0)
     assert (copy.attacker.tilt, again.attacker.tilt) == (4.0, 5.0)

@@ -15,6 +15,7 @@ from holdtrue.training import (
     CFModel,
     CounterNetTraining,
     Guides,
+    HeadSettings,
     Robust,
     RoCourseNet,
     TrainingContext,
@@ -111,7 +112,7 @@ def test_a_rare_class_does_not_vanish_from_the_decisions():
     refused = {}
     for guard in (0.0, 0.5):
         options = {"n_epochs": 60, "batch_size": 64, "min_updates": 0, "step_size": 0.003, "weight_decay": 2.0}
-        _, history = trained(CounterNetTraining(guard=guard, **options), n=1024, rare=0.05)
+        _, history = trained(CounterNetTraining(head=HeadSettings(guard=guard), **options), n=1024, rare=0.05)
         refused[guard] = 1 - np.asarray(history.notes["favourable"])[-20:]
     assert (refused[0.0] < 1e-6).all()
     assert 0.01 < refused[0.5].mean() < 0.1
@@ -140,7 +141,7 @@ def test_the_predictor_is_the_running_mean_of_its_weights():
     start = SMALL.build(data.x.shape[1], 2, jax.random.key(0))
     found = {}
     for average in (0.0, 0.1):
-        step = CounterNetTraining(**FEW, guard=0.0, average=average).step(context)
+        step = CounterNetTraining(**FEW, head=HeadSettings(guard=0.0, average=average)).step(context)
         model, state, latest = start, step.init(start), []
         update = eqx.filter_jit(step.update)
         for i in range(6):
@@ -187,7 +188,7 @@ def test_many_at_once_are_each_alone_and_a_goal_moves_the_cost():
     """One program for several tables and settings, as on an accelerator; with a goal that is easily met recourse
     becomes cheaper."""
     options = {"n_epochs": 60, "batch_size": 64, "min_updates": 0, "step_size": 0.01,
-               "attacker": Guides(n_guides=2, n_held=1), "cost_weight": 0.1, "margin": 1.0}  # fmt: skip
+               "attacker": Guides(n_guides=2, n_held=1)}  # fmt: skip
     data, context = task()
     steps = [RoCourseNet(**options, goal=goal).step(context) for goal in (0.2, 0.999)]
     start = CounterNet(encoder=(16, 8), predictor=(8,), generator=(16,), dropout=0.0).build(
@@ -232,18 +233,20 @@ def test_a_classifier_takes_what_its_regime_is_for(tmp_path):
     [
         ({"own_weight": -1.0}, "`own_weight` must be at least 0"),
         ({"goal": 1.0}, "`goal` is a share"),
-        ({"guard": 1.5}, "`guard` is a share"),
-        ({"hide": 1.0}, "`hide` is a share"),
-        ({"rare": -0.1}, "`rare` is a share"),
-        ({"proposals": 1.5}, "`proposals` must be a whole number"),
-        ({"strange_weight": -1.0}, "`strange_weight` must be at least 0"),
-        ({"loss": "hinge"}, "`loss` is not known"),
-        ({"min_updates": -1}, "`min_updates`"),
+        ({"head__guard": 1.5}, "`guard` is a share"),
+        ({"head__hide": 1.0}, "`hide` is a share"),
+        ({"head__rare": -0.1}, "`rare` is a share"),
+        ({"head__proposals": 1.5}, "`proposals` must be a whole number"),
+        ({"head__strange_weight": -1.0}, "`strange_weight` must be at least 0"),
+        ({"head__loss": "hinge"}, "HeadSettings: `loss` is not known"),
+        ({"min_updates": -1}, "RoCourseNet: `min_updates`"),
+        ({"weight_decay": -1.0}, "RoCourseNet: `weight_decay` must be at least 0"),
+        ({"head": "row"}, "RoCourseNet: `head` must be HeadSettings, or None for the defaults; got 'row'"),
     ],
 )
 def test_what_makes_no_sense_is_refused(options, what):
     with pytest.raises(DataError, match=what):
-        RoCourseNet(**options).step(task()[1])
+        RoCourseNet().set_params(**options).step(task()[1])
     with pytest.raises(DataError, match="must train a generator"):
         Robust(regime=ht.StandardTraining()).step(task()[1])
 

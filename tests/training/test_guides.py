@@ -12,7 +12,7 @@ import pytest
 from holdtrue.encoding import Encoder, Permits
 from holdtrue.models import MLP, CounterNet, Data, fit_many
 from holdtrue.schema import Feature, Schema
-from holdtrue.training import Guides, RoCourseNet, TrainingContext
+from holdtrue.training import Guides, HeadSettings, RoCourseNet, TrainingContext
 from holdtrue.training.heads._codes import Renumbering, hidden
 from holdtrue.training.heads._tally import Tally
 
@@ -51,7 +51,7 @@ def test_guides_have_a_decay_of_their_own_and_judge_by_their_mean_weights():
 
     def factor(weight_decay: float | None = None, average: float = 0.0) -> np.ndarray:
         guides = Guides(n_guides=2, n_held=0, weight_decay=weight_decay)
-        regime = RoCourseNet(attacker=guides, step_size=0.1, weight_decay=3.0, average=average)
+        regime = RoCourseNet(attacker=guides, step_size=0.1, weight_decay=3.0, head=HeadSettings(average=average))
         step = regime.step(context())
         first = step.panel.init(predictor)
         tally = Tally.begin(step.context.permits)
@@ -129,11 +129,10 @@ def fitted():
         for columns, y in (people(), people(), (swapped, swapped_y), doubled(), doubled())
     ]
     where = TrainingContext(Permits.of(encoder), 1, n_rows=400)
-    options: Any = {"margin": 1.0, "cost_weight": 2.0, "step_size": 0.01}
     shares = ((0.0, 1e-9), (1.0, 1e-9), (0.0, 1e-9), (0.0, 1e-9), (0.0, 0.8))
     guides = [Guides(n_guides=2, n_held=0, tilt=1.0, renumber=renumber) for renumber, _ in shares]
     steps = [
-        RoCourseNet(**options, attacker=attacker, hide=hide).step(where)
+        RoCourseNet(attacker=attacker, head=HeadSettings(cost_weight=2.0, hide=hide), step_size=0.01).step(where)
         for attacker, (_, hide) in zip(guides, shares, strict=True)
     ]
     network = CounterNet(encoder=(16,), predictor=(), generator=(16,), dropout=0.0)

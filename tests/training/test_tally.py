@@ -14,7 +14,7 @@ from holdtrue.encoding import Encoder, Permits
 from holdtrue.models import MLP, CounterNet, Data, fit_many
 from holdtrue.retraining import start_keys
 from holdtrue.schema import Feature, Schema
-from holdtrue.training import CounterNetTraining, Guides, RoCourseNet, TrainingContext
+from holdtrue.training import CounterNetTraining, Guides, HeadSettings, RoCourseNet, TrainingContext
 from holdtrue.training.heads._tally import USUAL, Tally
 
 SCHEMA = Schema([
@@ -116,7 +116,11 @@ def test_rare_levels_are_one_to_the_predictor():
     exchanged = people[:, [0, 1, 2, 4, 3]]
     for rare in (0.0, 0.1):
         regime = CounterNetTraining(
-            min_updates=300, n_epochs=1, batch_size=64, step_size=0.02, rare=rare, average=0.2
+            min_updates=300,
+            n_epochs=1,
+            batch_size=64,
+            step_size=0.02,
+            head=HeadSettings(rare=rare, average=0.2),
         )
         start = network.build(x.shape[1], 2, build_key)
         (model,) = fit_many(

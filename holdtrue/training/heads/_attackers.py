@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from holdtrue.training._base import TrainingContext
 from holdtrue.training._space import Space
 from holdtrue.training.heads._panels import AbstractPanel
-from holdtrue.training.regimes._counternet import AbstractGeneratorRegime
+from holdtrue.training.heads._regime import AbstractGeneratorRegime
 
 
 class AbstractAttacker(BaseEstimator):

@@ -19,12 +19,12 @@ from holdtrue.models import (
     weighted_mean,
 )
 from holdtrue.training._base import TrainingContext
+from holdtrue.training._losses import training_logits
 from holdtrue.training.heads._codes import hidden
 from holdtrue.training.heads._panels import AbstractPanel, Scene, harshest
 from holdtrue.training.heads._proposals import mixtures, unlike
 from holdtrue.training.heads._rare_classes import Watch
 from holdtrue.training.heads._tally import Tally
-from holdtrue.training.regimes._standard import training_logits
 
 Loss = Literal["cross_entropy", "squared"]
 Cost = Literal["l1", "squared"]

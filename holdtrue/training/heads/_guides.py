@@ -13,14 +13,14 @@ from holdtrue.encoding import Permits
 from holdtrue.errors import DataError
 from holdtrue.models import AbstractModel, Data, MLPModel, adam, averaged, weighted_mean
 from holdtrue.training._base import TrainingContext
+from holdtrue.training._checks import check_counts, check_weights
 from holdtrue.training._space import Range, Space
 from holdtrue.training.heads._attackers import AbstractAttacker
 from holdtrue.training.heads._codes import Renumbering, hidden
 from holdtrue.training.heads._panels import AbstractPanel, Judges, Losses, Scene
+from holdtrue.training.heads._regime import AbstractGeneratorRegime
 from holdtrue.training.heads._tally import Tally
 from holdtrue.training.heads._tilts import Tilts
-from holdtrue.training.regimes._counterfactual import check_counts, check_weights
-from holdtrue.training.regimes._counternet import AbstractGeneratorRegime
 
 
 class GuidePanel(AbstractPanel):
@@ -214,7 +214,7 @@ class Guides(AbstractAttacker):
         return GuidePanel(
             step_size=jnp.asarray(trained.step_size, f32),
             weight_decay=jnp.asarray(weight_decay, f32),
-            average=jnp.asarray(trained.average, f32),
+            average=jnp.asarray(trained.head_settings.average, f32),
             prior=jnp.asarray(self.tilt, f32),
             rows=jnp.asarray(self.row_tilt, f32),
             concept=jnp.asarray(self.concept_tilt, f32),

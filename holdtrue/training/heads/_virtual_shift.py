@@ -9,13 +9,13 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from holdtrue.errors import DataError
 from holdtrue.metrics import ATTACK_NORMS, AttackNorm
 from holdtrue.training._base import TrainingContext
+from holdtrue.training._checks import check_counts, check_weights
+from holdtrue.training._columns import Columns, movable_columns
 from holdtrue.training._space import Range, Space
 from holdtrue.training.heads._attackers import AbstractAttacker
 from holdtrue.training.heads._panels import AbstractPanel, Judges, Scene, one
+from holdtrue.training.heads._regime import AbstractGeneratorRegime
 from holdtrue.training.heads._shift import Inner, virtual_data_shift
-from holdtrue.training.regimes._adversarial import Columns, movable_columns
-from holdtrue.training.regimes._counterfactual import check_counts, check_weights
-from holdtrue.training.regimes._counternet import AbstractGeneratorRegime
 
 Schedule = Literal["linear", "static"]
 

@@ -10,7 +10,6 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from holdtrue.encoding import Layout
 from holdtrue.errors import DataError
 from holdtrue.metrics import ATTACK_NORMS, AttackNorm, fgsm, is_linear, linear_rise, pgd
 from holdtrue.models import (
@@ -24,12 +23,12 @@ from holdtrue.models import (
     weighted_mean,
 )
 from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.training._columns import Columns, movable_columns
 from holdtrue.training._decay import CosineStep
+from holdtrue.training._losses import cross_entropies
 from holdtrue.training._space import STEP_SIZE, Range, Space
-from holdtrue.training.regimes._standard import cross_entropies
 
 Attack = Literal["auto", "pgd", "fgsm"]
-Columns = Literal["all", "numeric"]
 ROWS = 256  # attacked at a time where a model is solved
 
 
@@ -235,11 +234,3 @@ def _attacked_rows(step: AdversarialStep, model: AbstractModel, data: Data, key:
 
     keys = jax.random.split(key, data.x.shape[0])
     return jax.lax.map(one, (data.x, data.y, keys), batch_size=ROWS)
-
-
-def movable_columns(layout: Layout, columns: Columns) -> np.ndarray:
-    """1 for every encoded column that the adversary may move."""
-    movable = np.ones(layout.n_columns)
-    if columns == "numeric":
-        movable[len(layout.numbers) :] = 0
-    return movable

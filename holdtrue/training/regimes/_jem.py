@@ -8,9 +8,9 @@ import jax.numpy as jnp
 from holdtrue.errors import DataError
 from holdtrue.search import LangevinSampler
 from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.training._checks import check_counts, check_weights
+from holdtrue.training._contrast import ContrastStep
 from holdtrue.training._space import OneOf, Range, Space
-from holdtrue.training.regimes._contrast import ContrastStep
-from holdtrue.training.regimes._counterfactual import check_counts, check_weights
 
 
 class JEM(AbstractRegime):

@@ -21,8 +21,8 @@ from holdtrue.search import (
     LinearisedAction,
 )
 from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.training._losses import cross_entropies
 from holdtrue.training._space import Range, Space
-from holdtrue.training.regimes._standard import cross_entropies
 
 Action = Literal["linear", "gradient", "lattice", "edits"]
 

@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from holdtrue.models import (
@@ -17,21 +15,8 @@ from holdtrue.models import (
     weighted_mean,
 )
 from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.training._losses import cross_entropies
 from holdtrue.training._space import STEP_SIZE, Range, Space
-
-
-def training_logits(model: AbstractModel, x: Float[Array, "n d"], key: PRNGKeyArray | None) -> Float[Array, "n k"]:
-    """Logits of every row; a `key` switches on what is random in training."""
-    if key is None or not model.random_in_training:
-        return jax.vmap(model.logits)(x)
-    return jax.vmap(lambda row, k: model.logits(row, key=k))(x, jax.random.split(key, x.shape[0]))
-
-
-def cross_entropies(
-    model: AbstractModel, x: Float[Array, "n d"], y: Int[Array, " n"], key: PRNGKeyArray | None
-) -> Float[Array, " n"]:
-    """Cross-entropy of every row; a `key` switches on what is random in training."""
-    return optax.losses.softmax_cross_entropy_with_integer_labels(training_logits(model, x, key), y)
 
 
 class CrossEntropyStep(AbstractGradientStep):

@@ -12,10 +12,10 @@ from holdtrue.errors import DataError
 from holdtrue.metrics import ATTACK_NORMS, AttackNorm, pgd
 from holdtrue.models import AbstractGradientStep, AbstractModel, Data, weighted_mean
 from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.training._checks import check_counts, check_weights
+from holdtrue.training._columns import movable_columns
+from holdtrue.training._losses import cross_entropies
 from holdtrue.training._space import Range, Space
-from holdtrue.training.regimes._adversarial import movable_columns
-from holdtrue.training.regimes._counterfactual import check_counts, check_weights
-from holdtrue.training.regimes._standard import cross_entropies
 
 
 class TradesStep(AbstractGradientStep):

@@ -12,7 +12,7 @@ from holdtrue.metrics import pgd
 from holdtrue.models import AbstractGradientStep, AbstractModel, Data, Decision, weighted_mean
 from holdtrue.search import AbstractSampler
 from holdtrue.training._base import TrainingContext
-from holdtrue.training.regimes._standard import cross_entropies
+from holdtrue.training._losses import cross_entropies
 
 Immature = Literal["neighbour", "drop", "keep"]
 ATTACK_STEPS = 7  # as in `AdversarialTraining`
