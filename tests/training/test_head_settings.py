@@ -89,7 +89,5 @@ def test_a_model_file_holds_the_head():
 
 def test_a_file_with_parameters_of_before_is_refused():
     former = {"$regime": "counternet", "params": {"margin": 1.0, "n_epochs": 50}}
-    with pytest.raises(
-        DataError, match=r"the regime 'counternet' does not take these parameters .*'margin'"
-    ):
+    with pytest.raises(DataError, match=r"the regime 'counternet' does not take these parameters .*'margin'"):
         rebuild(former)

@@ -168,7 +168,8 @@ class Guides(AbstractAttacker):
 
     Notes
     -----
-    Guides are networks of the predictor's shape and share the regime's `step_size` and `average`.
+    Guides are networks of the predictor's shape and share the regime's `step_size` and the head's
+    `average`.
 
     Examples
     --------
