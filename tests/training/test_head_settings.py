@@ -12,6 +12,7 @@ from holdtrue.classifier._objects import describe, rebuild
 from holdtrue.encoding import Encoder, Permits
 from holdtrue.errors import DataError
 from holdtrue.schema import Feature, Schema
+from holdtrue.studies.tune._tune import shortened
 from holdtrue.training import (
     VAECF,
     CFModel,
@@ -75,6 +76,11 @@ def test_parameters_reach_the_head_that_was_left_out():
 def test_what_is_tried_is_the_heads_and_the_step_size():
     assert list(VAECF.search_space) == ["head__validity_weight", "head__cost_weight", "step_size"]
     assert set(VAECF.search_space) <= set(VAECF().get_params())
+
+
+def test_a_regime_that_was_left_out_can_be_looked_at_early():
+    short = shortened(Robust())
+    assert (short.regime.n_epochs, short.regime.min_updates) == (12, 500)
 
 
 def test_a_model_file_holds_the_head():
