@@ -18,7 +18,7 @@ from benchmarks.theory import installed, split
 from holdtrue.encoding import Permits
 from holdtrue.metrics import pgd, robust_accuracy
 from holdtrue.models import NTK, AbstractModel, Data, Decision
-from holdtrue.training import AdversarialTraining, Setting
+from holdtrue.training import AdversarialTraining, TrainingContext
 
 RADII = (0.02, 0.05, 0.1, 0.2)
 
@@ -45,12 +45,12 @@ def main() -> None:
         train, labels, people, truth = split(x, y, 0, options.rows)
         people, truth = people[: options.people], (truth[: options.people] > 0).astype(int)
         data = Data(jnp.asarray(train, jnp.float32), jnp.asarray(labels > 0, jnp.int32), jnp.ones(len(train)))
-        setting, key = Setting(Permits.of(encoder), 1), jax.random.key(0)
+        context, key = TrainingContext(Permits.of(encoder), 1), jax.random.key(0)
         blank = NTK().build(x.shape[1], 2, key)
-        plain: Any = AdversarialTraining(radius=0.0).solve(blank, data, key, setting)[0]
+        plain: Any = AdversarialTraining(radius=0.0).solve(blank, data, key, context)[0]
         values[name] = {}
         for radius in RADII:
-            robust: Any = AdversarialTraining(radius=radius, n_steps=10).solve(blank, data, key, setting)[0]
+            robust: Any = AdversarialTraining(radius=radius, n_steps=10).solve(blank, data, key, context)[0]
             shifted = attacked(plain, people, truth, radius)
             for which, model in (("plain rows", plain), ("attacked rows", robust)):
                 decision = Decision(model, jnp.asarray(0.5), 1)

@@ -24,7 +24,7 @@ from holdtrue.encoding import Encoder, Permits
 from holdtrue.metrics import tradeoffs as t
 from holdtrue.models import NTK, Data, LinearModel, Rows, build_vae, double_precision, ntk
 from holdtrue.schema import as_table
-from holdtrue.training import AdversarialTraining, Setting
+from holdtrue.training import AdversarialTraining, TrainingContext
 
 DATASETS = ("german_credit", "compas", "adult")
 RADII = (0.02, 0.05, 0.1, 0.2)
@@ -221,11 +221,11 @@ def people_kernel(
     """NTK of plain and of attacked rows. (The second one is not robust: see benchmarks.robust_kernel.)"""
     train, labels, people, _ = split(x, y, 0, rows)
     data = Data(jnp.asarray(train, jnp.float32), jnp.asarray(labels > 0, jnp.int32), jnp.ones(len(train)))
-    setting, key = Setting(Permits.of(encoder), 1), jax.random.key(0)
+    context, key = TrainingContext(Permits.of(encoder), 1), jax.random.key(0)
     blank = NTK().build(x.shape[1], 2, key)
-    plain: Any = AdversarialTraining(radius=0.0).solve(blank, data, key, setting)[0]
+    plain: Any = AdversarialTraining(radius=0.0).solve(blank, data, key, context)[0]
     for radius in RADII[1:]:
-        robust: Any = AdversarialTraining(radius=radius, n_steps=10).solve(blank, data, key, setting)[0]
+        robust: Any = AdversarialTraining(radius=radius, n_steps=10).solve(blank, data, key, context)[0]
         lemma = t.lemma_2(np.asarray(plain.rows), np.asarray(robust.rows), labels, beta=1.0)
         tally.add(f"{name}: Lemma 2", lemma)
         a, b = t.scores_of(plain, people), t.scores_of(robust, people)

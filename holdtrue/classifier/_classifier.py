@@ -42,7 +42,7 @@ from holdtrue.reports import Report, audit
 from holdtrue.retraining import Retrained, TrainingData, Vary, start_keys
 from holdtrue.retraining import retrain as train_again
 from holdtrue.schema import Schema, Table, as_table, plain
-from holdtrue.training import AbstractRegime, Setting, StandardTraining
+from holdtrue.training import AbstractRegime, StandardTraining, TrainingContext
 
 
 class RecourseClassifier(ClassifierMixin, BaseEstimator):
@@ -165,12 +165,12 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         weight = (weight / weight.mean()).astype(np.float32)
         data = jax.device_put(Data(x, codes.astype(np.int32), weight))  # type: ignore[arg-type]
         model = self.architecture().build(encoder.n_columns, len(classes), model_key)
-        setting = Setting(Permits.of(encoder), self._favourable(), self.threshold, len(x))
+        context = TrainingContext(Permits.of(encoder), self._favourable(), self.threshold, len(x))
         model, self.history_ = self.regime_.train(
-            model, data, fit_key, setting=setting, seed=seed, on_epoch=on_epoch
+            model, data, fit_key, context=context, seed=seed, on_epoch=on_epoch
         )
         self.training_ = TrainingData(data, copies, seed)
-        self._assemble(encoder, model, setting.favourable)
+        self._assemble(encoder, model, context.favourable)
         self._retrained: dict[Any, Retrained] = {}
         self.certificate_: Certificate | None = None
         self.method_ = self._fresh_method().fit(self, table, y)
@@ -197,12 +197,12 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         return self.predictor_.encoder.schema
 
     @property
-    def setting_(self) -> Setting:
+    def context_(self) -> TrainingContext:
         """What a training regime may know of the task."""
         decision = self.predictor_.decision
         training: TrainingData | None = getattr(self, "training_", None)
         n_rows = None if training is None else len(training.data.x)
-        return Setting(Permits.of(self.predictor_.encoder), decision.favourable, self.threshold, n_rows)
+        return TrainingContext(Permits.of(self.predictor_.encoder), decision.favourable, self.threshold, n_rows)
 
     def recourse(self, X: Any, *, method: str | AbstractMethod | None = None, **options: Any) -> RecourseFrame:
         """Find recourse for every row; see `AbstractMethod.recourse` for the options.

@@ -1,4 +1,4 @@
-"""Configured objects (model, regime, attacker, method) to plain types and back, through the registries."""
+"""Configured objects (model, regime, attacker, head, method) to plain types and back, through the registries."""
 
 from typing import Any
 
@@ -10,10 +10,11 @@ from holdtrue.errors import DataError
 from holdtrue.methods import METHODS
 from holdtrue.models import ARCHITECTURES
 from holdtrue.schema import Schema
-from holdtrue.training import ATTACKERS, REGIMES
+from holdtrue.training import ATTACKERS, REGIMES, HeadSettings
 
 FAMILIES: dict[str, dict[str, type]] = {
     "model": ARCHITECTURES, "regime": REGIMES, "attacker": ATTACKERS, "method": METHODS,
+    "settings": {"head": HeadSettings},
 }  # type: ignore[dict-item]  # fmt: skip
 
 

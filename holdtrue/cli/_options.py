@@ -93,7 +93,7 @@ def _set(thing: Any, key: str, value: Any, prefix: str) -> None:
         raise DataError(f"--set: {type(thing).__name__} has no such parameter; got {prefix + name!r}. {hint}")
     wanted = type_of(thing, name)
     if rest:
-        part = _named_part(wanted, getattr(thing, name))
+        part = _part(thing, name, wanted)
         if not hasattr(part, "get_params"):
             raise DataError(
                 f"--set: `{prefix}{name}` has no parameters of its own; got {prefix + key!r}. Set it first, for "
@@ -110,6 +110,13 @@ def _set(thing: Any, key: str, value: Any, prefix: str) -> None:
             f"--set: `{prefix}{name}` of {type(thing).__name__} must be {describe_type(wanted)}; got {value!r}."
         )
     thing.set_params(**{name: value})
+
+
+def _part(thing: Any, name: str, wanted: Any) -> Any:
+    """A part of an object, also one that was left out where the object knows its defaults."""
+    if name in getattr(thing, "parts", {}):
+        return thing.part(name)
+    return _named_part(wanted, getattr(thing, name, None))
 
 
 def _named_part(wanted: Any, value: Any) -> Any:
@@ -130,7 +137,7 @@ def type_of(thing: Any, name: str) -> Any:
     """Annotated type of a parameter, of a part's too (``attacker__eps``); Any where there is none."""
     name, _, rest = name.partition("__")
     wanted = typing.get_type_hints(type(thing).__init__).get(name, Any)
-    return type_of(_named_part(wanted, getattr(thing, name, None)), rest) if rest else wanted
+    return type_of(_part(thing, name, wanted), rest) if rest else wanted
 
 
 def fits(wanted: Any, value: Any) -> bool:

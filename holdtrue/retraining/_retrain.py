@@ -255,7 +255,7 @@ def trainings(
         assert training is not None
         sets, seeds = _varied(training, n, vary, rng)
     orders = [int(s) for s in rng.randint(0, 2**31 - 1, len(seeds))] if new_order else seeds
-    step, patience = clf.regime_.step(clf.setting_), clf.regime_.patience
+    step, patience = clf.regime_.step(clf.context_), clf.regime_.patience
     if vary == "finetune":
         epochs, patience = n_epochs or FINETUNE_EPOCHS, None
         starts = [predictor.decision.model] * len(sets)
@@ -290,7 +290,7 @@ def _solved(
         )
     models = []
     for i, (start, data, seed) in enumerate(zip(starts, sets, seeds, strict=True)):
-        models.append(clf.regime_.solve(start, data, start_keys(seed)[1], clf.setting_)[0])
+        models.append(clf.regime_.solve(start, data, start_keys(seed)[1], clf.context_)[0])
         if on_model is not None:
             on_model(i + 1)
     return models

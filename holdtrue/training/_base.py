@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import equinox as eqx
 import numpy as np
 from jaxtyping import PRNGKeyArray
-from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.utils import compute_class_weight
 
@@ -23,10 +22,11 @@ from holdtrue.models import (
     History,
     fit,
 )
+from holdtrue.training._parts import AbstractWithParts
 from holdtrue.training._space import STEP_SIZE, Space
 
 
-class Setting(eqx.Module):
+class TrainingContext(eqx.Module):
     """What a regime may know of the task beside the rows: what people may change, and what they want.
 
     Attributes
@@ -47,7 +47,7 @@ class Setting(eqx.Module):
     n_rows: int | None = eqx.field(static=True, default=None)
 
 
-class AbstractRegime(BaseEstimator):
+class AbstractRegime(AbstractWithParts):
     """How a model is trained. A scikit-learn object outside, a step function for the one loop inside.
 
     A subclass adds its hyper-parameters to these and returns its step from `step`.
@@ -74,11 +74,11 @@ class AbstractRegime(BaseEstimator):
         return self.n_epochs
 
     @abstractmethod
-    def step(self, setting: Setting) -> AbstractStep:
+    def step(self, context: TrainingContext) -> AbstractStep:
         """Return what is done with one minibatch of the task."""
 
     def solve(
-        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, setting: Setting
+        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, context: TrainingContext
     ) -> tuple[AbstractClosedForm, History]:
         """Fit a model that is solved in closed form; only where a regime says what it is solved for."""
         raise CapabilityError(
@@ -109,7 +109,7 @@ class AbstractRegime(BaseEstimator):
         data: Data,
         key: PRNGKeyArray,
         *,
-        setting: Setting,
+        context: TrainingContext,
         seed: int = 0,
         on_epoch: Callable[[int, float], None] | None = None,
     ) -> tuple[AbstractModel, History]:
@@ -125,13 +125,13 @@ class AbstractRegime(BaseEstimator):
                 f"{type(model).__name__}. Use {type(self.default_model()).__name__}, or leave the model out."
             )
         if isinstance(model, AbstractClosedForm):
-            return self.solve(model, data, key, setting)
+            return self.solve(model, data, key, context)
         validation = None
         if self.patience is not None:
             data, validation = self.split(data, seed)
         return fit(
             model,
-            self.step(setting),
+            self.step(context),
             data,
             key,
             n_epochs=self.epochs(len(data.x)),

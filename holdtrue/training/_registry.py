@@ -4,14 +4,16 @@ from holdtrue.errors import DataError
 from holdtrue.schema import did_you_mean
 from holdtrue.training._base import AbstractRegime
 from holdtrue.training.regimes._adversarial import AdversarialTraining
+from holdtrue.training.regimes._cf_model import CFModel
 from holdtrue.training.regimes._counterfactual import CounterfactualTraining
 from holdtrue.training.regimes._counternet import CounterNetTraining
 from holdtrue.training.regimes._jem import JEM
-from holdtrue.training.regimes._post_hoc import VAECF, CFModel
 from holdtrue.training.regimes._recourse import RecourseTraining
-from holdtrue.training.regimes._rocoursenet import Robust, RoCourseNet
+from holdtrue.training.regimes._robust import Robust
+from holdtrue.training.regimes._rocoursenet import RoCourseNet
 from holdtrue.training.regimes._standard import StandardTraining
 from holdtrue.training.regimes._trades import TRADES
+from holdtrue.training.regimes._vaecf import VAECF
 
 REGIMES: dict[str, type[AbstractRegime]] = {
     "standard": StandardTraining,

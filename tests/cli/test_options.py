@@ -1,7 +1,7 @@
 import pytest
 
 import holdtrue as ht
-from holdtrue.cli._options import configure, parse_settings, pick_label
+from holdtrue.cli._options import configure, parse_settings, pick_label, type_of
 from holdtrue.errors import DataError
 
 
@@ -46,6 +46,13 @@ def test_configure_reaches_into_an_attacker_that_is_named():
     assert ht.RoCourseNet().attacker == "vds"
 
 
+def test_configure_reaches_into_a_part_that_was_left_out():
+    assert repr(configure(ht.VAECF, parse_settings(["head.margin=2"]))) == "VAECF(head=HeadSettings(margin=2))"
+    deep = configure(ht.Robust, parse_settings(["regime.head.loss=squared"]))
+    assert repr(deep) == "Robust(regime=CounterNetTraining(head=HeadSettings(loss='squared')))"
+    assert type_of(ht.Robust(), "regime__head__proposals") is int
+
+
 @pytest.mark.parametrize(
     ("make", "pair", "text"),
     [
@@ -61,6 +68,9 @@ def test_configure_reaches_into_an_attacker_that_is_named():
         (ht.RoCourseNet, "attacker=guide", "Did you mean 'guides'"),
         (ht.RoCourseNet, "attacker.tilt=4", "VirtualShift has no such parameter; got 'attacker.tilt'"),
         (ht.RoCourseNet, "attacker.steps=0.5", "must be a whole number; got 0.5"),
+        (ht.RoCourseNet, "head.loss=hinge", "`head.loss` of HeadSettings must be cross_entropy or squared"),
+        (ht.RoCourseNet, "head.margins=2", "HeadSettings has no such parameter; got 'head.margins'"),
+        (ht.RoCourseNet, "margin=2", "RoCourseNet has no such parameter; got 'margin'"),
     ],
 )
 def test_configure_refuses(make, pair, text):

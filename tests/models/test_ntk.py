@@ -228,8 +228,8 @@ def test_what_it_cannot_is_refused(fitted) -> None:
     class ByBatches(AbstractRegime):
         n_epochs, batch_size, class_weight, validation_fraction, patience = 1, 32, None, 0.1, None
 
-        def step(self, setting) -> CrossEntropyStep:
-            return StandardTraining().step(setting)
+        def step(self, context) -> CrossEntropyStep:
+            return StandardTraining().step(context)
 
     clf = ht.RecourseClassifier(schema=world.SCHEMA, model=NTK(), regime=ByBatches())
     with pytest.raises(CapabilityError, match="closed form"):

@@ -23,7 +23,7 @@ from holdtrue.papers.counterfactual_training._settings import OURS, PAPER, PGD, 
 from holdtrue.papers.counterfactual_training._store import read
 from holdtrue.papers.counterfactual_training._tables import meets, printed
 from holdtrue.papers.counterfactual_training._task import Task
-from holdtrue.papers.counterfactual_training._train import setting_of
+from holdtrue.papers.counterfactual_training._train import context_of
 from holdtrue.schema import Feature, Schema
 
 
@@ -130,8 +130,8 @@ def test_the_papers_domain_takes_levels_for_numbers():
     assert own.lower[1:].tolist() == [0, 0]
     assert own.upper[1:].tolist() == [1, 1]
     np.testing.assert_allclose(relaxed.lower[0], -2, atol=1e-5)  # the wider of bounds and two deviations
-    assert setting_of(task, "AR").permits.upper[1] > 1
-    assert setting_of(task, OURS).permits.upper[1] == 1
+    assert context_of(task, "AR").permits.upper[1] > 1
+    assert context_of(task, OURS).permits.upper[1] == 1
 
 
 def test_every_dataset_and_part_is_there():

@@ -26,7 +26,7 @@ from holdtrue.papers.rocoursenet._settings import SETTINGS
 from holdtrue.papers.rocoursenet._sweeps import sweeps
 from holdtrue.papers.rocoursenet._tables import markdown, printed
 from holdtrue.schema import Feature, Schema
-from holdtrue.training import Setting
+from holdtrue.training import TrainingContext
 
 
 def linear(weight, bias):
@@ -196,14 +196,14 @@ def test_a_quick_run_has_recourse_that_the_other_half_accepts(quick):
 
 def test_recipes_of_a_sweep_share_one_program_and_no_name():
     task, seen = Task.load("covariate"), set()
-    setting = Setting(Permits.of(task.encoder), 1, n_rows=750)
+    context = TrainingContext(Permits.of(task.encoder), 1, n_rows=750)
     parts = {"fronts", "fronts, guides", "sweeps", "sweeps, l2", "schedule", "sizes"}
     found = list(sweeps(task, task, Sizes(100, 64, range(1), 10), parts))
     assert parts <= set(PARTS)
     for sweep in found:
         recipes = [recipe for _, recipe in sweep.group.values()]
         assert all(r.network.get_params() == recipes[0].network.get_params() for r in recipes)
-        shapes = [jax.tree.structure(eqx.filter(r.regime.step(setting), eqx.is_array)) for r in recipes]
+        shapes = [jax.tree.structure(eqx.filter(r.regime.step(context), eqx.is_array)) for r in recipes]
         assert shapes == shapes[:1] * len(shapes), sweep.title
         assert sweep.title == "schedule" or seen & set(sweep.group) <= {"E = 0.1", "E = 0.1, l2"}
         seen |= set(sweep.group)

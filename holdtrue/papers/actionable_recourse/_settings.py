@@ -9,7 +9,7 @@ import pandas as pd
 from holdtrue.datasets import load
 from holdtrue.encoding import Encoder, Permits
 from holdtrue.schema import Schema
-from holdtrue.training import Setting as Task
+from holdtrue.training import TrainingContext as Task
 
 VARIANT = {"variant": "actionable-recourse"}
 RADIUS = 0.75

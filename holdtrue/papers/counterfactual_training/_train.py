@@ -11,15 +11,15 @@ from holdtrue.models import AbstractArchitecture, AbstractModel, batch_logits, f
 from holdtrue.papers.counterfactual_training._settings import AS_PRINTED, HELD, architecture
 from holdtrue.papers.counterfactual_training._task import Task
 from holdtrue.retraining import start_keys
-from holdtrue.training import AbstractRegime, ContrastStep, Setting
+from holdtrue.training import AbstractRegime, ContrastStep, TrainingContext
 
 
-def setting_of(task: Task, kind: str) -> Setting:
+def context_of(task: Task, kind: str) -> TrainingContext:
     """What training may know of the task; kinds that end in `HELD` hold the protected features.
 
     The regimes of the paper have its domain; ours keeps levels where people can be.
     """
-    return Setting(task.training_permits(kind.endswith(HELD), relaxed=kind in AS_PRINTED), 1)
+    return TrainingContext(task.training_permits(kind.endswith(HELD), relaxed=kind in AS_PRINTED), 1)
 
 
 def trained(
@@ -35,7 +35,7 @@ def trained(
     seeds = range(n_seeds)
     n_inputs, kind = task.free.n_columns, model or architecture()
     starts = [kind.build(n_inputs, task.n_classes, start_keys(seed)[0]) for seed in seeds]
-    steps = [regime.step(setting_of(task, kind)) for kind, regime in jobs]
+    steps = [regime.step(context_of(task, kind)) for kind, regime in jobs]
     first = jobs[0][1]
     models = fit_many(
         starts * len(jobs),
@@ -56,7 +56,7 @@ def ensembles(models: Sequence[AbstractModel]) -> list[AbstractModel]:
 
 def matured(task: Task, kind: str, regime: AbstractRegime, models: Sequence[AbstractModel]) -> list[float] | None:
     """Share of searches that mature when training has ended; None where the regime does not search."""
-    step = regime.step(setting_of(task, kind))
+    step = regime.step(context_of(task, kind))
     if not isinstance(step, ContrastStep) or step.marginal:
         return None
     out = []

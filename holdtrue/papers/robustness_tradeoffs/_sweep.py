@@ -19,7 +19,7 @@ from holdtrue.papers._relaxed import relaxed
 from holdtrue.papers.robustness_tradeoffs._settings import N_JUDGED, N_TRAIN, SETTINGS, Kind
 from holdtrue.retraining import start_keys
 from holdtrue.schema import Schema
-from holdtrue.training import Setting
+from holdtrue.training import TrainingContext
 
 
 @dataclass(frozen=True)
@@ -130,14 +130,14 @@ def sweep(
     **options: Any,
 ) -> list[list[AbstractModel]]:
     """Train a model for every radius and split, one list per radius. Only numbers differ: one program serves."""
-    setting = Setting(Permits.of(task.encoder), 1)
+    context = TrainingContext(Permits.of(task.encoder), 1)
     jobs = [(radius, split) for radius in radii for split in splits]
     regimes = [kind.regime(radius, len(split.train), **options) for radius, split in jobs]
     build = kind.architecture(task.x.shape[1]).build
     starts = {split.seed: build(task.x.shape[1], 2, start_keys(split.seed)[0]) for split in splits}
     models = fit_many(
         [starts[split.seed] for _, split in jobs],
-        [regime.step(setting) for regime in regimes],
+        [regime.step(context) for regime in regimes],
         [split.data for _, split in jobs],
         [start_keys(split.seed)[1] for _, split in jobs],
         n_epochs=regimes[0].n_epochs,

@@ -18,7 +18,7 @@ from holdtrue.models import MLP
 from holdtrue.papers.rocoursenet._data import Task
 from holdtrue.papers.rocoursenet._generators import Recipe, judged, trained
 from holdtrue.papers.rocoursenet._judge import performance
-from holdtrue.papers.rocoursenet._recipes import Sizes, counts, guided, network
+from holdtrue.papers.rocoursenet._recipes import Sizes, counts, guided, headed, network
 from holdtrue.papers.rocoursenet._settings import BASE_WIDTHS, SETTINGS, Setting
 from holdtrue.papers.rocoursenet._train import fit_all, plain
 from holdtrue.training import Guides, RoCourseNet
@@ -136,7 +136,7 @@ def tried(setting: Setting, options: Mapping[str, Any]) -> RoCourseNet:
     of_guides = both | {key: key for key in Guides().get_params() if key not in both.values()}
     guides = {of_guides[key]: value for key, value in options.items() if key in of_guides}
     own: dict[str, Any] = {key: value for key, value in options.items() if key not in of_guides}
-    return RoCourseNet(**own, **guided(setting, **guides))
+    return headed(RoCourseNet, {**own, **guided(setting, **guides)})
 
 
 def base_accuracy(

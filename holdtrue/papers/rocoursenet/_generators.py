@@ -17,7 +17,7 @@ from holdtrue.papers.rocoursenet._data import Task
 from holdtrue.papers.rocoursenet._judge import Answer, judge, performance, wishes
 from holdtrue.papers.rocoursenet._train import fit_all
 from holdtrue.retraining import start_keys
-from holdtrue.training import AbstractRegime, Setting
+from holdtrue.training import AbstractRegime, TrainingContext
 
 
 @dataclass(frozen=True)
@@ -88,12 +88,12 @@ def curves(task: Task, recipe: Recipe, seeds: Sequence[int]) -> dict[str, list[l
     """What trainings of the first subset told, epoch by epoch, for every seed (Figure 11); None where there was
     nothing."""
     data = task.rows()[0]
-    setting = Setting(Permits.of(task.encoder), 1, n_rows=len(data.y))
+    context = TrainingContext(Permits.of(task.encoder), 1, n_rows=len(data.y))
     told: dict[str, list[list[float | None]]] = {}
     for seed in seeds:
         build_key, fit_key = start_keys(seed)
         model = recipe.network.build(task.encoder.n_columns, 2, build_key)
-        _, history = recipe.regime.train(model, data, fit_key, setting=setting)
+        _, history = recipe.regime.train(model, data, fit_key, context=context)
         for name, values in ({"loss": history.loss} | dict(history.notes)).items():
             own = [round(float(v), 5) if np.isfinite(v) else None for v in np.asarray(values)]
             told.setdefault(name, []).append(own)

@@ -1,8 +1,8 @@
 """Networks and regimes of the experiment: as printed and as the library has them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from holdtrue.models import CounterNet
 from holdtrue.papers.rocoursenet._data import Task
@@ -10,9 +10,11 @@ from holdtrue.papers.rocoursenet._generators import Recipe
 from holdtrue.papers.rocoursenet._settings import ATTACKER_STEPS, INNER_STEPS, RADIUS, Setting
 from holdtrue.training import (
     VAECF,
+    AbstractRegime,
     CFModel,
     CounterNetTraining,
     Guides,
+    HeadSettings,
     RandomShift,
     Robust,
     RoCourseNet,
@@ -31,6 +33,7 @@ MAIN = (
     GUIDED,
 )
 """Rows of Table 2: ``CounterNet`` and ``RoCourseNet`` as printed, then with the library's losses and network."""
+Regime = TypeVar("Regime", bound=AbstractRegime)
 Group = dict[str, Recipe]
 """Recipes that one compiled program serves: they differ in numbers only."""
 
@@ -93,6 +96,14 @@ def guided(setting: Setting, **other: Any) -> dict[str, Any]:
     return {"attacker": Guides(**{**setting.guides, **other})}
 
 
+def headed(kind: Callable[..., Regime], options: Mapping[str, Any]) -> Regime:
+    """A regime of options that are its own or its head's."""
+    known = HeadSettings().get_params()
+    head: dict[str, Any] = {key: value for key, value in options.items() if key in known}
+    own = {key: value for key, value in options.items() if key not in known}
+    return kind(head=HeadSettings(**head), **own)
+
+
 def recipes(task: Task, sizes: Sizes, wanted: Collection[str]) -> list[Group]:
     """Everything but the sweeps (`_sweeps`), for the parts that are wanted."""
     setting, n = task.setting, counts(sizes)
@@ -101,28 +112,28 @@ def recipes(task: Task, sizes: Sizes, wanted: Collection[str]) -> list[Group]:
     own: dict[str, Any] = {**setting.ours, **n}
     groups: list[Group] = []
     if "guides" in wanted:
-        groups.append({GUIDED: Recipe(ours, RoCourseNet(**own, **guided(setting)))})
+        groups.append({GUIDED: Recipe(ours, headed(RoCourseNet, {**own, **guided(setting)}))})
     if "printed" in wanted:
         groups.append(
-            {"RoCourseNet": Recipe(plain, RoCourseNet(**printed_losses(setting), **shift(setting), **n))}
+            {"RoCourseNet": Recipe(plain, headed(RoCourseNet, {**printed_losses(setting), **shift(setting), **n}))}
         )
     if "plain" in wanted:
-        groups.append({"CounterNet": Recipe(plain, CounterNetTraining(**printed_losses(setting), **n))})
+        groups.append({"CounterNet": Recipe(plain, headed(CounterNetTraining, {**printed_losses(setting), **n}))})
     if "ours" in wanted:
         groups += [
-            {"CounterNet, ours": Recipe(ours, CounterNetTraining(**own))},
-            {"RoCourseNet, ours": Recipe(ours, RoCourseNet(**own, **shift(setting)))},
+            {"CounterNet, ours": Recipe(ours, headed(CounterNetTraining, own))},
+            {"RoCourseNet, ours": Recipe(ours, headed(RoCourseNet, {**own, **shift(setting)}))},
         ]
     if "random" in wanted:
-        noisy = shift(setting, RandomShift)
-        groups.append({"RoCourseNet-Random": Recipe(plain, RoCourseNet(**printed_losses(setting), **noisy, **n))})
+        noisy = {**printed_losses(setting), **shift(setting, RandomShift), **n}
+        groups.append({"RoCourseNet-Random": Recipe(plain, headed(RoCourseNet, noisy))})
     row: CounterNet = network(setting, head="row")
     vae: CounterNet = network(setting, head="vae", generator=(50, 20), dropout=0.0)
     framework = {
-        "CF Model": Recipe(row, CFModel(**own)),
-        "Robust CF Model": Recipe(row, Robust(regime=CFModel(**own), **guided(setting))),
-        "VAE-CF": Recipe(vae, VAECF(**own)),
-        "Robust VAE-CF": Recipe(vae, Robust(regime=VAECF(**own), **guided(setting))),
+        "CF Model": Recipe(row, headed(CFModel, own)),
+        "Robust CF Model": Recipe(row, Robust(regime=headed(CFModel, own), **guided(setting))),
+        "VAE-CF": Recipe(vae, headed(VAECF, own)),
+        "Robust VAE-CF": Recipe(vae, Robust(regime=headed(VAECF, own), **guided(setting))),
     }
     groups += [{name: recipe} for name, recipe in framework.items() if name in wanted]
     return groups

@@ -11,6 +11,7 @@ from holdtrue.papers.rocoursenet._recipes import (
     Sizes,
     counts,
     guided,
+    headed,
     network,
     printed_losses,
     printed_network,
@@ -79,7 +80,7 @@ def attacked(task: Task, sizes: Sizes, *, cost_weight: float | None = None, **ot
     numbers: dict[str, Any] = {**printed_losses(setting), **shift(setting, **other), **counts(sizes)}
     if cost_weight is not None:
         numbers["cost_weight"] = cost_weight
-    return Recipe(printed_network(setting), RoCourseNet(**numbers))
+    return Recipe(printed_network(setting), headed(RoCourseNet, numbers))
 
 
 def _attackers(task: Task, sizes: Sizes, norm: str, suffix: str) -> Iterator[Sweep]:
@@ -104,7 +105,7 @@ def _methods(task: Task, sizes: Sizes) -> dict[str, Weighted]:
     def plain(factor: float) -> tuple[float, Recipe]:
         losses = printed_losses(setting)
         losses["cost_weight"] *= factor
-        return losses["cost_weight"], Recipe(printed_network(setting), CounterNetTraining(**losses, **n))
+        return losses["cost_weight"], Recipe(printed_network(setting), headed(CounterNetTraining, {**losses, **n}))
 
     def printed(factor: float) -> tuple[float, Recipe]:
         weight = setting.lambdas[2] * factor
@@ -113,6 +114,6 @@ def _methods(task: Task, sizes: Sizes) -> dict[str, Weighted]:
     def ours(factor: float) -> tuple[float, Recipe]:
         weight = setting.ours["cost_weight"] * factor
         own: dict[str, Any] = {**setting.ours, **guided(setting), **n, "cost_weight": weight}
-        return weight, Recipe(network(setting), RoCourseNet(**own))
+        return weight, Recipe(network(setting), headed(RoCourseNet, own))
 
     return {"CounterNet": plain, "RoCourseNet": printed, GUIDED: ours}

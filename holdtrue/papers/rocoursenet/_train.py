@@ -9,7 +9,7 @@ from holdtrue.encoding import Permits
 from holdtrue.models import AbstractArchitecture, AbstractModel, Strategy, fit_many
 from holdtrue.papers.rocoursenet._data import Task
 from holdtrue.retraining import start_keys
-from holdtrue.training import AbstractRegime, Setting, StandardTraining
+from holdtrue.training import AbstractRegime, StandardTraining, TrainingContext
 
 
 def fit_all(
@@ -33,12 +33,12 @@ def fit_all(
     several = [regimes] if isinstance(regimes, AbstractRegime) else list(regimes)
     d, rows = task.encoder.n_columns, task.rows()
     n = len(rows[0].y)
-    setting = Setting(Permits.of(task.encoder), 1, n_rows=n)
+    context = TrainingContext(Permits.of(task.encoder), 1, n_rows=n)
     if starts is None:
         built = {seed: architecture.build(d, 2, start_keys(seed)[0]) for seed in seeds}
         starts = [[built[seed]] * len(rows) for seed in seeds]
     jobs = [(r, s, i) for r in range(len(several)) for s in range(len(seeds)) for i in range(len(rows))]
-    steps = [regime.step(setting) for regime in several]
+    steps = [regime.step(context) for regime in several]
     models = fit_many(
         [starts[s][i] for _, s, i in jobs],
         [steps[r] for r, _, _ in jobs],

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 from sklearn.base import BaseEstimator
 
-from holdtrue.training._base import Setting
+from holdtrue.training._base import TrainingContext
 from holdtrue.training._space import Space
 from holdtrue.training.heads._panels import AbstractPanel
-from holdtrue.training.regimes._counternet import AbstractGeneratorRegime
+from holdtrue.training.heads._regime import AbstractGeneratorRegime
 
 
 class AbstractAttacker(BaseEstimator):
@@ -22,5 +22,5 @@ class AbstractAttacker(BaseEstimator):
     """What `holdtrue.tune` tries where it tunes a regime's attacker, by parameter."""
 
     @abstractmethod
-    def panel(self, setting: Setting, trained: AbstractGeneratorRegime) -> AbstractPanel:
+    def panel(self, context: TrainingContext, trained: AbstractGeneratorRegime) -> AbstractPanel:
         """Return the judges of a task, for the regime by which predictor and generator are trained."""

@@ -12,15 +12,15 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from holdtrue.encoding import Permits
 from holdtrue.errors import DataError
 from holdtrue.models import AbstractModel, Data, MLPModel, adam, averaged, weighted_mean
-from holdtrue.training._base import Setting
+from holdtrue.training._base import TrainingContext
+from holdtrue.training._checks import check_counts, check_weights
 from holdtrue.training._space import Range, Space
 from holdtrue.training.heads._attackers import AbstractAttacker
 from holdtrue.training.heads._codes import Renumbering, hidden
 from holdtrue.training.heads._panels import AbstractPanel, Judges, Losses, Scene
+from holdtrue.training.heads._regime import AbstractGeneratorRegime
 from holdtrue.training.heads._tally import Tally
 from holdtrue.training.heads._tilts import Tilts
-from holdtrue.training.regimes._counterfactual import check_counts, check_weights
-from holdtrue.training.regimes._counternet import AbstractGeneratorRegime
 
 
 class GuidePanel(AbstractPanel):
@@ -168,7 +168,8 @@ class Guides(AbstractAttacker):
 
     Notes
     -----
-    Guides are networks of the predictor's shape and share the regime's `step_size` and `average`.
+    Guides are networks of the predictor's shape and share the regime's `step_size` and the head's
+    `average`.
 
     Examples
     --------
@@ -206,7 +207,7 @@ class Guides(AbstractAttacker):
         self.renumber = renumber
         self.tail = tail
 
-    def panel(self, setting: Setting, trained: AbstractGeneratorRegime) -> GuidePanel:
+    def panel(self, context: TrainingContext, trained: AbstractGeneratorRegime) -> GuidePanel:
         """Return the guides."""
         self._check()
         f32 = jnp.float32
@@ -214,7 +215,7 @@ class Guides(AbstractAttacker):
         return GuidePanel(
             step_size=jnp.asarray(trained.step_size, f32),
             weight_decay=jnp.asarray(weight_decay, f32),
-            average=jnp.asarray(trained.average, f32),
+            average=jnp.asarray(trained.head_settings.average, f32),
             prior=jnp.asarray(self.tilt, f32),
             rows=jnp.asarray(self.row_tilt, f32),
             concept=jnp.asarray(self.concept_tilt, f32),
@@ -222,7 +223,7 @@ class Guides(AbstractAttacker):
             blind=jnp.asarray(self.blind, f32),
             rare=jnp.asarray(self.rare, f32),
             renumber=jnp.asarray(self.renumber, f32),
-            permits=setting.permits,
+            permits=context.permits,
             n_guides=int(self.n_guides),
             n_held=int(self.n_held),
             tail=float(self.tail),

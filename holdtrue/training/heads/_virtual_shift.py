@@ -8,14 +8,14 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from holdtrue.errors import DataError
 from holdtrue.metrics import ATTACK_NORMS, AttackNorm
-from holdtrue.training._base import Setting
+from holdtrue.training._base import TrainingContext
+from holdtrue.training._checks import check_counts, check_weights
+from holdtrue.training._columns import Columns, movable_columns
 from holdtrue.training._space import Range, Space
 from holdtrue.training.heads._attackers import AbstractAttacker
 from holdtrue.training.heads._panels import AbstractPanel, Judges, Scene, one
+from holdtrue.training.heads._regime import AbstractGeneratorRegime
 from holdtrue.training.heads._shift import Inner, virtual_data_shift
-from holdtrue.training.regimes._adversarial import Columns, movable_columns
-from holdtrue.training.regimes._counterfactual import check_counts, check_weights
-from holdtrue.training.regimes._counternet import AbstractGeneratorRegime
 
 Schedule = Literal["linear", "static"]
 
@@ -81,14 +81,14 @@ class AbstractShift(AbstractAttacker):
         self.columns: Columns = columns
         self.bound = bound
 
-    def _panel(self, setting: Setting, *, redraw: bool, recompute: bool) -> ShiftPanel:
+    def _panel(self, context: TrainingContext, *, redraw: bool, recompute: bool) -> ShiftPanel:
         self._check()
         f32 = jnp.float32
         return ShiftPanel(
             eps=jnp.asarray(self.eps, f32),
             step_size=jnp.asarray(self.inner_step_size, f32),
             bound=None if self.bound is None else jnp.asarray(self.bound, f32),
-            movable=jnp.asarray(movable_columns(setting.permits.layout, self.columns), f32),
+            movable=jnp.asarray(movable_columns(context.permits.layout, self.columns), f32),
             n_steps=int(self.steps),
             n_inner=int(self.inner_steps),
             inner=self.inner,
@@ -177,9 +177,9 @@ class VirtualShift(AbstractShift):
         )  # fmt: skip
         self.recompute = recompute
 
-    def panel(self, setting: Setting, trained: AbstractGeneratorRegime) -> ShiftPanel:
+    def panel(self, context: TrainingContext, trained: AbstractGeneratorRegime) -> ShiftPanel:
         """Return the worst shifted model of every minibatch."""
-        return self._panel(setting, redraw=False, recompute=bool(self.recompute))
+        return self._panel(context, redraw=False, recompute=bool(self.recompute))
 
 
 class RandomShift(AbstractShift):
@@ -204,6 +204,6 @@ class RandomShift(AbstractShift):
     RandomShift(eps=0.2)
     """
 
-    def panel(self, setting: Setting, trained: AbstractGeneratorRegime) -> ShiftPanel:
+    def panel(self, context: TrainingContext, trained: AbstractGeneratorRegime) -> ShiftPanel:
         """Return a shifted model of every minibatch."""
-        return self._panel(setting, redraw=True, recompute=False)
+        return self._panel(context, redraw=True, recompute=False)

@@ -10,7 +10,6 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from holdtrue.encoding import Layout
 from holdtrue.errors import DataError
 from holdtrue.metrics import ATTACK_NORMS, AttackNorm, fgsm, is_linear, linear_rise, pgd
 from holdtrue.models import (
@@ -23,13 +22,13 @@ from holdtrue.models import (
     LinearModel,
     weighted_mean,
 )
-from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.training._columns import Columns, movable_columns
 from holdtrue.training._decay import CosineStep
+from holdtrue.training._losses import cross_entropies
 from holdtrue.training._space import STEP_SIZE, Range, Space
-from holdtrue.training.regimes._standard import cross_entropies
 
 Attack = Literal["auto", "pgd", "fgsm"]
-Columns = Literal["all", "numeric"]
 ROWS = 256  # attacked at a time where a model is solved
 
 
@@ -171,12 +170,12 @@ class AdversarialTraining(AbstractRegime):
         self.validation_fraction = validation_fraction
         self.patience = patience
 
-    def step(self, setting: Setting) -> AbstractStep:
+    def step(self, context: TrainingContext) -> AbstractStep:
         """Cross-entropy under attack, by Adam."""
-        step = self._attacking(setting)
+        step = self._attacking(context)
         return CosineStep(step, jnp.asarray(self.n_epochs, jnp.float32)) if self.decay else step
 
-    def _attacking(self, setting: Setting) -> AdversarialStep:
+    def _attacking(self, context: TrainingContext) -> AdversarialStep:
         self._check_attack()
         f32 = jnp.float32
         return AdversarialStep(
@@ -184,14 +183,14 @@ class AdversarialTraining(AbstractRegime):
             weight_decay=jnp.asarray(self.weight_decay, f32),
             radius=jnp.asarray(self.radius, f32),
             ramp_epochs=jnp.asarray(self.ramp * self.n_epochs, f32),
-            movable=jnp.asarray(movable_columns(setting.permits.layout, self.columns), f32),
+            movable=jnp.asarray(movable_columns(context.permits.layout, self.columns), f32),
             norm=self.norm,
             attack=self.attack,
             n_steps=int(self.n_steps),
         )
 
     def solve(
-        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, setting: Setting
+        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, context: TrainingContext
     ) -> tuple[AbstractClosedForm, History]:
         """Solve for the rows as they are, attack them, and solve for the attacked rows (X_R in Theorem 2).
 
@@ -201,7 +200,7 @@ class AdversarialTraining(AbstractRegime):
         plain, history = model.solve(data, key)
         if self.radius == 0:
             return plain, history
-        step = self._attacking(setting)
+        step = self._attacking(context)
         return model.solve(data._replace(x=_attacked_rows(step, plain, data, jax.random.fold_in(key, 1))), key)
 
     def _check_attack(self) -> None:
@@ -235,11 +234,3 @@ def _attacked_rows(step: AdversarialStep, model: AbstractModel, data: Data, key:
 
     keys = jax.random.split(key, data.x.shape[0])
     return jax.lax.map(one, (data.x, data.y, keys), batch_size=ROWS)
-
-
-def movable_columns(layout: Layout, columns: Columns) -> np.ndarray:
-    """1 for every encoded column that the adversary may move."""
-    movable = np.ones(layout.n_columns)
-    if columns == "numeric":
-        movable[len(layout.numbers) :] = 0
-    return movable

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, get_args
 
 import jax.numpy as jnp
-import numpy as np
 
 from holdtrue.errors import DataError
 from holdtrue.search import (
@@ -15,9 +14,10 @@ from holdtrue.search import (
     EnergyConstrained,
     LatentSampler,
 )
-from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.training._checks import check_counts, check_weights
+from holdtrue.training._contrast import ContrastStep, Immature
 from holdtrue.training._space import OneOf, Range, Space
-from holdtrue.training.regimes._contrast import ContrastStep, Immature
 
 Search = Literal["eccco", "generic", "revise"]
 Adversary = Literal["nascent", "pgd"]
@@ -168,7 +168,7 @@ class CounterfactualTraining(AbstractRegime):
         self.validation_fraction = validation_fraction
         self.patience = patience
 
-    def step(self, setting: Setting) -> ContrastStep:
+    def step(self, context: TrainingContext) -> ContrastStep:
         """Eq. 2, by Adam."""
         self._check_search()
         f32 = jnp.float32
@@ -180,7 +180,7 @@ class CounterfactualTraining(AbstractRegime):
             adversarial_weight=jnp.asarray(self.adversarial_weight, f32),
             ridge_weight=jnp.asarray(self.ridge_weight, f32),
             sampler=self._sampler(),
-            setting=setting,
+            context=context,
             n_recourses=int(self.n_recourses),
             burn_in=round(self.burn_in * self.n_epochs),
             immature=self.immature,
@@ -231,20 +231,3 @@ class CounterfactualTraining(AbstractRegime):
                 raise DataError(f"CounterfactualTraining: `{name}` must be positive; got {getattr(self, name)!r}.")
         if not 0 <= self.burn_in <= 1:
             raise DataError(f"CounterfactualTraining: `burn_in` is a share of the epochs; got {self.burn_in!r}.")
-
-
-def check_weights(regime: Any, names: tuple[str, ...]) -> None:
-    """Refuse weights that are negative or no numbers."""
-    for name in names:
-        if not 0 <= getattr(regime, name) < np.inf:
-            raise DataError(
-                f"{type(regime).__name__}: `{name}` must be at least 0; got {getattr(regime, name)!r}."
-            )
-
-
-def check_counts(regime: Any, names: tuple[str, ...]) -> None:
-    """Refuse counts that are no positive whole numbers."""
-    for name in names:
-        value = getattr(regime, name)
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-            raise DataError(f"{type(regime).__name__}: `{name}` must be a positive whole number; got {value!r}.")

@@ -7,10 +7,10 @@ import jax.numpy as jnp
 
 from holdtrue.errors import DataError
 from holdtrue.search import LangevinSampler
-from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.training._checks import check_counts, check_weights
+from holdtrue.training._contrast import ContrastStep
 from holdtrue.training._space import OneOf, Range, Space
-from holdtrue.training.regimes._contrast import ContrastStep
-from holdtrue.training.regimes._counterfactual import check_counts, check_weights
 
 
 class JEM(AbstractRegime):
@@ -95,7 +95,7 @@ class JEM(AbstractRegime):
         self.validation_fraction = validation_fraction
         self.patience = patience
 
-    def step(self, setting: Setting) -> ContrastStep:
+    def step(self, context: TrainingContext) -> ContrastStep:
         """Cross-entropy and the difference of energies, by Adam."""
         check_weights(self, ("density_weight", "ridge_weight", "walk_size", "noise"))
         check_counts(self, ("n_samples", "n_steps"))
@@ -103,8 +103,8 @@ class JEM(AbstractRegime):
             raise DataError(f"JEM: `burn_in` is a share of the epochs; got {self.burn_in!r}.")
         f32 = jnp.float32
         sampler = LangevinSampler(
-            lower=setting.permits.lower,
-            upper=setting.permits.upper,
+            lower=context.permits.lower,
+            upper=context.permits.upper,
             step_size=jnp.asarray(self.walk_size, f32),
             noise=jnp.asarray(self.noise, f32),
             n_steps=int(self.n_steps),
@@ -117,7 +117,7 @@ class JEM(AbstractRegime):
             adversarial_weight=jnp.asarray(0.0, f32),
             ridge_weight=jnp.asarray(self.ridge_weight, f32),
             sampler=sampler,
-            setting=setting,
+            context=context,
             n_recourses=int(self.n_samples),
             burn_in=round(self.burn_in * self.n_epochs),
             marginal=True,

@@ -20,9 +20,9 @@ from holdtrue.search import (
     LatticeAction,
     LinearisedAction,
 )
-from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.training._losses import cross_entropies
 from holdtrue.training._space import Range, Space
-from holdtrue.training.regimes._standard import cross_entropies
 
 Action = Literal["linear", "gradient", "lattice", "edits"]
 
@@ -152,14 +152,14 @@ class RecourseTraining(AbstractRegime):
         self.validation_fraction = validation_fraction
         self.patience = patience
 
-    def step(self, setting: Setting) -> RecourseStep:
+    def step(self, context: TrainingContext) -> RecourseStep:
         """Cross-entropy before and after the best action, by Adam."""
         return RecourseStep(
             jnp.asarray(self.step_size, jnp.float32),
             jnp.asarray(self.weight_decay, jnp.float32),
             jnp.asarray(self._weight(), jnp.float32),
-            self._action(setting),
-            setting.favourable,
+            self._action(context),
+            context.favourable,
         )
 
     def _weight(self) -> float:
@@ -170,7 +170,7 @@ class RecourseTraining(AbstractRegime):
             )
         return self.recourse_weight
 
-    def _action(self, setting: Setting) -> AbstractAction:
+    def _action(self, context: TrainingContext) -> AbstractAction:
         if self.direction not in get_args(Direction) or (self.direction == "code" and self.action != "linear"):
             raise DataError(
                 f"RecourseTraining: `direction` must be 'paper', or 'code' with action='linear'; got "
@@ -178,7 +178,7 @@ class RecourseTraining(AbstractRegime):
             )
         if not self.radius > 0:
             raise DataError(f"RecourseTraining: `radius` must be positive; got {self.radius!r}.")
-        permits, radius = setting.permits, jnp.asarray(self.radius, jnp.float32)
+        permits, radius = context.permits, jnp.asarray(self.radius, jnp.float32)
         if self.action == "linear":
             return LinearisedAction(permits, radius, self.direction)
         if self.action == "gradient":

@@ -11,11 +11,11 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from holdtrue.errors import DataError
 from holdtrue.metrics import ATTACK_NORMS, AttackNorm, pgd
 from holdtrue.models import AbstractGradientStep, AbstractModel, Data, weighted_mean
-from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.training._checks import check_counts, check_weights
+from holdtrue.training._columns import movable_columns
+from holdtrue.training._losses import cross_entropies
 from holdtrue.training._space import Range, Space
-from holdtrue.training.regimes._adversarial import movable_columns
-from holdtrue.training.regimes._counterfactual import check_counts, check_weights
-from holdtrue.training.regimes._standard import cross_entropies
 
 
 class TradesStep(AbstractGradientStep):
@@ -118,7 +118,7 @@ class TRADES(AbstractRegime):
         self.validation_fraction = validation_fraction
         self.patience = patience
 
-    def step(self, setting: Setting) -> TradesStep:
+    def step(self, context: TrainingContext) -> TradesStep:
         """Both terms, by Adam."""
         check_weights(self, ("radius", "robust_weight"))
         check_counts(self, ("n_steps",))
@@ -133,7 +133,7 @@ class TRADES(AbstractRegime):
             weight_decay=jnp.asarray(self.weight_decay, f32),
             radius=jnp.asarray(self.radius, f32),
             robust_weight=jnp.asarray(self.robust_weight, f32),
-            movable=jnp.asarray(movable_columns(setting.permits.layout, self.columns), f32),  # type: ignore[arg-type]
+            movable=jnp.asarray(movable_columns(context.permits.layout, self.columns), f32),  # type: ignore[arg-type]
             norm=self.norm,
             n_steps=int(self.n_steps),
         )

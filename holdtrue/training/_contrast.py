@@ -11,8 +11,8 @@ from holdtrue.encoding import Feasible, Permits
 from holdtrue.metrics import pgd
 from holdtrue.models import AbstractGradientStep, AbstractModel, Data, Decision, weighted_mean
 from holdtrue.search import AbstractSampler
-from holdtrue.training._base import Setting
-from holdtrue.training.regimes._standard import cross_entropies
+from holdtrue.training._base import TrainingContext
+from holdtrue.training._losses import cross_entropies
 
 Immature = Literal["neighbour", "drop", "keep"]
 ATTACK_STEPS = 7  # as in `AdversarialTraining`
@@ -44,7 +44,7 @@ class ContrastStep(AbstractGradientStep):
     adversarial_weight: Float[Array, ""]
     ridge_weight: Float[Array, ""]
     sampler: AbstractSampler
-    setting: Setting
+    context: TrainingContext
     n_recourses: int = eqx.field(static=True)
     burn_in: int = eqx.field(static=True, default=0)
     immature: Immature = eqx.field(static=True, default="neighbour")
@@ -56,7 +56,7 @@ class ContrastStep(AbstractGradientStep):
 
     def prepare(self, data: Data, key: PRNGKeyArray) -> "ContrastStep":
         """The search may have to learn the rows first."""
-        return eqx.tree_at(lambda s: s.sampler, self, self.sampler.learn(self.setting.permits, data, key))
+        return eqx.tree_at(lambda s: s.sampler, self, self.sampler.learn(self.context.permits, data, key))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ class ContrastStep(AbstractGradientStep):
         x, weight = data.x[rows], data.weight[rows]
         x = jnp.where(weight[:, None] > 0, x, data.x[jnp.argmin(lots)])
 
-        decision = Decision(model, jnp.asarray(self.setting.threshold), self.setting.favourable)
+        decision = Decision(model, jnp.asarray(self.context.threshold), self.context.favourable)
         logits = jax.vmap(model.logits)(x)
         decided = jax.vmap(decision.decide_of)(logits)
         other = jax.random.randint(target_key, (n,), 0, model.n_classes - 1)
@@ -110,11 +110,11 @@ class ContrastStep(AbstractGradientStep):
             neighbour, exists = _drawn_of_class(data, target, model.n_classes, neighbour_key)
 
         def one(row: Array, aim: Array, near: Array, own: PRNGKeyArray) -> tuple[Any, Array, Array]:
-            feasible = self.setting.permits(row)
+            feasible = self.context.permits(row)
             path = self.sampler(decision, feasible, aim, own)
             if self.marginal:
                 return path, near, jnp.asarray(False)
-            masked = reachable_part(self.setting.permits, feasible, path.recourse, near)
+            masked = reachable_part(self.context.permits, feasible, path.recourse, near)
             return path, masked, jnp.any(masked != near)
 
         paths, neighbour, held = jax.vmap(one)(x, target, neighbour, jax.random.split(search_key, n))
@@ -189,7 +189,7 @@ class ContrastStep(AbstractGradientStep):
         mean square of every logit's slope: nothing on the way may depend on it.
         """
         assert self.pull is not None
-        pull, fixed = self.pull, self.setting.permits.fixed
+        pull, fixed = self.pull, self.context.permits.fixed
         n = found.target.shape[0]
         share = jnp.full((n, 1), 0.5)
         if key is not None:
