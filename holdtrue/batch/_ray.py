@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdtrue import __version__
+from holdtrue._parameters import Count, NonNegative, Positive, Whole, check
 from holdtrue.batch._executor import AbstractExecutor, Answer, Task
 from holdtrue.errors import DataError, HoldtrueError, MissingDependencyError
 from holdtrue.models import CORES, n_cores
@@ -51,14 +52,15 @@ class RayExecutor(AbstractExecutor):
         self,
         address: str = "auto",
         *,
-        cores: int = 1,
-        gpus: float = 0.0,
-        n_workers: int | None = None,
-        n_retries: int = 3,
-        patience: float = 300.0,
+        cores: Count = 1,
+        gpus: NonNegative = 0.0,
+        n_workers: Count | None = None,
+        n_retries: Whole = 3,
+        patience: Positive = 300.0,
     ) -> None:
         self.address, self.cores, self.gpus, self.n_workers = address, cores, gpus, n_workers
         self.n_retries, self.patience = n_retries, patience
+        check(self)
         self._ray: Any = None
         self._own = False
 

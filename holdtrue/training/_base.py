@@ -2,15 +2,15 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import equinox as eqx
 import numpy as np
 from jaxtyping import PRNGKeyArray
-from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.utils import compute_class_weight
 
+from holdtrue._parameters import AbstractConfigured, Count, OneOf, Probability
 from holdtrue.encoding import Permits
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models import (
@@ -47,17 +47,17 @@ class Setting(eqx.Module):
     n_rows: int | None = eqx.field(static=True, default=None)
 
 
-class AbstractRegime(BaseEstimator):
+class AbstractRegime(AbstractConfigured):
     """How a model is trained. A scikit-learn object outside, a step function for the one loop inside.
 
     A subclass adds its hyper-parameters to these and returns its step from `step`.
     """
 
-    n_epochs: int
-    batch_size: int
-    class_weight: str | Mapping[Any, float] | None
-    validation_fraction: float
-    patience: int | None
+    n_epochs: Count
+    batch_size: Count
+    class_weight: Annotated[str, OneOf(("balanced",))] | Mapping[Any, float] | None
+    validation_fraction: Probability
+    patience: Count | None
 
     search_space: ClassVar[Space] = {"step_size": STEP_SIZE}
     """What `holdtrue.tune` tries, by parameter; a subclass names its own."""
@@ -88,19 +88,15 @@ class AbstractRegime(BaseEstimator):
 
     def weights(self, y: np.ndarray, weight: np.ndarray, classes: np.ndarray) -> np.ndarray:
         """Sample weights times class weights; `y` holds class indices."""
+        self.check_parameters()
         if self.class_weight is None:
             return weight
         if isinstance(self.class_weight, Mapping):
             per_class = np.array([self.class_weight.get(label, 1.0) for label in classes.tolist()])
-        elif self.class_weight == "balanced":
+        else:
             per_class = np.ones(len(classes))
             seen = np.unique(y)
             per_class[seen] = compute_class_weight("balanced", classes=seen, y=y)
-        else:
-            raise DataError(
-                f"{type(self).__name__}: `class_weight` must be None, 'balanced' or a mapping; got "
-                f"{self.class_weight!r}."
-            )
         return weight * per_class[y]
 
     def train(
@@ -117,7 +113,7 @@ class AbstractRegime(BaseEstimator):
 
         A model in closed form is solved on all rows.
         """
-        self._check()
+        self.check_parameters()
         lacking = self.needs - model.capabilities
         if lacking:
             raise CapabilityError(
@@ -155,14 +151,3 @@ class AbstractRegime(BaseEstimator):
                 f"{type(self).__name__}: too few rows to hold some out; got {len(y)}. Set patience=None."
             ) from error
         return tuple(Data(data.x[part], data.y[part], data.weight[part]) for part in (train, held))  # type: ignore
-
-    def _check(self) -> None:
-        for name in ("n_epochs", "batch_size"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or value < 1:
-                raise DataError(f"{type(self).__name__}: `{name}` must be a positive whole number; got {value!r}.")
-        if self.patience is not None and not 0 < self.validation_fraction < 1:
-            raise DataError(
-                f"{type(self).__name__}: `validation_fraction` must lie between 0 and 1; got "
-                f"{self.validation_fraction!r}."
-            )

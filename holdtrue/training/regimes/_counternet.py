@@ -1,17 +1,16 @@
 """Training a model with a recourse head: what all such regimes share, and CounterNet itself."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 
-from holdtrue.errors import DataError
+from holdtrue._parameters import NonNegative, Positive, ProperShare, Share, Whole
 from holdtrue.models import CounterNet
 from holdtrue.training._base import AbstractRegime, Setting
 from holdtrue.training._space import STEP_SIZE, Range, Space
 from holdtrue.training.heads._generator import Cost, GeneratorStep, Loss, Wanted
 from holdtrue.training.heads._panels import OwnPanel
-from holdtrue.training.regimes._counterfactual import check_counts, check_weights
 
 
 class AbstractGeneratorRegime(AbstractRegime):
@@ -30,24 +29,24 @@ class AbstractGeneratorRegime(AbstractRegime):
     post_hoc: ClassVar[bool] = False
     """Whether the predictor is trained first, for as many epochs, and then left as it is."""
 
-    prediction_weight: float
-    validity_weight: float
-    cost_weight: float
+    prediction_weight: NonNegative
+    validity_weight: NonNegative
+    cost_weight: NonNegative
     loss: Loss
     cost: Cost
-    margin: float
+    margin: NonNegative
     wanted: Wanted
     balance: bool
     harden: bool
-    guard: float
-    average: float
-    hide: float
-    rare: float
-    proposals: int
-    strange_weight: float
-    min_updates: int
-    step_size: float
-    weight_decay: float
+    guard: Share
+    average: Share
+    hide: ProperShare
+    rare: ProperShare
+    proposals: Whole
+    strange_weight: NonNegative
+    min_updates: Whole
+    step_size: Positive
+    weight_decay: NonNegative
 
     def default_model(self) -> CounterNet:
         """Return a CounterNet."""
@@ -55,7 +54,7 @@ class AbstractGeneratorRegime(AbstractRegime):
 
     def epochs(self, n_rows: int | None) -> int:
         """Passes over the rows: at least so many as make `min_updates`, and twice that with two stages."""
-        check_counts(self, ("n_epochs", "batch_size"))
+        self.check_parameters()
         n_epochs = self.n_epochs
         if n_rows is not None:
             per_epoch = -(-n_rows // min(self.batch_size, n_rows))
@@ -64,7 +63,7 @@ class AbstractGeneratorRegime(AbstractRegime):
 
     def step(self, setting: Setting) -> GeneratorStep:
         """Predictor and generator, by Adam."""
-        self._check_generator()
+        self.check_parameters()
         n_epochs, f32 = self.epochs(setting.n_rows), jnp.float32
         return GeneratorStep(
             step_size=jnp.asarray(self.step_size, f32),
@@ -92,40 +91,6 @@ class AbstractGeneratorRegime(AbstractRegime):
             balance=bool(self.balance),
             harden=bool(self.harden),
         )
-
-    def _check_generator(self) -> None:
-        for name, known in (("loss", get_args(Loss)), ("cost", get_args(Cost)), ("wanted", get_args(Wanted))):
-            if getattr(self, name) not in known:
-                raise DataError(
-                    f"{type(self).__name__}: `{name}` is not known; got {getattr(self, name)!r}. Known are "
-                    f"{list(known)!r}."
-                )
-        weights = (
-            "prediction_weight",
-            "validity_weight",
-            "cost_weight",
-            "strange_weight",
-            "margin",
-            "weight_decay",
-        )
-        check_weights(self, weights)
-        for name in ("guard", "average"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise DataError(
-                    f"{type(self).__name__}: `{name}` is a share from 0 to 1; got {getattr(self, name)!r}."
-                )
-        for name in ("hide", "rare"):
-            if not 0 <= getattr(self, name) < 1:
-                raise DataError(
-                    f"{type(self).__name__}: `{name}` is a share, at least 0 and below 1; got "
-                    f"{getattr(self, name)!r}."
-                )
-        for name in ("min_updates", "proposals"):
-            if not isinstance(getattr(self, name), int) or getattr(self, name) < 0:
-                raise DataError(
-                    f"{type(self).__name__}: `{name}` must be a whole number of at least 0; got "
-                    f"{getattr(self, name)!r}."
-                )
 
 
 class CounterNetTraining(AbstractGeneratorRegime):

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from holdtrue._parameters import NonNegative
 from holdtrue.models import CounterNet
-from holdtrue.training._base import Setting
-from holdtrue.training.heads._generator import Cost, GeneratorStep, Loss, Wanted
-from holdtrue.training.regimes._counterfactual import check_weights
+from holdtrue.training.heads._generator import Cost, Loss, Wanted
 from holdtrue.training.regimes._counternet import AbstractGeneratorRegime, CounterNetTraining
 
 
@@ -86,7 +85,7 @@ class VAECF(AbstractGeneratorRegime):
     def __init__(
         self,
         *,
-        code_weight: float = 0.01,
+        code_weight: NonNegative = 0.01,
         prediction_weight: float = 1.0,
         validity_weight: float = 1.0,
         cost_weight: float = 0.1,
@@ -139,8 +138,3 @@ class VAECF(AbstractGeneratorRegime):
     def default_model(self) -> CounterNet:
         """Return a CounterNet with a variational generator."""
         return CounterNet(head="vae", generator=(20, 16), dropout=0.0)
-
-    def step(self, setting: Setting) -> GeneratorStep:
-        """Predictor first, then the autoencoder."""
-        check_weights(self, ("code_weight",))
-        return super().step(setting)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from holdtrue._registry import made
 from holdtrue.errors import DataError
 from holdtrue.models import CounterNet
 from holdtrue.training._base import AbstractRegime, Setting
@@ -132,7 +133,7 @@ class Robust(AbstractAttacked):
 
     Parameters
     ----------
-    regime : AbstractGeneratorRegime, optional
+    regime : AbstractGeneratorRegime or str, optional
         `CFModel()`, `VAECF()` or `CounterNetTraining()`, which is the default; its epochs, batches and weights
         hold.
     attacker, own_weight, goal
@@ -155,7 +156,7 @@ class Robust(AbstractAttacked):
     def __init__(
         self,
         *,
-        regime: AbstractRegime | None = None,
+        regime: AbstractRegime | str | None = None,
         attacker: str | AbstractAttacker = "vds",
         own_weight: float = 1.0,
         goal: float | None = None,
@@ -168,7 +169,7 @@ class Robust(AbstractAttacked):
     @property
     def wrapped(self) -> AbstractGeneratorRegime:
         """The regime that is made robust."""
-        regime = CounterNetTraining() if self.regime is None else self.regime
+        regime = CounterNetTraining() if self.regime is None else made(AbstractRegime, self.regime)
         if not isinstance(regime, AbstractGeneratorRegime):
             raise DataError(
                 f"Robust: `regime` must train a generator of recourse; got {type(regime).__name__}. Use "

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from holdtrue._parameters import NonNegative, Positive
 from holdtrue.models import (
     AbstractClosedForm,
     AbstractGradientStep,
@@ -80,8 +81,8 @@ class StandardTraining(AbstractRegime):
         *,
         n_epochs: int = 100,
         batch_size: int = 32,
-        step_size: float = 0.001,
-        weight_decay: float = 0.0,
+        step_size: Positive = 0.001,
+        weight_decay: NonNegative = 0.0,
         class_weight: str | Mapping[Any, float] | None = None,
         validation_fraction: float = 0.1,
         patience: int | None = None,
@@ -96,6 +97,7 @@ class StandardTraining(AbstractRegime):
 
     def step(self, setting: Setting) -> CrossEntropyStep:
         """Cross-entropy by Adam."""
+        self.check_parameters()
         return CrossEntropyStep(
             jnp.asarray(self.step_size, jnp.float32), jnp.asarray(self.weight_decay, jnp.float32)
         )
