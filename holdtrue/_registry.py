@@ -98,6 +98,10 @@ class Registry(MutableMapping[str, type[Kind]]):
     def __delitem__(self, name: str) -> None:
         del self._known[name]
 
+    def clear(self) -> None:
+        """Forget what was registered; plugins stay, as long as they are installed."""
+        self._known.clear()
+
     def __contains__(self, name: object) -> bool:
         return name in self._known or name in self.plugins()
 

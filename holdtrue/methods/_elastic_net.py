@@ -15,7 +15,7 @@ DEFAULTS: dict[str, tuple[float, float, float]] = {
     "mad": (1.0, 0.0, 0.05),
     "l2": (0.0, 1.0, 0.01),
 }
-ElasticNorm = Literal["l1", "mad", "l2"]
+ElasticNorm = Literal["l1", "l2", "mad"]
 """Norms that have a proximal map here; `MinPGD` is for ``linf``."""
 
 

@@ -31,7 +31,7 @@ from holdtrue.search import (
 )
 
 NEED = 1.5 * CLEARANCE  # score a proposal must reach: the clearance, and room for float32
-SumNorm = Literal["l1", "mad", "l0"]
+SumNorm = Literal["l0", "l1", "mad"]
 """Norms that add up over features."""
 
 

@@ -230,14 +230,14 @@ def test_a_classifier_takes_what_its_regime_is_for(tmp_path):
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({"own_weight": -1.0}, "`own_weight` must be at least 0"),
-        ({"goal": 1.0}, "`goal` is a share"),
-        ({"guard": 1.5}, "`guard` is a share"),
-        ({"hide": 1.0}, "`hide` is a share"),
-        ({"rare": -0.1}, "`rare` is a share"),
+        ({"own_weight": -1.0}, "`own_weight` must be a number of at least 0"),
+        ({"goal": 1.0}, "`goal` must be a number above 0 and below 1 or None"),
+        ({"guard": 1.5}, "`guard` must be a number from 0 to 1"),
+        ({"hide": 1.0}, "`hide` must be a number of at least 0 and below 1"),
+        ({"rare": -0.1}, "`rare` must be a number of at least 0 and below 1"),
         ({"proposals": 1.5}, "`proposals` must be a whole number"),
-        ({"strange_weight": -1.0}, "`strange_weight` must be at least 0"),
-        ({"loss": "hinge"}, "`loss` is not known"),
+        ({"strange_weight": -1.0}, "`strange_weight` must be a number of at least 0"),
+        ({"loss": "hinge"}, "`loss` must be"),
         ({"min_updates": -1}, "`min_updates`"),
     ],
 )
