@@ -54,8 +54,12 @@ class Registry(MutableMapping[str, type[Kind]]):
         if name in self.plugins():
             self._known[name] = self._load(name)
             return self._known[name]
-        hint = did_you_mean(name, [*self._known, *self.plugins()])
+        hint = did_you_mean(name, self.names())
         raise DataError(f"{where or self.group.partition('.')[2]}: unknown {self.word}; got {name!r}. {hint}")
+
+    def names(self) -> list[str]:
+        """Every name, also of plugins that may turn out broken: none of them is imported for it."""
+        return [*self._known, *(name for name in self.plugins() if name not in self._known)]
 
     def plugins(self) -> dict[str, list[EntryPoint]]:
         """Entry points of other packages by name, not imported; more than one where packages disagree."""

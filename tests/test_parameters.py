@@ -11,7 +11,12 @@ import pytest
 from sklearn.base import clone
 
 import holdtrue as ht
-from holdtrue._parameters import (
+from holdtrue.batch import RayExecutor
+from holdtrue.cli._options import configure
+from holdtrue.errors import DataError
+from holdtrue.methods import METHODS
+from holdtrue.models import ARCHITECTURES
+from holdtrue.parameters import (
     AbstractConfigured,
     Count,
     Finite,
@@ -29,11 +34,6 @@ from holdtrue._parameters import (
     parameters,
     require,
 )
-from holdtrue.batch import RayExecutor
-from holdtrue.cli._options import configure
-from holdtrue.errors import DataError
-from holdtrue.methods import METHODS
-from holdtrue.models import ARCHITECTURES
 from holdtrue.testing import _world as world
 from holdtrue.training import ATTACKERS, REGIMES
 
@@ -174,9 +174,7 @@ def test_a_misspelt_parameter_is_guessed():
     with pytest.raises(TypeError, match="takes no arguments"):
         ht.Linear(3)  # type: ignore[call-arg]
     clf = ht.RecourseClassifier()
-    with pytest.raises(
-        ValueError, match=r"RecourseClassifier: has no such .*; got 'metod'. Did you mean 'method'"
-    ):
+    with pytest.raises(ValueError, match=r"Classifier: has no such .*; got 'metod'. Did you mean 'method'"):
         clf.set_params(metod="wachter")
     with pytest.raises(DataError, match="Wachter: has no such parameter; got 'n_step'"):
         clf.set_params(method="wachter", method__n_step=3)

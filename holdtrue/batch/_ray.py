@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdtrue import __version__
-from holdtrue._parameters import Count, NonNegative, Positive, Whole, check
 from holdtrue.batch._executor import AbstractExecutor, Answer, Task
 from holdtrue.errors import DataError, HoldtrueError, MissingDependencyError
 from holdtrue.models import CORES, n_cores
+from holdtrue.parameters import Count, NonNegative, Positive, Whole, check
 
 LOG = logging.getLogger(__name__)
 DEPTH = 2  # tasks that a worker has: one that it does, and one that is on its way meanwhile

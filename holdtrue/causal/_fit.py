@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.linear_model import LinearRegression, Ridge
 
-from holdtrue._parameters import NonNegative, require
 from holdtrue.causal._equation import Equation, Term, Values
 from holdtrue.causal._rows import raw_columns
 from holdtrue.encoding import Encoder
 from holdtrue.errors import DataError
+from holdtrue.parameters import NonNegative, require
 from holdtrue.schema import Schema
 
 if TYPE_CHECKING:

@@ -20,7 +20,6 @@ from sklearn.utils.validation import (
 )
 
 from holdtrue import __version__
-from holdtrue._parameters import AbstractConfigured, Probability, Seed, require
 from holdtrue._registry import made
 from holdtrue.batch import Predictor
 from holdtrue.classifier import _file
@@ -39,6 +38,7 @@ from holdtrue.models import (
     to_arrays,
     with_arrays,
 )
+from holdtrue.parameters import AbstractConfigured, Probability, Seed, require
 from holdtrue.reports import Report, audit
 from holdtrue.retraining import Retrained, TrainingData, Vary, start_keys
 from holdtrue.retraining import retrain as train_again

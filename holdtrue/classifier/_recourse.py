@@ -5,7 +5,6 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from holdtrue._parameters import Probability, require
 from holdtrue._registry import made
 from holdtrue.batch import Predictor
 from holdtrue.classifier._classifier import RecourseClassifier
@@ -14,6 +13,7 @@ from holdtrue.errors import DataError
 from holdtrue.methods import AbstractMethod, RecourseFrame
 from holdtrue.models import BlackBox, Decision, fresh
 from holdtrue.models.adapters import adapt, from_onnx, is_onnx
+from holdtrue.parameters import Probability, require
 from holdtrue.schema import Schema, as_table
 
 REACHED = 7e-7

@@ -80,7 +80,7 @@ def configure(make: Callable[[], Any], settings: Mapping[str, Any]) -> Any:
 
 
 def _set(thing: Any, key: str, value: Any) -> None:
-    from holdtrue._parameters import unknown
+    from holdtrue.parameters import unknown
 
     name, _, rest = key.partition(".")
     known = sorted(thing.get_params(deep=False))
@@ -106,7 +106,7 @@ def _set(thing: Any, key: str, value: Any) -> None:
 
 def parameter(thing: Any, name: str) -> Any:
     """What a parameter is declared to be, a part's too (``attacker__eps``); anything, where nobody says."""
-    from holdtrue._parameters import declared, parameters
+    from holdtrue.parameters import declared, parameters
 
     name, _, rest = name.partition("__")
     own = parameters(type(thing)).get(name, declared(name, Any))

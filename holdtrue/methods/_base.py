@@ -14,11 +14,11 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from holdtrue._parameters import AbstractConfigured, Seed
 from holdtrue.batch import Predictor, distances, proba_of, solve
 from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_sets
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
+from holdtrue.parameters import AbstractConfigured, Seed
 from holdtrue.schema import Table, normalise_restrictions
 from holdtrue.search import AbstractSolver, Problem, Solution, Status, add_option, by_feature, is_found
 

@@ -6,11 +6,11 @@ from typing import ClassVar
 import equinox as eqx
 import numpy as np
 
-from holdtrue._parameters import Count
 from holdtrue.causal import SCM, Effects, find, fit_equations
 from holdtrue.encoding import Norm
 from holdtrue.methods._base import AbstractSolverMethod
 from holdtrue.methods._sparse_search import listed_values, sparse_solver
+from holdtrue.parameters import Count
 from holdtrue.schema import Table
 from holdtrue.search import Problem, Solution, SparseSolver
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from holdtrue._parameters import Count, Positive
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._latent_base import AbstractGenerativeMethod, fixed_columns
 from holdtrue.models import VAE, Rows, build_vae
+from holdtrue.parameters import Count, Positive
 from holdtrue.search import LatentSpace, ShellSolver
 
 

@@ -6,12 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from holdtrue._parameters import Count, NonNegative, Positive
 from holdtrue.encoding import Norm
 from holdtrue.methods._elastic_net import ElasticNorm, elastic_search
 from holdtrue.methods._kept_rows import kept_rows
 from holdtrue.methods._latent_base import AbstractGenerativeMethod
 from holdtrue.models import Autoencoder, Rows, build_autoencoder
+from holdtrue.parameters import Count, NonNegative, Positive
 from holdtrue.search import ElasticSolver, Prototype, PrototypePull
 
 

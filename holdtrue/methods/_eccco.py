@@ -5,12 +5,12 @@ from typing import ClassVar
 import jax.numpy as jnp
 import numpy as np
 
-from holdtrue._parameters import Count, NonNegative, Positive, Probability
 from holdtrue.encoding import Norm
 from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractSolverMethod
 from holdtrue.methods._generic import plain_descent
 from holdtrue.models import ConformalSets
+from holdtrue.parameters import Count, NonNegative, Positive, Probability
 from holdtrue.search import AbstractLoss, EnergyConstrained, GradientSolver, SetSizePenalised
 
 

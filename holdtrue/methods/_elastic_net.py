@@ -4,9 +4,9 @@ from typing import Any, ClassVar, Literal
 
 import jax.numpy as jnp
 
-from holdtrue._parameters import Count, NonNegative, Positive
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._base import AbstractSolverMethod
+from holdtrue.parameters import Count, NonNegative, Positive
 from holdtrue.search import POLISH_STEPS, ElasticSolver, Hinge, PrototypePull
 
 DEFAULTS: dict[str, tuple[float, float, float]] = {

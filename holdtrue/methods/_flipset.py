@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from holdtrue._parameters import Count, Positive, require
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._frame import RecourseFrame, concat
 from holdtrue.methods._local import BLOCK, Local, Surrogate, kind_of, neighbourhood, surrogate_statistics
+from holdtrue.parameters import Count, Positive, require
 from holdtrue.schema import normalise_restrictions
 from holdtrue.search import (
     CLEARANCE,

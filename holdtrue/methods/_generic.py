@@ -4,9 +4,9 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 
-from holdtrue._parameters import Count, NonNegative, Positive, Probability
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._base import AbstractMethod, AbstractSolverMethod
+from holdtrue.parameters import Count, NonNegative, Positive, Probability
 from holdtrue.search import AbstractLoss, CrossEntropy, GradientSolver
 
 

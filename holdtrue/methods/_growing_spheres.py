@@ -2,9 +2,9 @@
 
 import jax.numpy as jnp
 
-from holdtrue._parameters import Count, Positive
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._base import AbstractSolverMethod
+from holdtrue.parameters import Count, Positive
 from holdtrue.search import RowSpace, ShellSolver
 
 

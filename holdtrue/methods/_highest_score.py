@@ -7,12 +7,12 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from holdtrue._parameters import Count, Interval, Radius
 from holdtrue.batch import solve
 from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_sets, norm_weights
 from holdtrue.errors import CapabilityError
 from holdtrue.methods._base import CHUNK, AbstractSolverMethod
 from holdtrue.methods._frame import iter_rows
+from holdtrue.parameters import Count, Interval, Radius
 from holdtrue.schema import Table
 from holdtrue.search import CLEARANCE, HighestSolver, Problem, Solution
 

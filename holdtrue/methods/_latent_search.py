@@ -4,10 +4,10 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from holdtrue._parameters import Count, Positive
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._latent_base import AbstractGenerativeMethod
 from holdtrue.models import Autoencoder, Rows, build_autoencoder
+from holdtrue.parameters import Count, Positive
 from holdtrue.search import LatentSpace, ShellSolver
 
 

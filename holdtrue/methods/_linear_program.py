@@ -5,9 +5,9 @@ from typing import ClassVar
 import jax.numpy as jnp
 import numpy as np
 
-from holdtrue._parameters import Count, Radius
 from holdtrue.encoding import Norm, level_columns, norm_weights
 from holdtrue.methods._base import AbstractSolverMethod
+from holdtrue.parameters import Count, Radius
 from holdtrue.search import LinearProgramSolver
 
 

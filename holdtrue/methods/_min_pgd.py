@@ -5,10 +5,10 @@ from typing import ClassVar, Literal
 import jax.numpy as jnp
 import numpy as np
 
-from holdtrue._parameters import Count, Positive
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractSolverMethod
+from holdtrue.parameters import Count, Positive
 from holdtrue.search import POLISH_STEPS, BallSolver, CrossEntropy
 
 BallNorm = Literal["l2", "linf"]

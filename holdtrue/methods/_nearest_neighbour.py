@@ -5,10 +5,10 @@ from typing import ClassVar
 import jax.numpy as jnp
 import numpy as np
 
-from holdtrue._parameters import Count
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._base import AbstractSolverMethod
 from holdtrue.methods._kept_rows import kept_rows
+from holdtrue.parameters import Count
 from holdtrue.search import CandidateSolver
 
 

@@ -6,10 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from holdtrue._parameters import Count, NonNegative, Positive
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._base import AbstractSolverMethod
 from holdtrue.methods._kept_rows import kept_rows
+from holdtrue.parameters import Count, NonNegative, Positive
 from holdtrue.search import OddsSolver
 
 

@@ -4,10 +4,10 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 
-from holdtrue._parameters import Count, NonNegative, Positive, PositiveShare
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._latent_base import AbstractGenerativeMethod
 from holdtrue.models import VAE, Rows, build_vae
+from holdtrue.parameters import Count, NonNegative, Positive, PositiveShare
 from holdtrue.search import LatentGradientSolver
 
 

@@ -5,10 +5,10 @@ from typing import Literal
 import jax.numpy as jnp
 import numpy as np
 
-from holdtrue._parameters import Count, NonNegative, Positive
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._base import AbstractSolverMethod
 from holdtrue.methods._local import Surrogate, neighbourhood, surrogate_statistics
+from holdtrue.parameters import Count, NonNegative, Positive
 from holdtrue.search import GradientSolver, RobustSolver, SquaredScore
 
 

@@ -5,11 +5,11 @@ from typing import ClassVar
 import jax.numpy as jnp
 import numpy as np
 
-from holdtrue._parameters import Count, Positive
 from holdtrue.encoding import norm_weights
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._min_pgd import learned_radius
 from holdtrue.methods._with_base import AbstractClimbingMethod
+from holdtrue.parameters import Count, Positive
 from holdtrue.search import NeighbourSolver
 
 

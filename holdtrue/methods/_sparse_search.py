@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 import numpy as np
 
-from holdtrue._parameters import Count
 from holdtrue.batch import Predictor, map_rows
 from holdtrue.causal import Effects
 from holdtrue.encoding import Encoder, Norm, norm_weights
 from holdtrue.methods._base import AbstractSolverMethod
 from holdtrue.models import Boxes, TreesModel, batch_logits, boxes_of
+from holdtrue.parameters import Count
 from holdtrue.schema import Feature
 from holdtrue.search import DiveSolver, SparseSolver, value_grid
 

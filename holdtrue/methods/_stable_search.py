@@ -6,12 +6,12 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.stats import t
 
-from holdtrue._parameters import Count, Interval
 from holdtrue.encoding import norm_weights
 from holdtrue.errors import CapabilityError
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._with_base import AbstractClimbingMethod
 from holdtrue.models import EnsembleModel, to_arrays, with_arrays
+from holdtrue.parameters import Count, Interval
 from holdtrue.search import POLISH_STEPS, StableSolver
 
 PREFIX = "guide/"

@@ -7,10 +7,10 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from holdtrue._parameters import NonNegative
 from holdtrue.batch import distances
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._with_base import AbstractBasedMethod
+from holdtrue.parameters import NonNegative
 from holdtrue.search import Problem, Solution, is_found
 
 

@@ -5,10 +5,10 @@ from typing import ClassVar
 import jax.numpy as jnp
 import numpy as np
 
-from holdtrue._parameters import Count, NonNegative, Positive, PositiveShare, Probability
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractSolverMethod
+from holdtrue.parameters import Count, NonNegative, Positive, PositiveShare, Probability
 from holdtrue.search import GradientSolver, SquaredScore
 
 

@@ -7,7 +7,7 @@ import equinox as eqx
 from jaxtyping import Array, Float, PRNGKeyArray
 from sklearn.base import BaseEstimator, clone
 
-from holdtrue._parameters import AbstractConfigured
+from holdtrue.parameters import AbstractConfigured
 
 Configured = TypeVar("Configured", bound=BaseEstimator)
 

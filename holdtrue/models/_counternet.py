@@ -9,12 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from holdtrue._parameters import Count, ProperShare
 from holdtrue.encoding import Feasible
 from holdtrue.errors import DataError
 from holdtrue.models._base import AbstractArchitecture, AbstractModel
 from holdtrue.models._mlp import ACTIVATIONS, MLP, MLPModel
 from holdtrue.models._vae import gaussian_kl
+from holdtrue.parameters import Count, ProperShare
 
 Head = Literal["residual", "codes", "row", "vae"]
 STAY = 3.0  # head start of a person's own level over all others together, in log-odds, in an untrained generator

@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from holdtrue._parameters import Count
 from holdtrue._registry import made
 from holdtrue.models._base import AbstractArchitecture, AbstractModel
 from holdtrue.models._mlp import MLP
+from holdtrue.parameters import Count
 
 
 class EnsembleModel(AbstractModel):

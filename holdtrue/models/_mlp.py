@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from holdtrue._parameters import Count, ProperShare
 from holdtrue.models._base import AbstractArchitecture, AbstractModel
+from holdtrue.parameters import Count, ProperShare
 
 Activation = Literal["relu", "tanh", "leaky_relu"]
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {

@@ -11,10 +11,10 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 
-from holdtrue._parameters import Count, Finite, Positive
 from holdtrue.models._base import AbstractArchitecture
 from holdtrue.models._closed_form import AbstractClosedForm
 from holdtrue.models._fit import Data, History
+from holdtrue.parameters import Count, Finite, Positive
 
 BLOCK = 1024  # rows of a long table that meet all others at a time
 JITTER = 1e-10  # of the landmarks' mean diagonal: keeps their factor from failing where two of them are one

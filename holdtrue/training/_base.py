@@ -10,7 +10,6 @@ from jaxtyping import PRNGKeyArray
 from sklearn.model_selection import train_test_split
 from sklearn.utils import compute_class_weight
 
-from holdtrue._parameters import AbstractConfigured, Count, OneOf, Probability
 from holdtrue.encoding import Permits
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models import (
@@ -23,6 +22,7 @@ from holdtrue.models import (
     History,
     fit,
 )
+from holdtrue.parameters import AbstractConfigured, Count, OneOf, Probability
 from holdtrue.training._space import STEP_SIZE, Space
 
 

@@ -91,7 +91,7 @@ def test_parameters_reach_the_attacker():
     assert repr(other.attacker) == "VirtualShift(eps=0.2)"
     clf = ht.RecourseClassifier(regime=Robust()).set_params(regime__attacker__steps=3)
     assert clf.get_params()["regime__attacker__steps"] == 3
-    with pytest.raises(ValueError, match="Invalid parameter 'tilt' for estimator VirtualShift"):
+    with pytest.raises(ValueError, match="VirtualShift: has no such parameter; got 'tilt'"):
         Robust().set_params(attacker__tilt=1.0)
 
 

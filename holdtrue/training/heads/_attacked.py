@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import jax.numpy as jnp
 
-from holdtrue._parameters import NonNegative, Probability
 from holdtrue._registry import Registry, made
+from holdtrue.parameters import NonNegative, Probability
 from holdtrue.training._base import AbstractRegime, Setting
 from holdtrue.training.heads._attackers import AbstractAttacker
 from holdtrue.training.heads._generator import GeneratorStep

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from typing import ClassVar
 
-from holdtrue._parameters import AbstractConfigured
+from holdtrue.parameters import AbstractConfigured
 from holdtrue.training._base import Setting
 from holdtrue.training._space import Space
 from holdtrue.training.heads._panels import AbstractPanel

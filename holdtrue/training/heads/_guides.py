@@ -9,9 +9,9 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from holdtrue._parameters import Count, NonNegative, PositiveShare, ProperShare, Share, Whole
 from holdtrue.encoding import Permits
 from holdtrue.models import AbstractModel, Data, MLPModel, adam, averaged, weighted_mean
+from holdtrue.parameters import Count, NonNegative, PositiveShare, ProperShare, Share, Whole
 from holdtrue.training._base import Setting
 from holdtrue.training._space import Range, Space
 from holdtrue.training.heads._attackers import AbstractAttacker

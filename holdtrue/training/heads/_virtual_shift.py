@@ -6,8 +6,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from holdtrue._parameters import Count, NonNegative, Positive
 from holdtrue.metrics import AttackNorm
+from holdtrue.parameters import Count, NonNegative, Positive
 from holdtrue.training._base import Setting
 from holdtrue.training._space import Range, Space
 from holdtrue.training.heads._attackers import AbstractAttacker

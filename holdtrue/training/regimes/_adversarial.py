@@ -10,7 +10,6 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from holdtrue._parameters import Count, NonNegative, Positive, Share
 from holdtrue.encoding import Layout
 from holdtrue.metrics import AttackNorm, fgsm, is_linear, linear_rise, pgd
 from holdtrue.models import (
@@ -23,6 +22,7 @@ from holdtrue.models import (
     LinearModel,
     weighted_mean,
 )
+from holdtrue.parameters import Count, NonNegative, Positive, Share
 from holdtrue.training._base import AbstractRegime, Setting
 from holdtrue.training._decay import CosineStep
 from holdtrue.training._space import STEP_SIZE, Range, Space

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 import jax.numpy as jnp
 
-from holdtrue._parameters import Count, NonNegative, Positive, Probability, Share
+from holdtrue.parameters import Count, NonNegative, Positive, Probability, Share
 from holdtrue.search import (
     AbstractLoss,
     AbstractSampler,

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 
-from holdtrue._parameters import NonNegative, Positive, ProperShare, Share, Whole
 from holdtrue.models import CounterNet
+from holdtrue.parameters import NonNegative, Positive, ProperShare, Share, Whole
 from holdtrue.training._base import AbstractRegime, Setting
 from holdtrue.training._space import STEP_SIZE, Range, Space
 from holdtrue.training.heads._generator import Cost, GeneratorStep, Loss, Wanted

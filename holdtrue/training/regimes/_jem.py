@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 
-from holdtrue._parameters import Count, NonNegative, Positive, Share
+from holdtrue.parameters import Count, NonNegative, Positive, Share
 from holdtrue.search import LangevinSampler
 from holdtrue.training._base import AbstractRegime, Setting
 from holdtrue.training._space import OneOf, Range, Space

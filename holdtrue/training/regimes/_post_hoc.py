@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from holdtrue._parameters import NonNegative
 from holdtrue.models import CounterNet
+from holdtrue.parameters import NonNegative
 from holdtrue.training.heads._generator import Cost, Loss, Wanted
 from holdtrue.training.regimes._counternet import AbstractGeneratorRegime, CounterNetTraining
 

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from holdtrue._parameters import Count, NonNegative, Positive, Radius
 from holdtrue.errors import DataError
 from holdtrue.models import AbstractGradientStep, AbstractModel, Data, weighted_mean
+from holdtrue.parameters import Count, NonNegative, Positive, Radius
 from holdtrue.search import (
     AbstractAction,
     CandidateAction,

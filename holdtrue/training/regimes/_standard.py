@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from holdtrue._parameters import NonNegative, Positive
 from holdtrue.models import (
     AbstractClosedForm,
     AbstractGradientStep,
@@ -17,6 +16,7 @@ from holdtrue.models import (
     History,
     weighted_mean,
 )
+from holdtrue.parameters import NonNegative, Positive
 from holdtrue.training._base import AbstractRegime, Setting
 from holdtrue.training._space import STEP_SIZE, Range, Space
 

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from holdtrue._parameters import Count, NonNegative, Positive
 from holdtrue.metrics import AttackNorm, pgd
 from holdtrue.models import AbstractGradientStep, AbstractModel, Data, weighted_mean
+from holdtrue.parameters import Count, NonNegative, Positive
 from holdtrue.training._base import AbstractRegime, Setting
 from holdtrue.training._space import Range, Space
 from holdtrue.training.regimes._adversarial import Columns, movable_columns

@@ -24,6 +24,30 @@ from holdtrue._registry import Registry, registry_of
 from holdtrue.errors import DataError
 from holdtrue.schema import did_you_mean, shown
 
+__all__ = [
+    "AbstractConfigured",
+    "Count",
+    "Finite",
+    "Interval",
+    "NonNegative",
+    "OneOf",
+    "Parameter",
+    "Positive",
+    "PositiveShare",
+    "Probability",
+    "ProperShare",
+    "Radius",
+    "Seed",
+    "Share",
+    "Whole",
+    "check",
+    "declared",
+    "describe",
+    "parameters",
+    "require",
+    "unknown",
+]
+
 INF = math.inf
 
 
@@ -189,7 +213,7 @@ class Parameter:
         """The error for a value that is not accepted."""
         if isinstance(value, str):
             if self.registry is not None:
-                hint = did_you_mean(value, list(self.registry))
+                hint = did_you_mean(value, self.registry.names())
                 text = f"is not a known {self.registry.word}; got {shown(value)}. {hint}"
                 return DataError(f"{where}: `{self.name}` {text}")
             near = get_close_matches(value, [c for c in _choices(self.wanted) if isinstance(c, str)], n=1)
