@@ -379,7 +379,7 @@ def _acceptor_of_one(wanted: Any, registry: Registry[Any] | None) -> Callable[[A
     if registry is not None:  # a text that names a part
         return lambda value: isinstance(value, str) and value in registry
     kind = origin or wanted
-    if not isinstance(kind, type) or kind is object:
+    if not isinstance(kind, type) or kind is object or kind is Any:
         return lambda value: True
     if kind is not str and issubclass(kind, Sequence):
         return _acceptor_of_sequence(inner)
@@ -402,7 +402,9 @@ def _is_sequence(value: Any) -> bool:
 
 # ---- words ----------------------------------------------------------------------------------------------
 
-_WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "True or False", type(None): "None"}
+_WORDS = {
+    int: "a whole number", float: "a number", str: "a text", bool: "True or False", type(None): "None", Any: "anything",
+}  # fmt: skip
 
 
 def describe(wanted: Any) -> str:

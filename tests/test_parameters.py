@@ -103,6 +103,7 @@ def test_every_number_has_a_range(cls):
         (Literal["a", "b", 3], ["a", 3], ["c", 3.0, [], None], "'a', 'b' or 3"),
         (bool, [True, np.bool_(False)], [1, "yes", None], "True or False"),
         (dict[str, float] | None, [None, {}], [3], "a mapping or None"),
+        (Any, [None, object()], [], "anything"),
         (ht.Schema | None, [None], [3], "an instance of Schema or None"),
         (ht.Wachter | str, ["wachter", ht.Wachter()], ["wachtr", 3], "a method or the name of one"),
     ],
