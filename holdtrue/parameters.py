@@ -403,8 +403,13 @@ def _is_sequence(value: Any) -> bool:
 # ---- words ----------------------------------------------------------------------------------------------
 
 _WORDS = {
-    int: "a whole number", float: "a number", str: "a text", bool: "True or False", type(None): "None", Any: "anything",
-}  # fmt: skip
+    Any: "anything",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    bool: "True or False",
+    type(None): "None",
+}
 
 
 def describe(wanted: Any) -> str:
