@@ -9,6 +9,7 @@ __all__ = [
     "HoldtrueError",
     "LedgerError",
     "MissingDependencyError",
+    "PluginError",
     "SchemaError",
 ]
 
@@ -31,6 +32,10 @@ class CapabilityError(HoldtrueError, TypeError):
 
 class MissingDependencyError(HoldtrueError, ImportError):
     """An optional package is not installed."""
+
+
+class PluginError(HoldtrueError, ImportError):
+    """What another package offers to holdtrue cannot be used."""
 
 
 class LedgerError(HoldtrueError):

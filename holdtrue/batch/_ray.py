@@ -14,6 +14,7 @@ from holdtrue import __version__
 from holdtrue.batch._executor import AbstractExecutor, Answer, Task
 from holdtrue.errors import DataError, HoldtrueError, MissingDependencyError
 from holdtrue.models import CORES, n_cores
+from holdtrue.parameters import Count, NonNegative, Positive, Whole, check
 
 LOG = logging.getLogger(__name__)
 DEPTH = 2  # tasks that a worker has: one that it does, and one that is on its way meanwhile
@@ -51,14 +52,15 @@ class RayExecutor(AbstractExecutor):
         self,
         address: str = "auto",
         *,
-        cores: int = 1,
-        gpus: float = 0.0,
-        n_workers: int | None = None,
-        n_retries: int = 3,
-        patience: float = 300.0,
+        cores: Count = 1,
+        gpus: NonNegative = 0.0,
+        n_workers: Count | None = None,
+        n_retries: Whole = 3,
+        patience: Positive = 300.0,
     ) -> None:
         self.address, self.cores, self.gpus, self.n_workers = address, cores, gpus, n_workers
         self.n_retries, self.patience = n_retries, patience
+        check(self)
         self._ray: Any = None
         self._own = False
 

@@ -10,6 +10,7 @@ from holdtrue.causal._equation import Equation, Term, Values
 from holdtrue.causal._rows import raw_columns
 from holdtrue.encoding import Encoder
 from holdtrue.errors import DataError
+from holdtrue.parameters import NonNegative, require
 from holdtrue.schema import Schema
 
 if TYPE_CHECKING:
@@ -41,8 +42,7 @@ def fit_equations(scm: "SCM", schema: Schema, x: Values, ridge: float = 0.0) -> 
     ridge : float, default=0
         Weight of the squared coefficients, each of a standardised term, against the sum of squared errors.
     """
-    if isinstance(ridge, bool) or not isinstance(ridge, (int, float)) or not 0 <= ridge < np.inf:
-        raise DataError(f"SCM: `ridge` must be a number of at least 0; got {ridge!r}.")
+    require("SCM", "ridge", ridge, NonNegative)
     scm.check(schema)
     learned = {}
     for node in scm.followers:

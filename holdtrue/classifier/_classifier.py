@@ -9,7 +9,7 @@ from typing import Any, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from holdtrue import __version__
+from holdtrue._registry import made
 from holdtrue.batch import Predictor
 from holdtrue.classifier import _file
 from holdtrue.classifier._certificate import Certificate
@@ -28,7 +29,6 @@ from holdtrue.classifier._rows import canonical, is_frame, labels_of, plain_numb
 from holdtrue.encoding import Encoder, Permits, Scaling
 from holdtrue.errors import DataError
 from holdtrue.methods import AbstractMethod, Generated, RecourseFrame, Wachter
-from holdtrue.methods import method as method_by_name
 from holdtrue.models import (
     AbstractArchitecture,
     AbstractModel,
@@ -38,6 +38,7 @@ from holdtrue.models import (
     to_arrays,
     with_arrays,
 )
+from holdtrue.parameters import AbstractConfigured, Probability, Seed, require
 from holdtrue.reports import Report, audit
 from holdtrue.retraining import Retrained, TrainingData, Vary, start_keys
 from holdtrue.retraining import retrain as train_again
@@ -45,7 +46,7 @@ from holdtrue.schema import Schema, Table, as_table, plain
 from holdtrue.training import AbstractRegime, StandardTraining, TrainingContext
 
 
-class RecourseClassifier(ClassifierMixin, BaseEstimator):
+class RecourseClassifier(ClassifierMixin, AbstractConfigured):
     """A classifier with recourse for everyone it refuses.
 
     Parameters
@@ -53,12 +54,13 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
     schema : Schema, optional
         What the columns are and how each may change. Guessed from the table when omitted (`schema_.notes` says
         what was guessed); columns of a bare array are taken as numbers.
-    model : AbstractArchitecture, optional
-        What the regime is for when omitted: ``MLP()``, or ``CounterNet()`` where it trains a recourse head.
-    regime : AbstractRegime, optional
-        How it is trained; ``StandardTraining()`` when omitted.
+    model : AbstractArchitecture or str, optional
+        What it is, or a registered name such as ``"linear"``. When omitted what the regime is for: ``MLP()``, or
+        ``CounterNet()`` where it trains a recourse head.
+    regime : AbstractRegime or str, optional
+        How it is trained, or a registered name; ``StandardTraining()`` when omitted.
     method : AbstractMethod or str, optional
-        How recourse is found, or the name of a registered method; when omitted ``Wachter()``, or ``Generated()``
+        How recourse is found, or a registered name; when omitted ``Wachter()``, or ``Generated()``
         where the regime trains a recourse head.
     threshold : float, default=0.5
         With two classes, the favourable one is decided when its probability reaches this.
@@ -103,13 +105,13 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         self,
         *,
         schema: Schema | None = None,
-        model: AbstractArchitecture | None = None,
-        regime: AbstractRegime | None = None,
+        model: AbstractArchitecture | str | None = None,
+        regime: AbstractRegime | str | None = None,
         method: AbstractMethod | str | None = None,
-        threshold: float = 0.5,
+        threshold: Probability = 0.5,
         favourable: Any = None,
         scaling: Scaling = "minmax",
-        random_state: int | None = None,
+        random_state: Seed = None,
     ) -> None:
         self.schema = schema
         self.model = model
@@ -135,8 +137,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         on_epoch : callable, optional
             Told the epoch and its loss, for a progress bar.
         """
-        if not isinstance(self.threshold, (int, float)) or not 0 < self.threshold < 1:
-            raise DataError(f"RecourseClassifier: `threshold` must lie between 0 and 1; got {self.threshold!r}.")
+        self.check_parameters()
         table, schema = self._read_for_fit(X, y)
         y = column_or_1d(labels_of(y), warn=True)
         if len(y) != table.n_rows:
@@ -158,7 +159,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         encoder = Encoder.fit(schema, table, self.scaling, weight)
         x, codes, weight, copies = canonical(encoder.encode(table).astype(np.float32), codes.ravel(), weight)
         self.classes_ = classes
-        self.regime_ = StandardTraining() if self.regime is None else self.regime
+        self.regime_ = StandardTraining() if self.regime is None else made(AbstractRegime, self.regime)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         model_key, fit_key = start_keys(seed)
         weight = self.regime_.weights(codes, weight, classes)
@@ -300,7 +301,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = int(header["inputs"]["n_features_in"])
         if header["inputs"]["feature_names_in"] is not None:
             self.feature_names_in_ = np.asarray(header["inputs"]["feature_names_in"], object)
-        self.regime_ = StandardTraining() if self.regime is None else self.regime
+        self.regime_ = StandardTraining() if self.regime is None else made(AbstractRegime, self.regime)
         empty = self.architecture().build(encoder.n_columns, len(self.classes_), jax.random.key(0))
         self._retrained = {}
         self.certificate_ = None
@@ -330,8 +331,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         Whatever the model was trained for stays as it is, also where its regime aimed at the old threshold.
         """
         check_is_fitted(self)
-        if not 0 < threshold < 1:
-            raise DataError(f"RecourseClassifier: `threshold` must lie between 0 and 1; got {threshold!r}.")
+        require("RecourseClassifier", "threshold", threshold, Probability)
         self.threshold = float(threshold)
         old = self.predictor_.decision
         self._assemble(self.predictor_.encoder, old.model, old.favourable)
@@ -352,13 +352,12 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
 
     def architecture(self) -> AbstractArchitecture:
         """Return the configured architecture, or the default."""
-        return self.regime_.default_model() if self.model is None else self.model
+        return self.regime_.default_model() if self.model is None else made(AbstractArchitecture, self.model)
 
     def _chosen(self, method: str | AbstractMethod | None) -> AbstractMethod:
         if method is None:
             return self.method_
-        if isinstance(method, str):
-            method = method_by_name(method)()
+        method = made(AbstractMethod, method)
         if not hasattr(method, "predictor_"):
             return fresh(method).fit(self)
         if method.predictor_ is not self.predictor_:
@@ -369,11 +368,9 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         return method
 
     def _fresh_method(self) -> AbstractMethod:
-        if isinstance(self.method, str):
-            return method_by_name(self.method)()
         if self.method is None:
             return Generated() if "generator" in self.regime_.needs else Wachter()
-        return fresh(self.method)
+        return fresh(made(AbstractMethod, self.method))
 
     def _favourable(self) -> int:
         labels = self.classes_.tolist()

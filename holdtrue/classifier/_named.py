@@ -51,10 +51,12 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
 
 def named_model(name: str) -> Callable[[], Any]:
     """What makes the model of a name, with its defaults: an architecture, or another library's estimator."""
-    known = {**ARCHITECTURES, **ESTIMATORS}
-    if name not in known:
-        raise DataError(f"models: unknown model; got {name!r}. {did_you_mean(name, list(known))}")
-    return known[name]
+    if name in ESTIMATORS:
+        return ESTIMATORS[name]
+    if name in ARCHITECTURES:
+        return ARCHITECTURES.named(name)
+    hint = did_you_mean(name, [*ARCHITECTURES, *ESTIMATORS])
+    raise DataError(f"models: unknown model; got {name!r}. {hint}")
 
 
 def pipeline(estimator: Any, schema: Schema) -> Any:

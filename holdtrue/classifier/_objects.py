@@ -12,10 +12,10 @@ from holdtrue.models import ARCHITECTURES
 from holdtrue.schema import Schema
 from holdtrue.training import ATTACKERS, REGIMES, HeadSettings
 
-FAMILIES: dict[str, dict[str, type]] = {
+FAMILIES: Mapping[str, Mapping[str, type]] = {
     "model": ARCHITECTURES, "regime": REGIMES, "attacker": ATTACKERS, "method": METHODS,
     "settings": {"head": HeadSettings},
-}  # type: ignore[dict-item]  # fmt: skip
+}  # fmt: skip
 
 
 def describe(value: Any) -> Any:
@@ -32,7 +32,7 @@ def describe(value: Any) -> Any:
                     return {f"${family}": name, "params": params}
         raise DataError(
             f"save: {type(value).__name__} is not registered, so a model file cannot name it. Call "
-            "holdtrue.methods.register or holdtrue.training.register first."
+            "holdtrue.methods.register, holdtrue.training.register or holdtrue.models.register first."
         )
     if isinstance(value, (list, tuple)):
         return [describe(v) for v in value]
@@ -65,8 +65,9 @@ def rebuild(raw: Any) -> Any:
             raise DataError(
                 f"load: the file names an unknown {family}; got {name!r}. Register it, then load again."
             )
+        params = {k: rebuild(v) for k, v in raw["params"].items()}
         try:
-            return registry[name](**{k: rebuild(v) for k, v in raw["params"].items()})
-        except TypeError as error:
+            return registry[name](**params)
+        except (TypeError, DataError) as error:
             raise DataError(f"load: the {family} {name!r} does not take these parameters ({error}).") from error
     raise DataError(f"load: the file is damaged; got {str(raw)[:80]!r} where an object was expected.")

@@ -5,14 +5,15 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from holdtrue._registry import made
 from holdtrue.batch import Predictor
 from holdtrue.classifier._classifier import RecourseClassifier
 from holdtrue.encoding import Encoder
 from holdtrue.errors import DataError
 from holdtrue.methods import AbstractMethod, RecourseFrame
-from holdtrue.methods import method as method_by_name
 from holdtrue.models import BlackBox, Decision, fresh
 from holdtrue.models.adapters import adapt, from_onnx, is_onnx
+from holdtrue.parameters import Probability, require
 from holdtrue.schema import Schema, as_table
 
 REACHED = 7e-7
@@ -58,9 +59,8 @@ def wrap(
     if threshold is None:
         # In float32, the smallest probability above one half: a tie is then the first class's.
         threshold = 0.5 if index == 0 else float(np.nextafter(np.float32(0.5), np.float32(1)))
-    elif not 0 < threshold < 1:
-        raise DataError(f"recourse: `threshold` must lie between 0 and 1; got {threshold!r}.")
     else:
+        require("recourse", "threshold", threshold, Probability)
         threshold = threshold * (1 - REACHED)
     level = jnp.asarray(threshold, jnp.float32)
     decision = adapt(foreign, table, lambda core: Decision(core, level, index))
@@ -108,7 +108,7 @@ def recourse(
     >>> ht.recourse(forest, refused[:3], bank.schema, reference=bank.X).valid.tolist()
     [True, True, True]
     """
-    chosen: Any = method_by_name(method)() if isinstance(method, str) else fresh(method)
+    chosen: Any = fresh(made(AbstractMethod, method))
     if isinstance(model, RecourseClassifier):
         return chosen.fit(model, reference if reference is not None else X).recourse(X, **options)
     reference = X if reference is None else reference

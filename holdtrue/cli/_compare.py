@@ -166,7 +166,7 @@ def _methods(names: str, given: dict[str, dict[str, Any]]) -> dict[str, Any]:
         raise DataError(
             f"--set: is not one of the methods compared; got {unknown[0]!r}. {did_you_mean(unknown[0], owners)}"
         )
-    return {name: configure(by_name(name), given.get(name, {}), f"{name}.") for name in asked}
+    return {name: configure(by_name(name), given.get(name, {})) for name in asked}
 
 
 def _model(name: str, given: dict[str, dict[str, Any]], schema: Any, seed: int) -> Any:
@@ -180,7 +180,7 @@ def _model(name: str, given: dict[str, dict[str, Any]], schema: Any, seed: int) 
         if model or regime:
             raise DataError("--set: a model file brings its own model and regime; got parameters for them.")
         return load_model(name)
-    made = configure(named_model(name), model, "model.")
+    made = configure(named_model(name), model)
     if name in ARCHITECTURES:
         return RecourseClassifier(
             schema=schema, model=made, regime=build("regime", "standard", regime), random_state=seed

@@ -203,7 +203,7 @@ def build(family: str, name: str, settings: Mapping[str, Any]) -> Any:
     from holdtrue.training import regime
 
     make = {"model": architecture, "regime": regime, "method": method}[family]
-    return configure(make(name), settings, f"{family}.")
+    return configure(make(name), settings)
 
 
 def parts(model: str | None, regime: str, method: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -211,11 +211,7 @@ def parts(model: str | None, regime: str, method: str | None, given: Mapping[str
     how = build("regime", regime, given["regime"])
     if method is None:
         method = "generated" if "generator" in how.needs else "wachter"
-    what = (
-        configure(how.default_model, given["model"], "model.")
-        if model is None
-        else build("model", model, given["model"])
-    )
+    what = configure(how.default_model, given["model"]) if model is None else build("model", model, given["model"])
     return {"model": what, "regime": how, "method": build("method", method, given["method"])}
 
 

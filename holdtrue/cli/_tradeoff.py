@@ -77,7 +77,7 @@ def command(
             raise DataError(
                 f"--set: is not one of the regimes trained; got {owner!r}. {did_you_mean(owner, owners)}"
             )
-    rules = {name: configure(regime(name), given.get(name, {}), f"{name}.") for name in names}
+    rules = {name: configure(regime(name), given.get(name, {})) for name in names}
     if "adversarial" in rules:
         rules["adversarial"].set_params(norm=norm)
     options: dict[str, Any] = {

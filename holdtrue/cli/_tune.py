@@ -8,13 +8,12 @@ import click
 from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, say
 from holdtrue.cli._options import (
-    fits,
     json_option,
+    parameter,
     parse_settings,
     pick_label,
     seed_option,
     set_option,
-    type_of,
 )
 from holdtrue.errors import DataError
 
@@ -148,4 +147,4 @@ def _space(text: str, rule: Any) -> tuple[str, Any]:
         low, high = float(parts[0]), float(parts[1])
     except ValueError as error:
         raise wrong from error
-    return key, Range(low, high, log=len(parts) == 3, whole=not fits(type_of(rule, key), 0.5))
+    return key, Range(low, high, log=len(parts) == 3, whole=parameter(rule, key).whole)

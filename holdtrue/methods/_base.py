@@ -11,14 +11,14 @@ from typing import Any, ClassVar, Self
 import equinox as eqx
 import jax
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
 from holdtrue.batch import Predictor, distances, proba_of, solve
-from holdtrue.encoding import NORMS, Norm, broken_limits, decode_recourse, feasible_sets
+from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_sets
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
+from holdtrue.parameters import AbstractConfigured, Seed
 from holdtrue.schema import Table, normalise_restrictions
 from holdtrue.search import AbstractSolver, Problem, Solution, Status, add_option, by_feature, is_found
 
@@ -27,7 +27,7 @@ CHECK_SHARE = 0.3  # of a deadline, kept for decoding and asking again
 FIRST_PART = 64  # people checked first under a deadline; each further part is twice as large
 
 
-class AbstractMethod(BaseEstimator):
+class AbstractMethod(AbstractConfigured):
     """A way to find recourse: a scikit-learn object outside, a search inside.
 
     A subclass has hyper-parameters in a keyword-only `__init__`, says in `needs` what a model must offer, may
@@ -44,7 +44,7 @@ class AbstractMethod(BaseEstimator):
     """Whether `search` heeds ``problems.options``, so that a person can be given several ways that differ."""
 
     norm: Norm
-    random_state: int | None
+    random_state: Seed
     predictor_: Predictor
     state_: dict[str, np.ndarray]
 
@@ -94,16 +94,13 @@ class AbstractMethod(BaseEstimator):
 
     def fit_encoded(self, predictor: Predictor, x: np.ndarray | None, y: np.ndarray | None) -> Self:
         """`fit` on rows that are encoded already; a method that builds on another fits it by this."""
+        self.check_parameters()
         lacking = self.needs - predictor.capabilities
         if lacking:
             name = type(predictor.foreign.estimator if predictor.foreign else predictor.decision.model).__name__
             raise CapabilityError(
                 f"{type(self).__name__}: needs a {' and '.join(sorted(lacking))} model; got {name}. "
                 f"{self._alternatives(predictor)}"
-            )
-        if self.norm not in NORMS:
-            raise DataError(
-                f"{type(self).__name__}: `norm` is not known; got {self.norm!r}. Known are {list(NORMS)!r}."
             )
         if x is None and self.needs_rows:
             raise DataError(
@@ -149,6 +146,7 @@ class AbstractMethod(BaseEstimator):
         """
         began = time.monotonic()
         self._check_fitted()
+        self.check_parameters()
         if deadline is not None and not (isinstance(deadline, (int, float)) and deadline > 0):
             raise DataError(f"recourse: `deadline` must be a positive number of seconds; got {deadline!r}.")
         self._check_options(n_recourses)

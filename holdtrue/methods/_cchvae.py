@@ -6,12 +6,12 @@ import jax.numpy as jnp
 
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._latent_base import AbstractGenerativeMethod, fixed_columns
-from holdtrue.methods._sampling import AbstractSamplingMethod
 from holdtrue.models import VAE, Rows, build_vae
+from holdtrue.parameters import Count, Positive
 from holdtrue.search import LatentSpace, ShellSolver
 
 
-class CCHVAE(AbstractGenerativeMethod, AbstractSamplingMethod):
+class CCHVAE(AbstractGenerativeMethod):
     """Nearest accepted row in shells around the person's code in a VAE (Pawelczyk et al., 2020).
 
     Seeks ``argmin ||zeta|| such that f(G(I(x) + zeta)) != f(x)`` (eq. 3) with the encoder I and the decoder G of a
@@ -68,13 +68,13 @@ class CCHVAE(AbstractGenerativeMethod, AbstractSamplingMethod):
     def __init__(
         self,
         *,
-        n_candidates: int = 300,
-        radius: float = 0.1,
-        n_steps: int = 200,
+        n_candidates: Count = 300,
+        radius: Positive = 0.1,
+        n_steps: Count = 200,
         norm: Norm = "l1",
-        widths: tuple[int, ...] = (64, 32),
-        n_latent: int = 8,
-        n_epochs: int = 50,
+        widths: tuple[Count, ...] = (64, 32),
+        n_latent: Count = 8,
+        n_epochs: Count = 50,
         random_state: int | None = None,
     ) -> None:
         self.n_candidates = n_candidates
@@ -92,7 +92,6 @@ class CCHVAE(AbstractGenerativeMethod, AbstractSamplingMethod):
 
     def solver(self) -> ShellSolver:
         """Shells among the codes."""
-        self._check_sampling(self.n_candidates, self.radius)
         return ShellSolver(
             decision=self.predictor_.decision,
             space=LatentSpace(self.generator(), ball="l1"),

@@ -4,7 +4,7 @@ import copy
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._frame import RecourseFrame, concat
 from holdtrue.methods._local import BLOCK, Local, Surrogate, kind_of, neighbourhood, surrogate_statistics
+from holdtrue.parameters import Count, Positive, require
 from holdtrue.schema import normalise_restrictions
 from holdtrue.search import (
-    ACTION_COSTS,
     CLEARANCE,
     ActionCost,
     Percentiles,
@@ -31,6 +31,8 @@ from holdtrue.search import (
 )
 
 NEED = 1.5 * CLEARANCE  # score a proposal must reach: the clearance, and room for float32
+SumNorm = Literal["l0", "l1", "mad"]
+"""Norms that add up over features."""
 
 
 class Flipset(AbstractMethod):
@@ -92,12 +94,12 @@ class Flipset(AbstractMethod):
     def __init__(
         self,
         *,
-        norm: Norm = "l1",
+        norm: SumNorm = "l1",
         cost: ActionCost = "norm",
         surrogate: Surrogate = "auto",
-        n_steps: int = 8,
-        n_samples: int = 1000,
-        spread: float = 0.1,
+        n_steps: Count = 8,
+        n_samples: Count = 1000,
+        spread: Positive = 0.1,
         random_state: int | None = None,
     ) -> None:
         self.norm: Norm = norm
@@ -110,12 +112,6 @@ class Flipset(AbstractMethod):
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Frequencies and ranges of the columns, where LIME is used; ranks, where percentiles are the cost."""
-        if self.norm not in ("l0", "l1", "mad"):
-            raise DataError(
-                f"Flipset: `norm` must add up over features; got {self.norm!r}. Use 'l1', 'l0' or 'mad'."
-            )
-        if self.cost not in ACTION_COSTS:
-            raise DataError(f"Flipset: `cost` is not known; got {self.cost!r}. Known are {list(ACTION_COSTS)!r}.")
         learned = surrogate_statistics(self, x)
         if self.cost == "norm":
             return learned
@@ -133,8 +129,7 @@ class Flipset(AbstractMethod):
         number without a step must move by a hundredth of its range to count as changed in a further one.
         ``plan.person`` says whose each row is; somebody without recourse has one row, which says why.
         """
-        if not isinstance(n, (int, np.integer)) or n < 1:
-            raise DataError(f"Flipset: `n` must be a whole number of at least 1; got {n!r}.")
+        require("Flipset", "n", n, Count)
         self._check_fitted()
         schema, layout = self.predictor_.encoder.schema, self.predictor_.encoder.layout
         table = schema.check(X, where="recourse")

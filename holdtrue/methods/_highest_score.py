@@ -1,7 +1,7 @@
 """The highest score that a person can reach: the recourse behind a guarantee."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -9,9 +9,10 @@ import numpy as np
 
 from holdtrue.batch import solve
 from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_sets, norm_weights
-from holdtrue.errors import CapabilityError, DataError
+from holdtrue.errors import CapabilityError
 from holdtrue.methods._base import CHUNK, AbstractSolverMethod
 from holdtrue.methods._frame import iter_rows
+from holdtrue.parameters import Count, Interval, Radius
 from holdtrue.schema import Table
 from holdtrue.search import CLEARANCE, HighestSolver, Problem, Solution
 
@@ -66,10 +67,10 @@ class HighestScore(AbstractSolverMethod):
     def __init__(
         self,
         *,
-        radius: float = float("inf"),
-        n_points: int = 9,
+        radius: Radius = float("inf"),
+        n_points: Annotated[int, Interval(2, closed="left")] = 9,
         norm: Norm = "l1",
-        n_steps: int = 3,
+        n_steps: Count = 3,
         random_state: int | None = None,
     ) -> None:
         self.radius = radius
@@ -80,13 +81,6 @@ class HighestScore(AbstractSolverMethod):
 
     def solver(self) -> HighestSolver:
         """Sweeps over whatever the schema lets anybody change."""
-        if not self.radius > 0:
-            raise DataError(f"HighestScore: `radius` must be positive; got {self.radius!r}. The paper's is 0.75.")
-        if self.n_points < 2 or self.n_steps < 1:
-            raise DataError(
-                f"HighestScore: `n_points` must be at least 2 and `n_steps` at least 1; got {self.n_points!r} and "
-                f"{self.n_steps!r}."
-            )
         encoder, decision = self.predictor_.encoder, self.predictor_.decision
         radius = np.full(encoder.n_columns, self.radius)
         for slot in encoder.layout.slots:
@@ -123,6 +117,7 @@ class HighestScore(AbstractSolverMethod):
             Told how many more people are done.
         """
         self._check_fitted()
+        self.check_parameters()
         predictor = self.predictor_
         if predictor.decision.n_classes != 2:
             raise CapabilityError(

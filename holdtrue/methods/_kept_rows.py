@@ -15,8 +15,6 @@ def kept_rows(method: Any, x: np.ndarray) -> dict[str, np.ndarray]:
     that many with another.
     """
     predictor, name = method.predictor_, type(method).__name__
-    if method.n_rows < 1:
-        raise DataError(f"{name}: `n_rows` must be at least 1; got {method.n_rows!r}.")
     decided = predictor.decide_of(predictor.logits_of(x))
     favourable = np.flatnonzero(decided == predictor.decision.favourable)
     if len(favourable) == 0:

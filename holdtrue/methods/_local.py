@@ -27,10 +27,6 @@ def kind_of(method: Any) -> Literal["linear", "gradient", "lime"]:
 def surrogate_statistics(method: Any, rows: np.ndarray) -> dict[str, np.ndarray]:
     """What the surrogate must learn from training rows; says where it cannot serve the model."""
     name = type(method).__name__
-    if method.surrogate not in ("auto", "gradient", "lime"):
-        raise DataError(
-            f"{name}: `surrogate` is not known; got {method.surrogate!r}. Known are 'auto', 'gradient' and 'lime'."
-        )
     if method.surrogate == "gradient" and "differentiable" not in method.predictor_.capabilities:
         model = type(method.predictor_.decision.model).__name__
         raise CapabilityError(

@@ -8,6 +8,7 @@ import numpy as np
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._base import AbstractSolverMethod
 from holdtrue.methods._kept_rows import kept_rows
+from holdtrue.parameters import Count
 from holdtrue.search import CandidateSolver
 
 
@@ -44,7 +45,12 @@ class NearestNeighbour(AbstractSolverMethod):
     needs_rows: ClassVar[bool] = True
 
     def __init__(
-        self, *, norm: Norm = "l1", n_rows: int = 2000, n_candidates: int = 256, random_state: int | None = None
+        self,
+        *,
+        norm: Norm = "l1",
+        n_rows: Count = 2000,
+        n_candidates: Count = 256,
+        random_state: int | None = None,
     ) -> None:
         self.norm: Norm = norm
         self.n_rows = n_rows

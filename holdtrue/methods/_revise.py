@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._latent_base import AbstractGenerativeMethod
 from holdtrue.models import VAE, Rows, build_vae
+from holdtrue.parameters import Count, NonNegative, Positive, PositiveShare
 from holdtrue.search import LatentGradientSolver
 
 
@@ -72,15 +73,15 @@ class REVISE(AbstractGenerativeMethod):
     def __init__(
         self,
         *,
-        cost_weight: float = 0.5,
+        cost_weight: NonNegative = 0.5,
         norm: Norm = "l1",
-        n_steps: int = 1000,
-        step_size: float = 0.1,
-        patience: int = 100,
-        decay: float = 0.5,
-        widths: tuple[int, ...] = (64, 32),
-        n_latent: int = 8,
-        n_epochs: int = 50,
+        n_steps: Count = 1000,
+        step_size: Positive = 0.1,
+        patience: Count = 100,
+        decay: PositiveShare = 0.5,
+        widths: tuple[Count, ...] = (64, 32),
+        n_latent: Count = 8,
+        n_epochs: Count = 50,
         random_state: int | None = None,
     ) -> None:
         self.cost_weight = cost_weight

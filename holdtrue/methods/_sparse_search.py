@@ -9,9 +9,9 @@ import numpy as np
 from holdtrue.batch import Predictor, map_rows
 from holdtrue.causal import Effects
 from holdtrue.encoding import Encoder, Norm, norm_weights
-from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractSolverMethod
 from holdtrue.models import Boxes, TreesModel, batch_logits, boxes_of
+from holdtrue.parameters import Count
 from holdtrue.schema import Feature
 from holdtrue.search import DiveSolver, SparseSolver, value_grid
 
@@ -70,9 +70,9 @@ class SparseSearch(AbstractSolverMethod):
     def __init__(
         self,
         *,
-        max_changes: int | None = None,
-        n_values: int = 24,
-        width: int = 32,
+        max_changes: Count | None = None,
+        n_values: Count = 24,
+        width: Count = 32,
         norm: Norm = "l1",
         random_state: int | None = None,
     ) -> None:
@@ -84,7 +84,6 @@ class SparseSearch(AbstractSolverMethod):
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """List the values of every number."""
-        check_sizes(self)
         if not self._looks_at_leaves():
             return {"values": listed_values(self.predictor_, x, self.n_values)}
         self.boxes_ = boxes_of(self._trees())
@@ -114,16 +113,6 @@ class SparseSearch(AbstractSolverMethod):
         model = self.predictor_.decision.model
         assert isinstance(model, TreesModel)
         return model
-
-
-def check_sizes(method: Any) -> None:
-    """Refuse sizes of a search that are not positive."""
-    most = DEFAULT_CHANGES if method.max_changes is None else method.max_changes
-    if most < 1 or method.n_values < 1 or method.width < 1:
-        raise DataError(
-            f"{type(method).__name__}: `max_changes`, `n_values` and `width` must be positive; got "
-            f"{(method.max_changes, method.n_values, method.width)!r}."
-        )
 
 
 def listed_values(predictor: Predictor, x: np.ndarray, n_values: int) -> np.ndarray:

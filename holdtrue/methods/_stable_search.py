@@ -1,16 +1,17 @@
 """Recourse that models trained again accept too."""
 
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import jax.numpy as jnp
 import numpy as np
 from scipy.stats import t
 
 from holdtrue.encoding import norm_weights
-from holdtrue.errors import CapabilityError, DataError
+from holdtrue.errors import CapabilityError
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._with_base import AbstractClimbingMethod
 from holdtrue.models import EnsembleModel, to_arrays, with_arrays
+from holdtrue.parameters import Count, Interval
 from holdtrue.search import POLISH_STEPS, StableSolver
 
 PREFIX = "guide/"
@@ -26,7 +27,7 @@ class StableSearch(AbstractClimbingMethod):
 
     Parameters
     ----------
-    base : AbstractMethod, optional
+    base : AbstractMethod or str, optional
         The method whose recourse is the start; ``Wachter()`` when omitted. The cost is counted in its norm.
     n_guides : int, default=20
         Retrained models that guide the search.
@@ -76,13 +77,13 @@ class StableSearch(AbstractClimbingMethod):
     def __init__(
         self,
         *,
-        base: AbstractMethod | None = None,
-        n_guides: int = 20,
-        aim: float = 0.99,
+        base: AbstractMethod | str | None = None,
+        n_guides: Count = 20,
+        aim: Annotated[float, Interval(0.5, 1, "left")] = 0.99,
         keep_cost: bool = False,
-        ball_steps: int = 20,
-        growth: float = 1.1,
-        n_steps: int = 600,
+        ball_steps: Count = 20,
+        growth: Annotated[float, Interval(1)] = 1.1,
+        n_steps: Count = 600,
         random_state: int | None = None,
     ) -> None:
         self.base = base
@@ -107,12 +108,7 @@ class StableSearch(AbstractClimbingMethod):
         guides : Retrained, optional
             What ``holdtrue.retrain(clf, n)`` returned.
         """
-        if not isinstance(self.n_guides, (int, np.integer)) or self.n_guides < 1:
-            raise DataError(f"StableSearch: `n_guides` must be a positive whole number; got {self.n_guides!r}.")
-        if not self.growth > 1:
-            raise DataError(f"StableSearch: `growth` must exceed 1; got {self.growth!r}.")
-        if not 0.5 <= self.aim < 1:
-            raise DataError(f"StableSearch: `aim` must lie between 0.5 and 1; got {self.aim!r}.")
+        self.check_parameters()
         predictor = getattr(model, "predictor_", model)
         if self.needs <= getattr(predictor, "capabilities", frozenset()):  # else said below, as for any method
             guides = self._own_guides(model) if guides is None else guides

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from holdtrue.batch import distances
-from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._with_base import AbstractBasedMethod
+from holdtrue.parameters import NonNegative
 from holdtrue.search import Problem, Solution, is_found
 
 
@@ -23,7 +23,7 @@ class VanillaRandom(AbstractBasedMethod):
 
     Parameters
     ----------
-    base : AbstractMethod, optional
+    base : AbstractMethod or str, optional
         The method that searches; ``Wachter()`` when omitted. The cost is counted in its norm.
     radius : float, default=0.1
         Largest change of a number, in encoded units.
@@ -56,7 +56,11 @@ class VanillaRandom(AbstractBasedMethod):
     needs: ClassVar[frozenset[str]] = frozenset({"differentiable"})
 
     def __init__(
-        self, *, base: AbstractMethod | None = None, radius: float = 0.1, random_state: int | None = None
+        self,
+        *,
+        base: AbstractMethod | str | None = None,
+        radius: NonNegative = 0.1,
+        random_state: int | None = None,
     ) -> None:
         self.base = base
         self.radius = radius
@@ -64,8 +68,6 @@ class VanillaRandom(AbstractBasedMethod):
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Fit the base."""
-        if not self.radius >= 0:
-            raise DataError(f"VanillaRandom: `radius` must not be negative; got {self.radius!r}.")
         return self._learn_base(x, y)
 
     def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:

@@ -3,16 +3,16 @@
 import time
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
 
 import equinox as eqx
 import numpy as np
-from sklearn.base import clone
 
+from holdtrue._registry import made
 from holdtrue.batch import solve
 from holdtrue.encoding import Norm
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._wachter import Wachter
+from holdtrue.models import fresh
 from holdtrue.search import AbstractSolver, Problem, Solution, Status, is_found
 
 PREFIX = "base/"
@@ -22,7 +22,7 @@ BASE_SHARE = 0.5  # of a deadline, for the base method
 class AbstractBasedMethod(AbstractMethod):
     """A method with a `base`: another method, fitted with it and kept in its state; `Wachter` when omitted."""
 
-    base: AbstractMethod | None
+    base: AbstractMethod | str | None
 
     @property
     def norm(self) -> Norm:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -39,7 +39,7 @@ class AbstractBasedMethod(AbstractMethod):
         return self._fitted_base().consulted()
 
     def _fresh_base(self) -> AbstractMethod:
-        base: Any = Wachter() if self.base is None else clone(self.base)
+        base = Wachter() if self.base is None else fresh(made(AbstractMethod, self.base))
         return base if base.random_state is not None else base.set_params(random_state=self.random_state)
 
     def _fitted_base(self) -> AbstractMethod:

@@ -1,6 +1,6 @@
 """What the columns are and how each may change. No jax here."""
 
-from holdtrue.schema._checks import did_you_mean, plain
+from holdtrue.schema._checks import did_you_mean, plain, shown
 from holdtrue.schema._columns import sorted_levels
 from holdtrue.schema._constraints import Implication, LinearConstraint
 from holdtrue.schema._feature import DIRECTIONS, KINDS, MISSING_LEVEL, Feature, Level
@@ -23,5 +23,6 @@ __all__ = [
     "did_you_mean",
     "normalise_restrictions",
     "plain",
+    "shown",
     "sorted_levels",
 ]

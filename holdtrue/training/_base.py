@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import equinox as eqx
 import numpy as np
@@ -22,6 +22,7 @@ from holdtrue.models import (
     History,
     fit,
 )
+from holdtrue.parameters import Count, OneOf, Probability
 from holdtrue.training._parts import AbstractWithParts
 from holdtrue.training._space import STEP_SIZE, Space
 
@@ -53,11 +54,11 @@ class AbstractRegime(AbstractWithParts):
     A subclass adds its hyper-parameters to these and returns its step from `step`.
     """
 
-    n_epochs: int
-    batch_size: int
-    class_weight: str | Mapping[Any, float] | None
-    validation_fraction: float
-    patience: int | None
+    n_epochs: Count
+    batch_size: Count
+    class_weight: Annotated[str, OneOf(("balanced",))] | Mapping[Any, float] | None
+    validation_fraction: Probability
+    patience: Count | None
 
     search_space: ClassVar[Space] = {"step_size": STEP_SIZE}
     """What `holdtrue.tune` tries, by parameter; a subclass names its own."""
@@ -88,19 +89,15 @@ class AbstractRegime(AbstractWithParts):
 
     def weights(self, y: np.ndarray, weight: np.ndarray, classes: np.ndarray) -> np.ndarray:
         """Sample weights times class weights; `y` holds class indices."""
+        self.check_parameters()
         if self.class_weight is None:
             return weight
         if isinstance(self.class_weight, Mapping):
             per_class = np.array([self.class_weight.get(label, 1.0) for label in classes.tolist()])
-        elif self.class_weight == "balanced":
+        else:
             per_class = np.ones(len(classes))
             seen = np.unique(y)
             per_class[seen] = compute_class_weight("balanced", classes=seen, y=y)
-        else:
-            raise DataError(
-                f"{type(self).__name__}: `class_weight` must be None, 'balanced' or a mapping; got "
-                f"{self.class_weight!r}."
-            )
         return weight * per_class[y]
 
     def train(
@@ -117,7 +114,7 @@ class AbstractRegime(AbstractWithParts):
 
         A model in closed form is solved on all rows.
         """
-        self._check()
+        self.check_parameters()
         lacking = self.needs - model.capabilities
         if lacking:
             raise CapabilityError(
@@ -155,14 +152,3 @@ class AbstractRegime(AbstractWithParts):
                 f"{type(self).__name__}: too few rows to hold some out; got {len(y)}. Set patience=None."
             ) from error
         return tuple(Data(data.x[part], data.y[part], data.weight[part]) for part in (train, held))  # type: ignore
-
-    def _check(self) -> None:
-        for name in ("n_epochs", "batch_size"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or value < 1:
-                raise DataError(f"{type(self).__name__}: `{name}` must be a positive whole number; got {value!r}.")
-        if self.patience is not None and not 0 < self.validation_fraction < 1:
-            raise DataError(
-                f"{type(self).__name__}: `validation_fraction` must lie between 0 and 1; got "
-                f"{self.validation_fraction!r}."
-            )

@@ -6,12 +6,13 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator
 
 from holdtrue.errors import DataError
+from holdtrue.parameters import AbstractConfigured
 
 MakePart = Callable[[Any, str], BaseEstimator]
 """Of what was given for a part (an object, a name, None) and whose part it is: the object, or a `DataError`."""
 
 
-class AbstractWithParts(BaseEstimator):
+class AbstractWithParts(AbstractConfigured):
     """A scikit-learn object whose parts have defaults.
 
     `get_params` and `set_params` reach into a part also where it was left out or only named:

@@ -85,7 +85,7 @@ def test_the_predictor_does_not_depend_on_the_head():
 
 
 def test_what_makes_no_sense_is_refused():
-    with pytest.raises(DataError, match="`head` is not known"):
+    with pytest.raises(DataError, match="`head` must be"):
         CounterNet(head="both").build(3, 2, jax.random.key(0))  # type: ignore[arg-type]
     with pytest.raises(DataError, match="`encoder` needs"):
         CounterNet(encoder=()).build(3, 2, jax.random.key(0))

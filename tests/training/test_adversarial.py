@@ -166,12 +166,12 @@ def test_a_sweep_over_radii_in_one_call_is_the_fits_one_by_one(strategy):
 @pytest.mark.parametrize(
     ("options", "answer"),
     [
-        ({"norm": "l1"}, "`norm` is not known; got 'l1'"),
-        ({"attack": "cw"}, "`attack` is not known"),
-        ({"columns": "none"}, "`columns` is not known"),
-        ({"radius": -0.1}, "`radius` must be at least 0; got -0.1"),
-        ({"ramp": 2.0}, "`ramp` is a share of the epochs; got 2.0"),
-        ({"n_steps": 0}, "`n_steps` must be a positive whole number"),
+        ({"norm": "l1"}, "`norm` must be .*; got 'l1'"),
+        ({"attack": "cw"}, "`attack` must be"),
+        ({"columns": "none"}, "`columns` must be"),
+        ({"radius": -0.1}, "`radius` must be a number of at least 0; got -0.1"),
+        ({"ramp": 2.0}, "`ramp` must be a number from 0 to 1; got 2.0"),
+        ({"n_steps": 0}, "`n_steps` must be a whole number of at least 1"),
     ],
 )
 def test_what_makes_no_sense_is_answered(options, answer):

@@ -92,7 +92,7 @@ def test_parameters_reach_the_attacker():
     assert repr(other.attacker) == "VirtualShift(eps=0.2)"
     clf = ht.RecourseClassifier(regime=Robust()).set_params(regime__attacker__steps=3)
     assert clf.get_params()["regime__attacker__steps"] == 3
-    with pytest.raises(ValueError, match="Invalid parameter 'tilt' for estimator VirtualShift"):
+    with pytest.raises(ValueError, match="VirtualShift: has no such parameter; got 'tilt'"):
         Robust().set_params(attacker__tilt=1.0)
 
 
@@ -127,19 +127,19 @@ def test_a_third_party_adds_its_own(context):
 @pytest.mark.parametrize(
     ("attacker", "what"),
     [
-        ("worst", "unknown attacker; got 'worst'"),
-        (None, "RoCourseNet: `attacker` must be an attacker, or the name of one; got None"),
-        (VirtualShift(eps=-1.0), "VirtualShift: `eps` must be at least 0; got -1.0"),
-        (VirtualShift(steps=0), "VirtualShift: `steps` must be a positive"),
-        (RandomShift(bound=0.0), "RandomShift: `bound` must be positive"),
-        (RandomShift(inner="lbfgs"), "RandomShift: `inner` is not known; got 'lbfgs'"),  # type: ignore[arg-type]
-        (Guides(n_guides=0), "Guides: `n_guides` must be a positive"),
+        ("worst", "RoCourseNet: `attacker` is not a known attacker; got 'worst'"),
+        (None, "RoCourseNet: `attacker` must be an attacker or the name of one; got None"),
+        (VirtualShift(eps=-1.0), "VirtualShift: `eps` must be a number of at least 0; got -1.0"),
+        (VirtualShift(steps=0), "VirtualShift: `steps` must be a whole number of at least 1"),
+        (RandomShift(bound=0.0), "RandomShift: `bound` must be a number above 0"),
+        (RandomShift(inner="lbfgs"), "RandomShift: `inner` must be .*; got 'lbfgs'"),  # type: ignore[arg-type]
+        (Guides(n_guides=0), "Guides: `n_guides` must be a whole number of at least 1"),
         (Guides(n_held=-1), "Guides: `n_held` must be a whole number of at least 0; got -1"),
-        (Guides(weight_decay=-1), "Guides: `weight_decay` must be at least 0, or None; got -1"),
-        (Guides(drop=1.0), "Guides: `drop` must be at least 0 and below 1"),
-        (Guides(blind=1.5), r"Guides: `blind` is a share from 0 to 1; got 1\.5"),
-        (Guides(renumber=1.5), r"Guides: `renumber` is a share from 0 to 1; got 1\.5"),
-        (Guides(tail=0.0), "Guides: `tail` is a share above 0"),
+        (Guides(weight_decay=-1), "Guides: `weight_decay` must be a number of at least 0 or None; got -1"),
+        (Guides(drop=1.0), "Guides: `drop` must be a number of at least 0 and below 1"),
+        (Guides(blind=1.5), r"Guides: `blind` must be a number from 0 to 1; got 1\.5"),
+        (Guides(renumber=1.5), r"Guides: `renumber` must be a number from 0 to 1; got 1\.5"),
+        (Guides(tail=0.0), "Guides: `tail` must be a number above 0 and at most 1"),
     ],
 )
 def test_what_makes_no_sense_is_refused(context, attacker, what):

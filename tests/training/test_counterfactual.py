@@ -74,15 +74,15 @@ def test_searches_mature_with_the_defaults_on_a_real_table():
 @pytest.mark.parametrize(
     ("options", "answer"),
     [
-        ({"search": "wachter"}, "`search` is not known; got 'wachter'"),
-        ({"adversary": "eve"}, "`adversary` is not known; got 'eve'"),
-        ({"pull_weight": -1.0}, "`pull_weight` must be at least 0; got -1.0"),
-        ({"immature": "forget"}, "`immature` is not known"),
-        ({"ridge_weight": -1.0}, "`ridge_weight` must be at least 0; got -1.0"),
-        ({"n_recourses": 0}, "`n_recourses` must be a positive whole number; got 0"),
-        ({"maturity": 1.0}, "`maturity` is a probability between 0 and 1; got 1.0"),
-        ({"radius": 0.0}, "`radius` must be positive; got 0.0"),
-        ({"burn_in": 2.0}, "`burn_in` is a share of the epochs; got 2.0"),
+        ({"search": "wachter"}, "`search` must be .*; got 'wachter'"),
+        ({"adversary": "eve"}, "`adversary` must be .*; got 'eve'"),
+        ({"pull_weight": -1.0}, "`pull_weight` must be a number of at least 0; got -1.0"),
+        ({"immature": "forget"}, "`immature` must be"),
+        ({"ridge_weight": -1.0}, "`ridge_weight` must be a number of at least 0; got -1.0"),
+        ({"n_recourses": 0}, "`n_recourses` must be a whole number of at least 1; got 0"),
+        ({"maturity": 1.0}, "`maturity` must be a number above 0 and below 1; got 1.0"),
+        ({"radius": 0.0}, "`radius` must be a number above 0; got 0.0"),
+        ({"burn_in": 2.0}, "`burn_in` must be a number from 0 to 1; got 2.0"),
     ],
 )
 def test_what_makes_no_sense_is_answered(options, answer):

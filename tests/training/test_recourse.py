@@ -115,11 +115,11 @@ def test_a_finite_list_of_edits(tmp_path):
 def test_what_cannot_be_is_said(small):
     context, _ = small
     for options, words in (
-        ({"recourse_weight": -1}, "`recourse_weight` must be at least 0; got -1"),
-        ({"radius": 0.0}, "`radius` must be positive"),
-        ({"action": "guess"}, "`action` is not known; got 'guess'"),
+        ({"recourse_weight": -1}, "`recourse_weight` must be a number of at least 0; got -1"),
+        ({"radius": 0.0}, "`radius` must be a number above 0"),
+        ({"action": "guess"}, "`action` must be .*; got 'guess'"),
         ({"action": "edits"}, "needs `edits`"),
-        ({"action": "lattice", "direction": "code"}, "'code' with action='linear'"),
+        ({"action": "lattice", "direction": "code"}, "'paper' unless action='linear'"),
     ):
         with pytest.raises(DataError, match=words):
             RecourseTraining(**options).step(context)

@@ -7,12 +7,12 @@ from typing import Any, Literal
 import numpy as np
 
 from holdtrue import __version__
+from holdtrue._registry import made
 from holdtrue.classifier._certificate import Certificate
 from holdtrue.classifier._classifier import RecourseClassifier
 from holdtrue.classifier._objects import describe
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods import AbstractMethod, HighestScore, name_of
-from holdtrue.methods import method as method_by_name
 from holdtrue.metrics import (
     Correction,
     Guarantee,
@@ -201,7 +201,7 @@ def _checked(clf: Any, on_drift: str) -> Any:
 def _method(
     clf: RecourseClassifier, method: str | AbstractMethod | None, threshold: float | None
 ) -> AbstractMethod:
-    chosen = HighestScore() if method is None else method_by_name(method)() if isinstance(method, str) else method
+    chosen = HighestScore() if method is None else made(AbstractMethod, method)
     if not hasattr(chosen, "critical") and threshold is None:
         raise CapabilityError(
             f"certify: {type(chosen).__name__} does not say up to which threshold it finds recourse, so that the "

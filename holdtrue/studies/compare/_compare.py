@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted
 
+from holdtrue._registry import made
 from holdtrue.batch import Predictor
 from holdtrue.classifier._classifier import RecourseClassifier
 from holdtrue.classifier._named import named_model, pipeline
@@ -17,7 +18,6 @@ from holdtrue.classifier._recourse import wrap
 from holdtrue.datasets import Dataset
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods import METHODS, AbstractMethod, name_of
-from holdtrue.methods import method as method_by_name
 from holdtrue.models import AbstractArchitecture, fresh
 from holdtrue.retraining import Vary, refit, retrain, seeded
 from holdtrue.schema import Schema, Table, as_table
@@ -178,20 +178,20 @@ def _methods(methods: Methods, seed: int) -> dict[str, AbstractMethod]:
     pairs = methods.items() if isinstance(methods, Mapping) else ((None, m) for m in methods)
     out: dict[str, AbstractMethod] = {}
     for label, given in pairs:
-        made: Any = method_by_name(given)() if isinstance(given, str) else given
-        if not isinstance(made, AbstractMethod):
+        chosen: Any = made(AbstractMethod, given)
+        if not isinstance(chosen, AbstractMethod):
             raise DataError(
-                f"compare: `methods` must be names or methods; got {type(made).__name__}. See holdtrue.methods."
+                f"compare: `methods` must be names or methods; got {type(chosen).__name__}. See holdtrue.methods."
             )
-        label = (given if isinstance(given, str) else name_of(type(made))) if label is None else label
+        label = (given if isinstance(given, str) else name_of(type(chosen))) if label is None else label
         if label in out:
             raise DataError(
                 f"compare: a method is named twice; got {label!r}. Give a mapping of names to methods."
             )
-        made = fresh(made)
-        if made.get_params(deep=False).get("random_state", 0) is None:
-            made.set_params(random_state=seed)
-        out[label] = made
+        chosen = fresh(chosen)
+        if chosen.get_params(deep=False).get("random_state", 0) is None:
+            chosen.set_params(random_state=seed)
+        out[label] = chosen
     if not out:
         raise DataError("compare: `methods` is empty. Name one at least, or write 'all'.")
     return out

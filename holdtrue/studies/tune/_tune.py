@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from holdtrue._registry import made
 from holdtrue.classifier._objects import describe
 from holdtrue.errors import DataError, HoldtrueError, MissingDependencyError
 from holdtrue.methods import AbstractMethod
@@ -17,7 +18,6 @@ from holdtrue.schema import Schema, as_table, did_you_mean
 from holdtrue.studies.tune._bench import Bench, Measured
 from holdtrue.studies.tune._result import Trial, Tuning
 from holdtrue.training import REGIMES, AbstractRegime, OneOf, Range, Space
-from holdtrue.training import regime as regime_by_name
 
 NAME = "holdtrue"
 EARLY = 4  # a trial is looked at after this part of its epochs
@@ -140,7 +140,7 @@ def _optuna() -> Any:
 
 
 def _regime(regime: str | AbstractRegime, space: Space | None) -> tuple[str, AbstractRegime, Space]:
-    rule = regime_by_name(regime)() if isinstance(regime, str) else regime
+    rule = made(AbstractRegime, regime)
     name = next((key for key, cls in REGIMES.items() if type(rule) is cls), None)
     if name is None:
         raise DataError(f"tune: {type(rule).__name__} is not registered. Call holdtrue.training.register first.")

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 
+from holdtrue._registry import Registry
 from holdtrue.errors import DataError
-from holdtrue.schema import did_you_mean
+from holdtrue.parameters import NonNegative, Probability
 from holdtrue.training._base import AbstractRegime, TrainingContext
-from holdtrue.training._checks import check_weights
 from holdtrue.training._parts import MakePart
 from holdtrue.training.heads._attackers import AbstractAttacker
 from holdtrue.training.heads._generator import GeneratorStep
@@ -17,7 +17,9 @@ from holdtrue.training.heads._guides import Guides
 from holdtrue.training.heads._regime import AbstractGeneratorRegime
 from holdtrue.training.heads._virtual_shift import RandomShift, VirtualShift
 
-ATTACKERS: dict[str, type[AbstractAttacker]] = {"vds": VirtualShift, "random": RandomShift, "guides": Guides}
+ATTACKERS: Registry[AbstractAttacker] = Registry(
+    "attacker", AbstractAttacker, {"vds": VirtualShift, "random": RandomShift, "guides": Guides}
+)
 
 
 def register_attacker(name: str, cls: type[AbstractAttacker]) -> None:
@@ -27,9 +29,7 @@ def register_attacker(name: str, cls: type[AbstractAttacker]) -> None:
 
 def attacker(name: str) -> type[AbstractAttacker]:
     """Attacker class by its name."""
-    if name not in ATTACKERS:
-        raise DataError(f"training: unknown attacker; got {name!r}. {did_you_mean(name, list(ATTACKERS))}")
-    return ATTACKERS[name]
+    return ATTACKERS.named(name)
 
 
 def as_attacker(given: Any, where: str) -> AbstractAttacker:
@@ -50,8 +50,8 @@ class AbstractAttacked(AbstractRegime):
     parts: ClassVar[Mapping[str, MakePart]] = {"attacker": as_attacker}
 
     attacker: str | AbstractAttacker
-    own_weight: float
-    goal: float | None
+    own_weight: NonNegative
+    goal: Probability | None
 
     @property
     def attacked_by(self) -> AbstractAttacker:
@@ -62,9 +62,7 @@ class AbstractAttacked(AbstractRegime):
         self, step: GeneratorStep, context: TrainingContext, trained: AbstractGeneratorRegime
     ) -> GeneratorStep:
         """The step of a regime, with the attacker's models among the judges."""
-        check_weights(self, ("own_weight",))
-        if self.goal is not None and not 0 < self.goal < 1:
-            raise DataError(f"{type(self).__name__}: `goal` is a share between 0 and 1; got {self.goal!r}.")
+        self.check_parameters()
         return replace(
             step,
             panel=self.attacked_by.panel(context, trained),

@@ -4,10 +4,9 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
-from holdtrue.errors import DataError
 from holdtrue.models import CounterNet
+from holdtrue.parameters import NonNegative, Positive, Whole
 from holdtrue.training._base import AbstractRegime, TrainingContext
-from holdtrue.training._checks import check_counts, check_weights
 from holdtrue.training._parts import MakePart
 from holdtrue.training._space import STEP_SIZE, Space
 from holdtrue.training.heads._generator import GeneratorStep
@@ -31,9 +30,9 @@ class AbstractGeneratorRegime(AbstractRegime):
     """Whether the predictor is trained first, for as many epochs, and then left as it is."""
 
     head: HeadSettings | None
-    min_updates: int
-    step_size: float
-    weight_decay: float
+    min_updates: Whole
+    step_size: Positive
+    weight_decay: NonNegative
 
     @abstractmethod
     def default_model(self) -> CounterNet:
@@ -50,12 +49,7 @@ class AbstractGeneratorRegime(AbstractRegime):
 
     def epochs(self, n_rows: int | None) -> int:
         """Passes over the rows: at least so many as make `min_updates`, and twice that with two stages."""
-        check_counts(self, ("n_epochs", "batch_size"))
-        if not isinstance(self.min_updates, int) or self.min_updates < 0:
-            raise DataError(
-                f"{type(self).__name__}: `min_updates` must be a whole number of at least 0; got "
-                f"{self.min_updates!r}."
-            )
+        self.check_parameters()
         n_epochs = self.n_epochs
         if n_rows is not None:
             per_epoch = -(-n_rows // min(self.batch_size, n_rows))
@@ -64,7 +58,6 @@ class AbstractGeneratorRegime(AbstractRegime):
 
     def unattacked(self, context: TrainingContext, *, charge_weight: float = 0.0) -> GeneratorStep:
         """The step in which the model as it is judges recourse: all that regimes without an attacker do."""
-        check_weights(self, ("weight_decay",))
         n_epochs = self.epochs(context.n_rows)
         return self.head_settings.step(
             context,

@@ -1,19 +1,18 @@
 """What a recourse head is trained for: the numbers that all regimes with a head share."""
 
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
-from sklearn.base import BaseEstimator
 
 from holdtrue.errors import DataError
+from holdtrue.parameters import AbstractConfigured, NonNegative, ProperShare, Share, Whole
 from holdtrue.training._base import TrainingContext
-from holdtrue.training._checks import check_weights
 from holdtrue.training._space import Range, Space
 from holdtrue.training.heads._generator import Cost, GeneratorStep, Loss, Wanted
 from holdtrue.training.heads._panels import OwnPanel
 
 
-class HeadSettings(BaseEstimator):
+class HeadSettings(AbstractConfigured):
     """What predictor and generator of a model with a recourse head are trained for: losses, weights, and whom.
 
     The parameter `head` of `CounterNetTraining`, `RoCourseNet`, `CFModel` and `VAECF`. How long and in what steps
@@ -83,21 +82,21 @@ class HeadSettings(BaseEstimator):
     def __init__(
         self,
         *,
-        prediction_weight: float = 1.0,
-        validity_weight: float = 1.0,
-        cost_weight: float = 0.1,
+        prediction_weight: NonNegative = 1.0,
+        validity_weight: NonNegative = 1.0,
+        cost_weight: NonNegative = 0.1,
         loss: Loss = "cross_entropy",
         cost: Cost = "l1",
-        margin: float = 1.0,
+        margin: NonNegative = 1.0,
         wanted: Wanted = "other",
         balance: bool = True,
         harden: bool = True,
-        guard: float = 0.3,
-        average: float = 0.0,
-        hide: float = 0.0,
-        rare: float = 0.0,
-        proposals: int = 0,
-        strange_weight: float = 0.0,
+        guard: Share = 0.3,
+        average: Share = 0.0,
+        hide: ProperShare = 0.0,
+        rare: ProperShare = 0.0,
+        proposals: Whole = 0,
+        strange_weight: NonNegative = 0.0,
     ) -> None:
         self.prediction_weight = prediction_weight
         self.validity_weight = validity_weight
@@ -129,7 +128,7 @@ class HeadSettings(BaseEstimator):
 
         `n_first` and `charge_weight` are those of `GeneratorStep`.
         """
-        self._check()
+        self.check_parameters()
         f32 = jnp.float32
         return GeneratorStep(
             step_size=jnp.asarray(step_size, f32),
@@ -157,26 +156,6 @@ class HeadSettings(BaseEstimator):
             balance=bool(self.balance),
             harden=bool(self.harden),
         )
-
-    def _check(self) -> None:
-        for name, known in (("loss", get_args(Loss)), ("cost", get_args(Cost)), ("wanted", get_args(Wanted))):
-            if getattr(self, name) not in known:
-                raise DataError(
-                    f"HeadSettings: `{name}` is not known; got {getattr(self, name)!r}. Known are {list(known)!r}."
-                )
-        check_weights(self, ("prediction_weight", "validity_weight", "cost_weight", "strange_weight", "margin"))
-        for name in ("guard", "average"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise DataError(f"HeadSettings: `{name}` is a share from 0 to 1; got {getattr(self, name)!r}.")
-        for name in ("hide", "rare"):
-            if not 0 <= getattr(self, name) < 1:
-                raise DataError(
-                    f"HeadSettings: `{name}` is a share, at least 0 and below 1; got {getattr(self, name)!r}."
-                )
-        if not isinstance(self.proposals, int) or self.proposals < 0:
-            raise DataError(
-                f"HeadSettings: `proposals` must be a whole number of at least 0; got {self.proposals!r}."
-            )
 
 
 def as_head(given: Any, where: str) -> HeadSettings:

@@ -1,15 +1,14 @@
 """Attackers that shift the rows a little: as badly as can be, and at random."""
 
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from holdtrue.errors import DataError
-from holdtrue.metrics import ATTACK_NORMS, AttackNorm
+from holdtrue.metrics import AttackNorm
+from holdtrue.parameters import Count, NonNegative, Positive
 from holdtrue.training._base import TrainingContext
-from holdtrue.training._checks import check_counts, check_weights
 from holdtrue.training._columns import Columns, movable_columns
 from holdtrue.training._space import Range, Space
 from holdtrue.training.heads._attackers import AbstractAttacker
@@ -58,6 +57,12 @@ class AbstractShift(AbstractAttacker):
 
     search_space: ClassVar[Space] = {"eps": Range(0.01, 0.5, log=True)}
 
+    eps: NonNegative
+    steps: Count
+    inner_steps: Count
+    inner_step_size: NonNegative
+    bound: Positive | None
+
     def __init__(
         self,
         *,
@@ -82,7 +87,7 @@ class AbstractShift(AbstractAttacker):
         self.bound = bound
 
     def _panel(self, context: TrainingContext, *, redraw: bool, recompute: bool) -> ShiftPanel:
-        self._check()
+        self.check_parameters()
         f32 = jnp.float32
         return ShiftPanel(
             eps=jnp.asarray(self.eps, f32),
@@ -97,23 +102,6 @@ class AbstractShift(AbstractAttacker):
             redraw=redraw,
             recompute=recompute,
         )
-
-    def _check(self) -> None:
-        name = type(self).__name__
-        for option, known in (
-            ("inner", get_args(Inner)),
-            ("norm", ATTACK_NORMS),
-            ("schedule", get_args(Schedule)),
-            ("columns", get_args(Columns)),
-        ):
-            if getattr(self, option) not in known:
-                raise DataError(
-                    f"{name}: `{option}` is not known; got {getattr(self, option)!r}. Known are {list(known)!r}."
-                )
-        check_weights(self, ("eps", "inner_step_size"))
-        check_counts(self, ("steps", "inner_steps"))
-        if self.bound is not None and not self.bound > 0:
-            raise DataError(f"{name}: `bound` must be positive, or None; got {self.bound!r}.")
 
 
 class VirtualShift(AbstractShift):

@@ -1,17 +1,15 @@
 """Adversarial training: cross-entropy at the worst point of a ball about every row."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from holdtrue.errors import DataError
-from holdtrue.metrics import ATTACK_NORMS, AttackNorm, fgsm, is_linear, linear_rise, pgd
+from holdtrue.metrics import AttackNorm, fgsm, is_linear, linear_rise, pgd
 from holdtrue.models import (
     AbstractClosedForm,
     AbstractGradientStep,
@@ -22,6 +20,7 @@ from holdtrue.models import (
     LinearModel,
     weighted_mean,
 )
+from holdtrue.parameters import Count, NonNegative, Positive, Share
 from holdtrue.training._base import AbstractRegime, TrainingContext
 from holdtrue.training._columns import Columns, movable_columns
 from holdtrue.training._decay import CosineStep
@@ -140,17 +139,17 @@ class AdversarialTraining(AbstractRegime):
     def __init__(
         self,
         *,
-        radius: float = 0.05,
+        radius: NonNegative = 0.05,
         norm: AttackNorm = "linf",
         attack: Attack = "auto",
-        n_steps: int = 7,
+        n_steps: Count = 7,
         columns: Columns = "all",
-        ramp: float = 0.0,
+        ramp: Share = 0.0,
         decay: bool = True,
         n_epochs: int = 100,
         batch_size: int = 32,
-        step_size: float = 0.001,
-        weight_decay: float = 0.0,
+        step_size: Positive = 0.001,
+        weight_decay: NonNegative = 0.0,
         class_weight: str | Mapping[Any, float] | None = None,
         validation_fraction: float = 0.1,
         patience: int | None = None,
@@ -176,7 +175,7 @@ class AdversarialTraining(AbstractRegime):
         return CosineStep(step, jnp.asarray(self.n_epochs, jnp.float32)) if self.decay else step
 
     def _attacking(self, context: TrainingContext) -> AdversarialStep:
-        self._check_attack()
+        self.check_parameters()
         f32 = jnp.float32
         return AdversarialStep(
             step_size=jnp.asarray(self.step_size, f32),
@@ -202,26 +201,6 @@ class AdversarialTraining(AbstractRegime):
             return plain, history
         step = self._attacking(context)
         return model.solve(data._replace(x=_attacked_rows(step, plain, data, jax.random.fold_in(key, 1))), key)
-
-    def _check_attack(self) -> None:
-        for name, known in (
-            ("norm", ATTACK_NORMS),
-            ("attack", get_args(Attack)),
-            ("columns", get_args(Columns)),
-        ):
-            if getattr(self, name) not in known:
-                raise DataError(
-                    f"AdversarialTraining: `{name}` is not known; got {getattr(self, name)!r}. Known are "
-                    f"{list(known)!r}."
-                )
-        if not (np.isfinite(self.radius) and self.radius >= 0):
-            raise DataError(f"AdversarialTraining: `radius` must be at least 0; got {self.radius!r}.")
-        if not 0 <= self.ramp <= 1:
-            raise DataError(f"AdversarialTraining: `ramp` is a share of the epochs; got {self.ramp!r}.")
-        if self.n_steps < 1:
-            raise DataError(
-                f"AdversarialTraining: `n_steps` must be a positive whole number; got {self.n_steps!r}."
-            )
 
 
 @eqx.filter_jit

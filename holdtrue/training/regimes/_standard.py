@@ -14,6 +14,7 @@ from holdtrue.models import (
     History,
     weighted_mean,
 )
+from holdtrue.parameters import NonNegative, Positive
 from holdtrue.training._base import AbstractRegime, TrainingContext
 from holdtrue.training._losses import cross_entropies
 from holdtrue.training._space import STEP_SIZE, Range, Space
@@ -65,8 +66,8 @@ class StandardTraining(AbstractRegime):
         *,
         n_epochs: int = 100,
         batch_size: int = 32,
-        step_size: float = 0.001,
-        weight_decay: float = 0.0,
+        step_size: Positive = 0.001,
+        weight_decay: NonNegative = 0.0,
         class_weight: str | Mapping[Any, float] | None = None,
         validation_fraction: float = 0.1,
         patience: int | None = None,
@@ -81,6 +82,7 @@ class StandardTraining(AbstractRegime):
 
     def step(self, context: TrainingContext) -> CrossEntropyStep:
         """Cross-entropy by Adam."""
+        self.check_parameters()
         return CrossEntropyStep(
             jnp.asarray(self.step_size, jnp.float32), jnp.asarray(self.weight_decay, jnp.float32)
         )

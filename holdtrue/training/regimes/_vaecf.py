@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from holdtrue.models import CounterNet
+from holdtrue.parameters import NonNegative
 from holdtrue.training._base import TrainingContext
-from holdtrue.training._checks import check_weights
 from holdtrue.training.heads._generator import GeneratorStep
 from holdtrue.training.heads._regime import AbstractGeneratorRegime
 from holdtrue.training.heads._settings import HeadSettings
@@ -49,7 +49,7 @@ class VAECF(AbstractGeneratorRegime):
     def __init__(
         self,
         *,
-        code_weight: float = 0.01,
+        code_weight: NonNegative = 0.01,
         head: HeadSettings | None = None,
         min_updates: int = 2000,
         n_epochs: int = 50,
@@ -77,5 +77,4 @@ class VAECF(AbstractGeneratorRegime):
 
     def step(self, context: TrainingContext) -> GeneratorStep:
         """Predictor first, then the autoencoder."""
-        check_weights(self, ("code_weight",))
         return self.unattacked(context, charge_weight=self.code_weight)
