@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from holdtrue.errors import DataError, LedgerError, MissingDependencyError
+from holdtrue._optional import need
+from holdtrue.errors import DataError, LedgerError
 from holdtrue.ledger._canonical import LARGEST
 from holdtrue.ledger._ledger import Ledger
 from holdtrue.ledger._record import Record, to_text, utc_now
@@ -214,13 +215,10 @@ def _line(text: str) -> str:
 
 
 def _template(place: Path, html: bool) -> Any:
-    try:
-        from jinja2 import StrictUndefined
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
-    except ImportError as error:
-        raise MissingDependencyError(
-            "letter: needs jinja2. Install it with: pip install 'holdtrue[serve]'"
-        ) from error
+    need("jinja2", extra="serve", what="letter:")
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
     try:
         with place.open("rb") as stream:
             source = stream.read(LARGEST + 1)

@@ -5,22 +5,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from fastapi import FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
 from holdtrue import __version__
-from holdtrue.errors import HoldtrueError, LedgerError, MissingDependencyError
+from holdtrue.errors import HoldtrueError, LedgerError
 from holdtrue.schema import plain
-
-try:
-    import jinja2  # noqa: F401 - for the pages
-    from fastapi import FastAPI, Request, Response
-    from fastapi.concurrency import run_in_threadpool
-    from fastapi.exceptions import RequestValidationError
-    from starlette.exceptions import HTTPException
-    from starlette.middleware.trustedhost import TrustedHostMiddleware
-except ImportError as error:
-    raise MissingDependencyError(
-        "serve: needs fastapi, jinja2 and uvicorn. Install them with: pip install 'holdtrue[serve]'"
-    ) from error
-
 from holdtrue.server._access import Door
 from holdtrue.server._answers import Json, Thing, answer, may, told_as
 from holdtrue.server._applicants import Applicants
