@@ -47,7 +47,7 @@ from holdtrue.methods import (
     Wachter,
 )
 from holdtrue.models import MLP, NTK, CounterNet, Ensemble, Linear
-from holdtrue.promises import GateReport, Letter, Replay, gate, letters, records, replay
+from holdtrue.promises import GateReport, Letter, Replay, gate, letters, promise, records, replay
 from holdtrue.reports import Attack, Calibration, Report, ShelfLife, attack, audit, shelf_life
 from holdtrue.retraining import Retrained, retrain
 from holdtrue.schema import Feature, Implication, LinearConstraint, Schema
@@ -160,6 +160,7 @@ __all__ = [
     "methods",
     "metrics",
     "models",
+    "promise",
     "promises",
     "records",
     "recourse",
