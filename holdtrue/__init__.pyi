@@ -48,7 +48,7 @@ from holdtrue.methods import (
     Wachter,
 )
 from holdtrue.models import MLP, NTK, CounterNet, Ensemble, Linear
-from holdtrue.promises import GateReport, Letter, Replay, gate, letters, records, replay
+from holdtrue.promises import GateReport, Letter, Replay, gate, letters, promise, records, replay
 from holdtrue.reports import Attack, Calibration, Report, ShelfLife, attack, audit, shelf_life
 from holdtrue.retraining import Retrained, retrain
 from holdtrue.schema import Feature, Implication, LinearConstraint, Schema
@@ -164,6 +164,7 @@ __all__ = [
     "metrics",
     "models",
     "parameters",
+    "promise",
     "promises",
     "records",
     "recourse",

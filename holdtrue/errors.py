@@ -7,8 +7,11 @@ __all__ = [
     "CapabilityError",
     "DataError",
     "HoldtrueError",
+    "IdTaken",
     "LedgerError",
     "MissingDependencyError",
+    "NoSuchPromise",
+    "NotLive",
     "PluginError",
     "SchemaError",
 ]
@@ -40,3 +43,15 @@ class PluginError(HoldtrueError, ImportError):
 
 class LedgerError(HoldtrueError):
     """The ledger of issued recourse cannot do what was asked."""
+
+
+class NoSuchPromise(LedgerError, LookupError):
+    """The ledger has no promise of this id."""
+
+
+class NotLive(LedgerError):
+    """The promise was superseded, fulfilled, forgotten, or has run out: nothing more can be done with it."""
+
+
+class IdTaken(LedgerError):
+    """The ledger has another record of this id."""

@@ -3,7 +3,7 @@
 from holdtrue.batch._distances import distances
 from holdtrue.batch._executor import AbstractExecutor, EmbeddedExecutor
 from holdtrue.batch._map import map_rows, padded_size
-from holdtrue.batch._predictor import Predictor, proba_of
+from holdtrue.batch._predictor import Guarantee, Predictor, proba_of
 from holdtrue.batch._ray import RayExecutor
 from holdtrue.batch._sent import from_bytes, to_bytes
 from holdtrue.batch._solve import slots_for, solve
@@ -11,6 +11,7 @@ from holdtrue.batch._solve import slots_for, solve
 __all__ = [
     "AbstractExecutor",
     "EmbeddedExecutor",
+    "Guarantee",
     "Predictor",
     "RayExecutor",
     "distances",

@@ -3,7 +3,7 @@
 import functools
 import hashlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import equinox as eqx
 import jax
@@ -13,6 +13,15 @@ from holdtrue.batch._map import map_rows
 from holdtrue.encoding import Encoder
 from holdtrue.models import BlackBox, Decision, batch_decide, batch_logits
 from holdtrue.schema import Table
+
+
+class Guarantee(Protocol):
+    """A document about one model and threshold; `holdtrue.Certificate` is one."""
+
+    @property
+    def model(self) -> str:
+        """The digest of the predictor that it is about."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -28,12 +37,16 @@ class Predictor:
         Labels, in the order of the logits.
     foreign : BlackBox, optional
         Where the model was made elsewhere: it is asked in its own columns.
+    certificate : Guarantee, optional
+        What was certified of the model at this threshold. It is here so that it comes along with every plan,
+        whichever method found it and whoever asked: records have its terms.
     """
 
     encoder: Encoder
     decision: Decision
     classes: np.ndarray
     foreign: BlackBox | None = None
+    certificate: Guarantee | None = None
 
     @property
     def capabilities(self) -> frozenset[str]:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdtrue import __version__
+from holdtrue._optional import need
 from holdtrue.batch._executor import AbstractExecutor, Answer, Task
-from holdtrue.errors import DataError, HoldtrueError, MissingDependencyError
+from holdtrue.errors import DataError, HoldtrueError
 from holdtrue.models import CORES, n_cores
 from holdtrue.parameters import Count, NonNegative, Positive, Whole, check
 
@@ -252,12 +253,7 @@ class _Worker:
 
 def _join(address: str) -> tuple[Any, bool]:
     """Return ray, and whether it was joined here."""
-    try:
-        import ray
-    except ImportError as error:
-        raise MissingDependencyError(
-            "ray: work on a cluster needs ray. Install it with: pip install 'holdtrue[ray]'"
-        ) from error
+    ray: Any = need("ray", extra="ray", what="ray: work on a cluster")
     if ray.is_initialized():  # by whoever uses holdtrue as a library
         return ray, False
     options: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}

@@ -3,6 +3,7 @@
 import copy
 import platform
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -173,7 +174,6 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         self.training_ = TrainingData(data, copies, seed)
         self._assemble(encoder, model, context.favourable)
         self._retrained: dict[Any, Retrained] = {}
-        self.certificate_: Certificate | None = None
         self.method_ = self._fresh_method().fit(self, table, y)
         return self
 
@@ -304,14 +304,26 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         self.regime_ = StandardTraining() if self.regime is None else made(AbstractRegime, self.regime)
         empty = self.architecture().build(encoder.n_columns, len(self.classes_), jax.random.key(0))
         self._retrained = {}
-        self.certificate_ = None
         self._assemble(encoder, with_arrays(empty, arrays, "model/"), int(header["favourable"]))
         state = {name.removeprefix("method/"): v for name, v in arrays.items() if name.startswith("method/")}
         self.method_ = self._fresh_method().restore(self.predictor_, state)
         if header.get("certificate") is not None:
             self.certificate_ = Certificate.from_dict(header["certificate"])
-            self._check_certificate(self.certificate_)
         return self
+
+    @property
+    def certificate_(self) -> Certificate | None:
+        """The certificate of this model at this threshold, if it was certified."""
+        carried = self.predictor_.certificate
+        return carried if isinstance(carried, Certificate) else None
+
+    @certificate_.setter
+    def certificate_(self, certificate: Certificate | None) -> None:
+        if certificate is not None:
+            self._check_certificate(certificate)
+        self.predictor_ = replace(self.predictor_, certificate=certificate)
+        self.method_ = copy.copy(self.method_)  # others may hold the one of before, and share it
+        self.method_.predictor_ = self.predictor_
 
     def _check_certificate(self, certificate: Certificate) -> None:
         """Refuse to carry a certificate that was made for another model, or another threshold of this one."""
@@ -341,7 +353,6 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
             state["decided"] = self.predictor_.decide_of(rows).astype(state["decided"].dtype)
         self.method_ = fresh(self.method_).restore(self.predictor_, state)
         self._retrained = {}
-        self.certificate_ = None
         return self
 
     def at_threshold(self, threshold: float) -> "RecourseClassifier":

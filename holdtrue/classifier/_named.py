@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from holdtrue.errors import DataError, MissingDependencyError
+from holdtrue._optional import need
+from holdtrue.errors import DataError
 from holdtrue.models import ARCHITECTURES
 from holdtrue.schema import Schema, did_you_mean
 
@@ -22,23 +23,13 @@ def _random_forest() -> Any:
 
 
 def _xgboost() -> Any:
-    try:
-        from xgboost import XGBClassifier
-    except ImportError as error:
-        raise MissingDependencyError(
-            "model: 'xgboost' needs xgboost. Install it with: pip install 'holdtrue[xgboost]'"
-        ) from error
-    return XGBClassifier(n_estimators=50, max_depth=4)
+    xgboost = need("xgboost", extra="xgboost", what="model: 'xgboost'")
+    return xgboost.XGBClassifier(n_estimators=50, max_depth=4)
 
 
 def _lightgbm() -> Any:
-    try:
-        from lightgbm import LGBMClassifier
-    except ImportError as error:
-        raise MissingDependencyError(
-            "model: 'lightgbm' needs lightgbm. Install it with: pip install 'holdtrue[lightgbm]'"
-        ) from error
-    return LGBMClassifier(n_estimators=50, max_depth=4, verbose=-1)
+    lightgbm = need("lightgbm", extra="lightgbm", what="model: 'lightgbm'")
+    return lightgbm.LGBMClassifier(n_estimators=50, max_depth=4, verbose=-1)
 
 
 ESTIMATORS: dict[str, Callable[[], Any]] = {

@@ -1,5 +1,6 @@
 """Configured objects (model, regime, attacker, head, method) to plain types and back, through the registries."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np

@@ -126,10 +126,10 @@ def command(
     )
     ledger = None if place is None else _open_ledger(place)
     if ledger is not None:
-        from holdtrue.promises import records
+        from holdtrue.promises import promise
 
         work.subject = subject
-        work.promise = partial(records, valid_for=valid_for, model_version=model_version)
+        work.promise = partial(promise, valid_for=valid_for, model_version=model_version)
     if is_stream(out):
         notes = _to_stream(work, source, out, format_)
     else:

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 
 import sqlalchemy as sa
 
-from holdtrue.errors import DataError, LedgerError
+from holdtrue.errors import DataError, IdTaken, LedgerError, NoSuchPromise, NotLive
 from holdtrue.ledger import _migrate
 from holdtrue.ledger._canonical import canonical, check_plain, parse
 from holdtrue.ledger._chain import STATE_AFTER, STATES, Head, commitment, event_hash, new_salt
@@ -112,7 +112,7 @@ class Ledger:
                 raise LedgerError(f"supersede: promise {promise!r} was made to another subject. Issue a new one.")
             entries, issued = _issue_batch([(record, record.to_json())], connection)
             if not issued.new:
-                raise LedgerError(f"supersede: the new record is in the ledger already; got {record.id!r}.")
+                raise IdTaken(f"supersede: the new record is in the ledger already; got {record.id!r}.")
             return [*entries, ("supersede", promise, {"by": record.id}, None)], None
 
         self._write(work)
@@ -219,7 +219,7 @@ class Ledger:
         """One promise, by its id."""
         row = self._database.run(lambda c: c.execute(_PROMISES.where(promises.c.id == id)).first())
         if row is None:
-            raise LedgerError(f"ledger: no such promise; got {id!r}.")
+            raise NoSuchPromise(f"ledger: no such promise; got {id!r}.")
         return _promise(row)
 
     def recent(self, n: int = 20) -> list[Promise]:
@@ -357,7 +357,7 @@ def _issue_batch(batch: Sequence[tuple[Record, str]], connection: sa.Connection)
         elif there[record.id] == text:
             repeated += 1
         else:
-            raise LedgerError(
+            raise IdTaken(
                 f"issue: there is another record of this id; got {record.id!r}. A promise is not rewritten: "
                 "supersede it."
             )
@@ -367,9 +367,9 @@ def _issue_batch(batch: Sequence[tuple[Record, str]], connection: sa.Connection)
 def _live(connection: sa.Connection, id: str, where: str) -> Any:
     found = connection.execute(_PROMISES.add_columns(personal.c.subject).where(promises.c.id == id)).first()
     if found is None:
-        raise LedgerError(f"{where}: no such promise; got {id!r}.")
+        raise NoSuchPromise(f"{where}: no such promise; got {id!r}.")
     if found.state != "live":
-        raise LedgerError(f"{where}: the promise is not live; got {id!r}, which is {found.state}.")
+        raise NotLive(f"{where}: the promise is not live; got {id!r}, which is {found.state}.")
     return found
 
 

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from holdtrue.errors import DataError, MissingDependencyError
+from holdtrue._optional import need
+from holdtrue.errors import DataError
 
 INK, SOFT, LINE, GRID = "#1f2933", "#52606d", "#9aa5b1", "#e4e7eb"
 # Blue and orange: told apart by every common kind of colour vision.
@@ -12,15 +13,10 @@ BLUE, ORANGE = "#1f6fb2", "#d9822b"
 
 def new_figure(width: float = 7.6, height: float = 5.0) -> tuple[Any, Any, Any]:
     """Return a figure, its canvas and its axes, without pyplot: nothing stays open, and no window is asked for."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError(
-            "plot: needs matplotlib. Install it with: pip install 'holdtrue[plots]'"
-        ) from error
-    figure = Figure(figsize=(width, height), dpi=130, layout="constrained")
-    return figure, FigureCanvasAgg(figure), figure.add_subplot()
+    figures = need("matplotlib.figure", extra="plots", what="plot:")
+    agg = need("matplotlib.backends.backend_agg", extra="plots", what="plot:")
+    figure = figures.Figure(figsize=(width, height), dpi=130, layout="constrained")
+    return figure, agg.FigureCanvasAgg(figure), figure.add_subplot()
 
 
 def dress(axes: Any, *, x: str, y: str, title: str) -> None:

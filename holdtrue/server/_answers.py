@@ -7,8 +7,9 @@ from typing import Any
 
 from starlette.responses import JSONResponse
 
-from holdtrue.server._batcher import Job
-from holdtrue.server._bodies import Problem
+from holdtrue.errors import HoldtrueError, IdTaken, LedgerError, NoSuchPromise, NotLive
+from holdtrue.server._batcher import Job, Overloaded
+from holdtrue.server._bodies import Refusal
 
 Thing = dict[str, Any]
 REFUSALS = {
@@ -24,6 +25,20 @@ REFUSALS = {
     500: "Failed.",
     503: "The ledger or the keys cannot be reached.",
 }
+STATUS: dict[type[BaseException], int] = {
+    HoldtrueError: 422,
+    LedgerError: 503,
+    NoSuchPromise: 404,
+    NotLive: 409,
+    IdTaken: 409,
+    Overloaded: 429,
+}
+"""How errors of the library are answered; one that is not named, as the nearest of its bases."""
+
+
+def status_of(error: HoldtrueError) -> int:
+    """The HTTP status that an error is answered with."""
+    return next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
 
 
 class Json(JSONResponse):
@@ -37,7 +52,7 @@ class Json(JSONResponse):
 def may(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The refusals of a route, for its description."""
     always = (401, 403, 429, 500, 503)
-    return {status: {"model": Problem, "description": REFUSALS[status]} for status in sorted({*always, *statuses})}
+    return {status: {"model": Refusal, "description": REFUSALS[status]} for status in sorted({*always, *statuses})}
 
 
 def told_as(*kinds: str) -> dict[int | str, dict[str, Any]]:

@@ -20,7 +20,7 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class Problem(BaseModel):
+class Refusal(BaseModel):
     """Why a request was refused."""
 
     error: str

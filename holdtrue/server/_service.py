@@ -16,7 +16,7 @@ from holdtrue.classifier import RecourseClassifier, rows_of, table_of
 from holdtrue.errors import DataError
 from holdtrue.ledger import Ledger, Record
 from holdtrue.methods import RecourseFrame
-from holdtrue.promises import Stationery, gate, records, survival_of
+from holdtrue.promises import Stationery, gate, promise, survival_of
 from holdtrue.reports import shelf_life
 from holdtrue.retraining import Retrained
 from holdtrue.schema import Table, normalise_restrictions, plain
@@ -298,13 +298,11 @@ class Service:
         id: str | None = None,
     ) -> Record | None:
         """Make the record of one of a person's options; None where they have no such option."""
-        made = records(
-            plan, [subject] * len(plan), valid_for=days, model_version=self.model_version,
-            certificates=self.classifier.certificate_, life=self._life(plan),
+        made = promise(
+            plan, [subject] * len(plan), valid_for=days, model_version=self.model_version, life=self._life(plan),
+            ids=[id if i == option else None for i in plan.option.tolist()],
         )  # fmt: skip
-        if option >= len(made):
-            return None
-        return made[option] if id is None else replace(made[option], id=id)
+        return made[option] if option < len(made) else None
 
     # ---- the gate -------------------------------------------------------------------------------------
 

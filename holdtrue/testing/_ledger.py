@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from holdtrue.errors import DataError, LedgerError
+from holdtrue.errors import DataError, IdTaken, LedgerError, NoSuchPromise, NotLive
 from holdtrue.ledger import Ledger, Record
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -70,7 +70,7 @@ class LedgerChecks:
             assert (outcome.new, outcome.repeated) == (1, 2)
             before = ledger.head()
             for records in ([promise_to("c"), promise_to("a", id=first.id, cost=1.0)],):
-                _refused(LedgerError, "another record", ledger.issue, records)
+                _refused(IdTaken, "another record", ledger.issue, records)
             assert ledger.head() == before
             assert ledger.counts()["live"] == 2
 
@@ -88,8 +88,10 @@ class LedgerChecks:
             states = [ledger.promise(r.id).state for r in (old, new, kept, broken, late)]
             assert states == ["superseded", "live", "fulfilled", "fulfilled", "expired"]
             for id in (old.id, kept.id, late.id):
-                _refused(LedgerError, "not live", ledger.fulfil, id, decision=1)
-            _refused(LedgerError, "no such promise", ledger.fulfil, "0" * 32, decision=1)
+                _refused(NotLive, "not live", ledger.fulfil, id, decision=1)
+            _refused(NoSuchPromise, "no such promise", ledger.fulfil, "0" * 32, decision=1)
+            _refused(NoSuchPromise, "no such promise", ledger.promise, "0" * 32)
+            _refused(IdTaken, "already", ledger.supersede, new.id, new)
             _refused(LedgerError, "another subject", ledger.supersede, new.id, promise_to("z"))
             _refused(DataError, "columns", ledger.fulfil, new.id, decision=1, actual={"age": 3})
             counts = ledger.counts()

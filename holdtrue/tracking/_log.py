@@ -11,8 +11,8 @@ import numpy as np
 
 from holdtrue import __version__
 from holdtrue._json import to_json
+from holdtrue._optional import need
 from holdtrue.classifier import RecourseClassifier
-from holdtrue.errors import MissingDependencyError
 from holdtrue.reports import Report, ShelfLife
 from holdtrue.tracking._pyfunc import LOADER, signature
 
@@ -136,11 +136,5 @@ def _log_curve(mlflow: Any, life: ShelfLife) -> None:
 
 
 def _mlflow() -> Any:
-    try:
-        import mlflow
-        import mlflow.pyfunc
-    except ImportError as error:
-        raise MissingDependencyError(
-            "tracking: runs need mlflow. Install it with: pip install 'holdtrue[mlflow]'"
-        ) from error
-    return mlflow
+    need("mlflow.pyfunc", extra="mlflow", what="tracking:")
+    return need("mlflow", extra="mlflow", what="tracking:")

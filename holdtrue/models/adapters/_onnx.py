@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from holdtrue._optional import need
 from holdtrue.encoding import Encoder
-from holdtrue.errors import CapabilityError, DataError, MissingDependencyError
+from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models._base import AbstractModel
 from holdtrue.models.adapters._columns import Column
 from holdtrue.models.adapters._onnx_graph import Graph, Node, as_model
@@ -109,13 +110,7 @@ class OnnxClassifier:
 
 
 def _onnx() -> Any:
-    try:
-        import onnx
-    except ImportError as error:
-        raise MissingDependencyError(
-            "from_onnx: needs onnx. Install it with: pip install 'holdtrue[onnx]'"
-        ) from error
-    return onnx
+    return need("onnx", extra="onnx", what="from_onnx:")
 
 
 def _load(model: Any) -> Any:

@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from holdtrue._optional import need
 from holdtrue.encoding import Encoder
-from holdtrue.errors import CapabilityError, DataError, MissingDependencyError
+from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models._base import AbstractModel
 from holdtrue.models.adapters._columns import Column, NotUnderstood, encoded_columns, transformed
 from holdtrue.models.adapters._layers import Activation, Affine, Front, Head, chain
@@ -232,10 +233,4 @@ def _dtype(module: Any) -> Any:
 
 
 def _torch() -> Any:
-    try:
-        import torch
-    except ImportError as error:
-        raise MissingDependencyError(
-            "from_torch: needs torch. Install it with: pip install 'holdtrue[torch]'"
-        ) from error
-    return torch
+    return need("torch", extra="torch", what="from_torch:")

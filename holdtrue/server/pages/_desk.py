@@ -99,7 +99,7 @@ def desk_routes(pages: Pages) -> APIRouter:
 
     @router.get("/promises/{id}")
     async def promised(request: Request, id: str, session: Session = officer) -> Response:
-        there = await promise_of(service, id, "page")
+        there = await promise_of(service, id)
         kept = await run_in_threadpool(_kept, ledger_of(service), there)
         return pages.show(
             request, "promise.html", promise=there, record=there.record, kept=kept, decisions=_decisions(pages)[1]

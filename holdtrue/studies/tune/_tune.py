@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from holdtrue._optional import need
 from holdtrue._registry import made
 from holdtrue.classifier._objects import describe
-from holdtrue.errors import DataError, HoldtrueError, MissingDependencyError
+from holdtrue.errors import DataError, HoldtrueError
 from holdtrue.methods import AbstractMethod
 from holdtrue.models import AbstractArchitecture, fresh
 from holdtrue.schema import Schema, as_table, did_you_mean
@@ -130,13 +131,7 @@ def as_frame(X: Any) -> Any:
 
 
 def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError as error:
-        raise MissingDependencyError(
-            "tune: trials need optuna. Install it with: pip install 'holdtrue[tune]'"
-        ) from error
-    return optuna
+    return need("optuna", extra="tune", what="tune:")
 
 
 def _regime(regime: str | AbstractRegime, space: Space | None) -> tuple[str, AbstractRegime, Space]:
