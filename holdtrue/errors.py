@@ -7,6 +7,7 @@ __all__ = [
     "CapabilityError",
     "DataError",
     "HoldtrueError",
+    "Interrupted",
     "LedgerError",
     "MissingDependencyError",
     "SchemaError",
@@ -35,3 +36,10 @@ class MissingDependencyError(HoldtrueError, ImportError):
 
 class LedgerError(HoldtrueError):
     """The ledger of issued recourse cannot do what was asked."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C in the midst of a long job, with a sentence on what is kept.
+
+    A KeyboardInterrupt and not a HoldtrueError: whoever catches errors and goes on must not swallow it.
+    """
