@@ -89,6 +89,8 @@ class Parts:
 
     def note(self, number: int) -> dict[str, Any] | None:
         """What was noted of a finished chunk; None where it is not finished."""
+        if not self._path(number, self.format).exists():  # removed by a run that was killed when all was done
+            return None
         try:
             return json.loads(self._path(number, "json").read_text(encoding="utf-8"))
         except (FileNotFoundError, ValueError):

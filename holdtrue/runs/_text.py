@@ -1,5 +1,6 @@
 """Cells of a CSV file become values: by the schema where there is one, else by what they look like."""
 
+import math
 import re
 from typing import Any
 
@@ -55,6 +56,8 @@ class _Cells:
         """Whole numbers, numbers, booleans or objects, as the values allow."""
         distinct = np.empty(len(values), object)
         distinct[:] = values
+        if all(isinstance(value, float) for value in values):  # a column without any value is one of numbers
+            distinct = distinct.astype(np.float64)
         return as_table({"": distinct}).columns[""][self.where]
 
     def _guess(self) -> list[Any]:
@@ -86,15 +89,13 @@ def _levels(texts: list[str], levels: tuple[Level, ...]) -> list[Any]:
 
 
 def _numbers(texts: list[str]) -> list[Any]:
-    """Numbers; None for what is absent; what is no number as it was written, for the check to name."""
+    """Numbers, NaN for what is absent; beside what is no number, which stays as it was written, None for that."""
     values = [None if text in MISSING else _number(text) for text in texts]
-    wrong = any(value is None and text not in MISSING for value, text in zip(values, texts, strict=True))
-    whole = all(value is not None and _WHOLE.fullmatch(text) for value, text in zip(values, texts, strict=True))
-    if whole:
-        return [int(text) for text in texts]
-    if not wrong:
-        return values
-    return [t if v is None and t not in MISSING else v for v, t in zip(values, texts, strict=True)]
+    if any(value is None and text not in MISSING for value, text in zip(values, texts, strict=True)):
+        return [t if v is None and t not in MISSING else v for v, t in zip(values, texts, strict=True)]
+    if None in values:
+        return [math.nan if value is None else value for value in values]
+    return [int(text) for text in texts] if all(map(_WHOLE.fullmatch, texts)) else values
 
 
 def _number(text: str) -> float | None:

@@ -139,7 +139,7 @@ def _cells(column: pa.ChunkedArray) -> list[Any]:
     if pa.types.is_float64(kind):
         return [None if v != v else v for v in column.to_pylist()]
     if pa.types.is_floating(kind):  # in as many digits as tell it from its neighbours
-        return [None if v is None or v != v else str(v) for v in column.to_pandas()]
+        return [None if text == "nan" else text for text in column.to_numpy().astype(str).tolist()]
     if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
         values = column.to_pandas()
         return [t if there else None for t, there in zip(values.astype(str), values.notna(), strict=True)]
