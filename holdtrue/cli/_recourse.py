@@ -46,7 +46,7 @@ from holdtrue.errors import DataError, HoldtrueError
               help="Rows held at once; fewer need less memory.")  # fmt: skip
 @click.option("--options", "n_recourses", type=click.IntRange(min=1), default=1, show_default=True,
               help="Recourses per person that differ from one another, a row each.")  # fmt: skip
-@click.option("--ledger", "place", metavar="PLACE",
+@click.option("--ledger", metavar="PLACE",
               help="Issue what is found as promises here; needs --subject and --out FILE.")  # fmt: skip
 @click.option("--subject", metavar="COLUMN", help="With --ledger: the column with your key for each person.")
 @click.option("--valid-for", type=click.FloatRange(min=0, min_open=True), metavar="DAYS",
@@ -59,7 +59,7 @@ def command(
     model: str, table: str, out: str, format_: Any, method: str | None, settings: tuple[str, ...],
     reference: str | None, target: str | None, deadline: float | None, only_refused: bool,
     restrictions: str | None, bad_rows: Any, chunk_rows: int, n_recourses: int,
-    place: str | None, subject: str | None,
+    ledger: str | None, subject: str | None,
     valid_for: float | None, model_version: str | None, resume: bool, as_json: bool, **ray: Any,
 ) -> None:  # fmt: skip
     """Find recourse for every person in TABLE under MODEL, a file that `holdtrue fit` wrote.
@@ -103,7 +103,7 @@ def command(
             done = run(
                 classifier, source, out, format=format_, method=chosen, target=label, deadline=deadline,
                 only_refused=only_refused, restrictions=limits, bad_rows=bad_rows, chunk_rows=chunk_rows,
-                n_recourses=n_recourses, ledger=place, subject=subject, valid_for=valid_for,
+                n_recourses=n_recourses, ledger=ledger, subject=subject, valid_for=valid_for,
                 model_version=model_version, resume=resume, executor=executor, on_rows=bar.by,
             )  # fmt: skip
     except errors.Interrupted as stopped:
@@ -126,8 +126,7 @@ def in_options(text: str) -> str:
 
 def _option(parameter: str, value: str | None = None) -> str:
     """The option of a parameter, with a value; nothing where there is none of that name."""
-    named = {"format_": "format", "place": "ledger"}
-    options = {named.get(str(p.name), p.name): p for p in command.params if isinstance(p, click.Option)}
+    options = {str(p.name).rstrip("_"): p for p in command.params if isinstance(p, click.Option)}
     if parameter not in options:
         return ""
     option = options[parameter].opts[0]

@@ -172,8 +172,8 @@ def test_bad_rows_and_a_method_that_learns(clf, bank, tmp_path):
     with pytest.raises(DataError, match=r"'lots'.*Among rows 0 to 39; `bad_rows='report'` goes on without them"):
         ht.run(clf, tmp_path / "t.csv", tmp_path / "o.csv")
     done = ht.run(
-        clf, tmp_path / "t.csv", tmp_path / "o.csv", bad_rows="report", method="nearest_neighbour", reference=bank.X,
-        restrictions={99: {"price": "fixed"}},
+        clf, tmp_path / "t.csv", tmp_path / "o.csv", bad_rows="report", method="nearest_neighbour",
+        reference=bank.X, restrictions={99: {"price": "fixed"}},
     )  # fmt: skip
     assert done.counts["INVALID_INPUT"] == 1
     assert done.method == "NearestNeighbour"
@@ -226,7 +226,7 @@ def test_a_run_killed_while_it_clears_up_promises_nothing_twice(clf, people, led
 
 
 def test_what_is_kept_goes_in_one_step(clf, people, tmp_path, monkeypatch):
-    """Killed while files are removed, a run leaves nothing that looks unfinished, and the next one clears it up."""
+    """Killed while files are removed, a run leaves nothing that looks unfinished; the next one clears it up."""
     real = Path.unlink
 
     def unlink(self, missing_ok=False):
