@@ -51,6 +51,7 @@ from holdtrue.models import MLP, NTK, CounterNet, Ensemble, Linear
 from holdtrue.promises import GateReport, Letter, Replay, gate, letters, promise, records, replay
 from holdtrue.reports import Attack, Calibration, Report, ShelfLife, attack, audit, shelf_life
 from holdtrue.retraining import Retrained, retrain
+from holdtrue.runs import Run, run
 from holdtrue.schema import Feature, Implication, LinearConstraint, Schema
 from holdtrue.search import Status
 from holdtrue.studies import (
@@ -137,6 +138,7 @@ __all__ = [
     "Retrained",
     "RoCourseNet",
     "Robust",
+    "Run",
     "Schema",
     "ShelfLife",
     "SparseSearch",
@@ -172,6 +174,7 @@ __all__ = [
     "reports",
     "retrain",
     "retraining",
+    "run",
     "runs",
     "schema",
     "shelf_life",

@@ -8,6 +8,7 @@ __all__ = [
     "DataError",
     "HoldtrueError",
     "IdTaken",
+    "Interrupted",
     "LedgerError",
     "MissingDependencyError",
     "NoSuchPromise",
@@ -55,3 +56,10 @@ class NotLive(LedgerError):
 
 class IdTaken(LedgerError):
     """The ledger has another record of this id."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C in the midst of a long job, with a sentence on what is kept.
+
+    A KeyboardInterrupt and not a HoldtrueError: whoever catches errors and goes on must not swallow it.
+    """

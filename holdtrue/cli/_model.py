@@ -53,11 +53,3 @@ def read_restrictions(path: str | None) -> dict[int, Any]:
         return {int(row): restriction for row, restriction in raw.items()}
     except ValueError as error:
         raise DataError(f"--restrictions: keys must be row numbers, from 0; got {error} in {path!r}.") from error
-
-
-def check_restrictions(restrictions: dict[int, Any], schema: Any, n_rows: int | None) -> None:
-    """Hold the limits against the schema, before any work is done."""
-    from holdtrue.schema import normalise_restrictions
-
-    if restrictions:
-        normalise_restrictions(restrictions, schema, max(restrictions) + 1 if n_rows is None else n_rows)

@@ -85,7 +85,9 @@ class Ledger:
 
     # ---- writing --------------------------------------------------------------------------------------
 
-    def issue(self, records: Record | Iterable[Record], *, batch_size: int = 500) -> Issued:
+    def issue(
+        self, records: Record | Iterable[Record], *, batch_size: int = 500, at_any_time: bool = False
+    ) -> Issued:
         """Write promises down.
 
         A record that is there already, by its id, is not written twice: after an interruption give the same
@@ -97,10 +99,14 @@ class Ledger:
             Read as they are written, so that a stream of any length may be given.
         batch_size : int, default=500
             Records per transaction. All of a batch are written, or none.
+        at_any_time : bool, default=False
+            Whether a record that is there already may have been issued at another time than the one given. For
+            ids that follow from what is promised, so that the same promise made again is no second one.
         """
         total = Issued()
         for batch in _batches([records] if isinstance(records, Record) else records, batch_size):
-            total += self._write(partial(_issue_batch, [(record, record.to_json()) for record in batch]))
+            pairs = [(record, record.to_json()) for record in batch]
+            total += self._write(partial(_issue_batch, pairs, at_any_time=at_any_time))
         return total
 
     def supersede(self, promise: str, record: Record) -> None:
@@ -342,7 +348,9 @@ def _set_state(connection: sa.Connection, ids: Sequence[str], state: str) -> Non
         connection.execute(sa.update(promises).where(promises.c.id.in_(part)).values(state=state))
 
 
-def _issue_batch(batch: Sequence[tuple[Record, str]], connection: sa.Connection) -> tuple[list[Entry], Issued]:
+def _issue_batch(
+    batch: Sequence[tuple[Record, str]], connection: sa.Connection, *, at_any_time: bool = False
+) -> tuple[list[Entry], Issued]:
     """Entries for the records that the ledger has not, and what became of each."""
     there: dict[str, str | None] = {}
     for part in _batches((record.id for record, _ in batch), 500):
@@ -352,9 +360,11 @@ def _issue_batch(batch: Sequence[tuple[Record, str]], connection: sa.Connection)
         if record.id not in there:
             entries.append(_issue(record, text))
             there[record.id] = text
-        elif there[record.id] is None:
+            continue
+        old = there[record.id]
+        if old is None:
             forgotten += 1
-        elif there[record.id] == text:
+        elif old == text or (at_any_time and _timeless(old) == _timeless(text)):
             repeated += 1
         else:
             raise IdTaken(
@@ -362,6 +372,12 @@ def _issue_batch(batch: Sequence[tuple[Record, str]], connection: sa.Connection)
                 "supersede it."
             )
     return entries, Issued(len(entries), repeated, forgotten)
+
+
+def _timeless(text: str) -> dict[str, Any]:
+    """What a record says, but for when and with which versions it was made."""
+    said = parse(text, "ledger")
+    return {name: value for name, value in said.items() if name not in ("issued", "valid_until", "software")}
 
 
 def _live(connection: sa.Connection, id: str, where: str) -> Any:

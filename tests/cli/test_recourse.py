@@ -1,6 +1,4 @@
 import json
-import pickle
-import time
 import zipfile
 from pathlib import Path
 
@@ -10,10 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import holdtrue as ht
 from holdtrue.classifier import RecourseClassifier
-from holdtrue.runs._read import Source
-from holdtrue.runs._work import Work
 
 ADDED = ["holdtrue_status", "holdtrue_cost", "holdtrue_valid", "holdtrue_probability_before",
          "holdtrue_probability_after", "holdtrue_changes"]  # fmt: skip
@@ -280,17 +275,3 @@ def test_options_have_a_row_each(run_json, tmp_path, model, table):
     assert (second["holdtrue_changes"].to_numpy() != first.loc[second["holdtrue_row"], "holdtrue_changes"]).all()
     run_json("recourse", model, out, "--out", again, "--options", "2")  # its own output is a table like any other
     assert pd.read_csv(again).columns.tolist() == frame.columns.tolist()
-
-
-def test_what_is_sent_to_a_worker_answers_the_same(model, parquet):
-    """The work of a run goes to another process as a model file and plain options."""
-    clf = ht.RecourseClassifier.load(model)
-    method = ht.NearestNeighbour(n_rows=100).fit(clf, pd.read_parquet(parquet)[:200])
-    work = Work(classifier=clf, method=method, n_recourses=1, only_refused=True, until=time.monotonic() + 1000)
-    again = pickle.loads(pickle.dumps(work))
-    assert type(again.method) is ht.NearestNeighbour
-    assert 900 < again.until - time.monotonic() <= 1000
-    chunk = next(Source(parquet).chunks(clf.schema_, 60))
-    (here, note, _), (there, same, _) = work(chunk), again(pickle.loads(pickle.dumps(chunk)))
-    assert there.equals(here)
-    assert same == note
