@@ -51,7 +51,7 @@ def test_all_layers_move(clf):
 def test_it_goes_on_from_the_fitted_model(clf):
     """All layers: the one fitting loop, started at the fitted weights, on a resample of the training rows."""
     tuned = ht.retrain(clf, n=2, vary="finetune", layers="all", n_epochs=2, random_state=3)
-    sets, _ = ht.training._retrain._varied(clf.training_, 2, "finetune", np.random.RandomState(3))
+    sets, _ = ht.retraining._retrain._varied(clf.training_, 2, "finetune", np.random.RandomState(3))
     key = start_keys(clf.training_.seed)[1]
     for i, rows in enumerate(sets):
         np.testing.assert_allclose(np.sum(rows.weight), len(rows.x), rtol=1e-5)
@@ -105,7 +105,7 @@ def test_leaving_a_row_out_by_weight_is_deleting_it_from_its_batch(clf):
     data, regime = clf.training_.data, clf.regime_
     assert (clf.training_.copies == 1).all()
     again = ht.retrain(clf, n=1, vary="leave_one_out", random_state=4)
-    sets, _ = ht.training._retrain._varied(clf.training_, 1, "leave_one_out", np.random.RandomState(4))
+    sets, _ = ht.retraining._retrain._varied(clf.training_, 1, "leave_one_out", np.random.RandomState(4))
     out = int(np.flatnonzero(np.asarray(sets[0].weight) == 0)[0])
 
     first, second = start_keys(clf.training_.seed)
