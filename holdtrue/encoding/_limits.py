@@ -8,7 +8,7 @@ import numpy as np
 from holdtrue.encoding._encoder import Encoder, level_codes, to_grid
 from holdtrue.encoding._feasible import Feasible
 from holdtrue.encoding._layout import level_positions
-from holdtrue.schema import MISSING_LEVEL, Feature, Table, normalise_restrictions
+from holdtrue.schema import MISSING_LEVEL, Feature, Restrictions, Table, normalise_restrictions
 
 EDGE = 1e-5  # how far a linear constraint may be missed, in encoded units of a unit row
 FINEST = 2e-6  # the least step a search counts, in encoded units
@@ -159,7 +159,7 @@ def broken_limits(
 
 
 def _interval(
-    feature: Feature, raw: np.ndarray, absent: np.ndarray, limits: dict, *, on_grid: bool = True
+    feature: Feature, raw: np.ndarray, absent: np.ndarray, limits: Restrictions, *, on_grid: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
     """Permitted raw interval per person; empty (low > high) where the number may not move."""
     bounds = (0.0, len(feature.levels or ()) - 1.0) if feature.has_levels else feature.bounds
@@ -187,7 +187,7 @@ def _interval(
     return np.where(fixed, np.inf, low), np.where(fixed, -np.inf, high)
 
 
-def reachable(feature: Feature, codes: np.ndarray, limits: dict) -> np.ndarray:
+def reachable(feature: Feature, codes: np.ndarray, limits: Restrictions) -> np.ndarray:
     """For each person, the levels of a category they may take."""
     levels = feature.levels or ()
     k = len(levels)

@@ -13,6 +13,7 @@ from holdtrue.encoding._encoder import Encoder
 from holdtrue.encoding._feasible import Feasible, Part
 from holdtrue.encoding._layout import Layout, level_columns, level_positions
 from holdtrue.encoding._limits import FINEST, constraint_rows, reachable
+from holdtrue.schema import Restrictions
 
 NEAR = 1e-4  # of a grid step: a factual this near to a grid point lies on it, whatever float32 made of it
 
@@ -75,7 +76,8 @@ class Permits(eqx.Module):
             )
         # Steps too fine to count in float32 are a continuum to a search.
         grid *= grid > FINEST * np.maximum(np.maximum(np.abs(lower), np.abs(upper)), 1.0)
-        reach = [reachable(f, np.arange(len(f.levels or ())), {}) for f in (schema[g.name] for g in layout.groups)]
+        categories, nobodys = [schema[g.name] for g in layout.groups], Restrictions()
+        reach = [reachable(f, np.arange(len(f.levels or ())), nobodys) for f in categories]
         a, b = constraint_rows(encoder, np.zeros((1, d)))
         missing = {s.name: s.start for s in layout.indicators}
         slots = [s.name for s in layout.slots]

@@ -19,7 +19,7 @@ from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_set
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
 from holdtrue.parameters import AbstractConfigured, Seed
-from holdtrue.schema import Table, normalise_restrictions
+from holdtrue.schema import Restrictions, Table, normalise_restrictions
 from holdtrue.search import AbstractSolver, Problem, Solution, Status, add_option, by_feature, is_found
 
 CHUNK = 16_384  # people whose arrays are held at once
@@ -155,13 +155,12 @@ class AbstractMethod(AbstractConfigured):
         if table.n_rows == 0:
             raise DataError("recourse: the table is empty; got 0 rows. Give at least one person.")
         targets = self._targets(target, table.n_rows)
-        individual = _by_row(restrictions, predictor, table.n_rows)
+        individual = normalise_restrictions(restrictions, predictor.encoder.schema, table.n_rows)
         until = None if deadline is None else began + deadline
         frames = []
         for rows in iter_rows(table.n_rows, CHUNK):
             chunk = table.take(rows) if len(rows) < table.n_rows else table
-            own = {int(i - rows[0]): o for i, o in individual.items() if rows[0] <= i <= rows[-1]} or None
-            frame = self._chunk(chunk, targets[rows], own, n_recourses, until, on_rows)
+            frame = self._chunk(chunk, targets[rows], individual.take(rows), n_recourses, until, on_rows)
             frames.append(replace(frame, person=frame.person + rows[0]))
         return concat(frames, table)
 
@@ -171,7 +170,7 @@ class AbstractMethod(AbstractConfigured):
         self,
         table: Table,
         target: np.ndarray,
-        restrictions: Any,
+        restrictions: Restrictions,
         n_recourses: int,
         until: float | None,
         on_rows: Callable[[int], None] | None,
@@ -197,9 +196,7 @@ class AbstractMethod(AbstractConfigured):
             if len(kept) == 0 or option == n_recourses - 1:
                 break
             people, target, table = people[kept], target[kept], table.take(kept)
-            restrictions = {
-                i: restrictions[k] for i, k in enumerate(kept.tolist()) if k in (restrictions or {})
-            } or None
+            restrictions = restrictions.take(kept)
             problems = problems.take(kept)
             changes = encoder.encode(frame.action.take(kept)).astype(np.float32) - np.asarray(problems.x)
             options = add_option(options[kept], option, np.asarray(by_feature(encoder.layout, changes)))  # type: ignore[arg-type]
@@ -211,7 +208,7 @@ class AbstractMethod(AbstractConfigured):
         problems: Problem,
         table: Table,
         target: np.ndarray,
-        restrictions: Any,
+        restrictions: Restrictions,
         until: float | None,
         on_rows: Callable[[int], None] | None,
     ) -> RecourseFrame:
@@ -225,7 +222,7 @@ class AbstractMethod(AbstractConfigured):
         while start < table.n_rows:
             rows = np.arange(start, min(table.n_rows, start + size))
             part, wanted = table.take(rows), target[rows]
-            own = {i: restrictions[r] for i, r in enumerate(rows.tolist()) if r in (restrictions or {})} or None
+            own = restrictions.take(rows)
             found: Solution = jax.tree.map(lambda leaf, rows=rows: np.asarray(leaf)[rows], solution)
             checked = within(until, partial(self._checked, found, part, wanted, own, time.monotonic()))
             frame = self._unreached(part, wanted, own) if checked is None else checked
@@ -234,7 +231,7 @@ class AbstractMethod(AbstractConfigured):
         return replace(concat(frames, table), seconds=time.monotonic() - began)
 
     def _checked(
-        self, solution: Solution, table: Table, target: np.ndarray, restrictions: Any, began: float
+        self, solution: Solution, table: Table, target: np.ndarray, restrictions: Restrictions, began: float
     ) -> RecourseFrame:
         """Decode, round, encode again, ask the model again, and hold every limit against every row."""
         predictor = self.predictor_
@@ -276,13 +273,13 @@ class AbstractMethod(AbstractConfigured):
             n_steps=np.asarray(solution.n_steps),
             seconds=time.monotonic() - began,
             person=rows,
-            restrictions=restrictions or {},
+            restrictions=restrictions,
             consequences=consequences,
             consulted=self.consulted(),
             settings=self.get_params(deep=False),
         )
 
-    def _unreached(self, table: Table, target: np.ndarray, restrictions: Any) -> RecourseFrame:
+    def _unreached(self, table: Table, target: np.ndarray, restrictions: Restrictions) -> RecourseFrame:
         n = table.n_rows
         columns = {name: table.columns[name] for name in self.predictor_.encoder.schema.names}
         return RecourseFrame(
@@ -300,7 +297,7 @@ class AbstractMethod(AbstractConfigured):
             n_steps=np.zeros(n, int),
             seconds=0.0,
             person=np.arange(n),
-            restrictions=restrictions or {},
+            restrictions=restrictions,
             consulted=self.consulted(),
             settings=self.get_params(deep=False),
         )
@@ -407,8 +404,3 @@ def _choose(mask: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         out[mask] = a[mask].tolist()
         return out
     return np.where(mask, a, b)
-
-
-def _by_row(restrictions: Any, predictor: Predictor, n: int) -> dict[int, Any]:
-
-    return normalise_restrictions(restrictions, predictor.encoder.schema, n)

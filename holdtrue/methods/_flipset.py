@@ -141,9 +141,10 @@ class Flipset(AbstractMethod):
         for option in range(n):
             run = copy.copy(self)  # not this object: it may be asked by several threads
             run._barred = [barred[i] for i in people]
-            theirs = {k: own[i] for k, i in enumerate(people.tolist()) if i in own} or None
             frame = run.recourse(
-                table.take(people), target=None if wanted is None else wanted[people].tolist(), restrictions=theirs
+                table.take(people),
+                target=None if wanted is None else wanted[people].tolist(),
+                restrictions=own.take(people),
             )
             changes = [frozenset(starts[row].tolist()) for row in frame.changed()]
             fresh = np.array([c not in barred[i] for c, i in zip(changes, people, strict=True)])

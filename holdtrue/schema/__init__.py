@@ -4,7 +4,7 @@ from holdtrue.schema._checks import did_you_mean, plain, shown
 from holdtrue.schema._columns import sorted_levels
 from holdtrue.schema._constraints import Implication, LinearConstraint
 from holdtrue.schema._feature import DIRECTIONS, KINDS, MISSING_LEVEL, Feature, Level
-from holdtrue.schema._restriction import Restriction, normalise_restrictions
+from holdtrue.schema._restriction import Restriction, Restrictions, normalise_restrictions
 from holdtrue.schema._schema import Schema
 from holdtrue.schema._table import Table, as_table
 
@@ -17,6 +17,7 @@ __all__ = [
     "Level",
     "LinearConstraint",
     "Restriction",
+    "Restrictions",
     "Schema",
     "Table",
     "as_table",

@@ -19,7 +19,7 @@ from holdtrue.methods import RecourseFrame
 from holdtrue.promises import Stationery, gate, promise, survival_of
 from holdtrue.reports import shelf_life
 from holdtrue.retraining import Retrained
-from holdtrue.schema import Table, normalise_restrictions, plain
+from holdtrue.schema import Restrictions, Table, normalise_restrictions, plain
 from holdtrue.search import Status
 from holdtrue.server._batcher import Batcher, Job
 from holdtrue.server._gates import Gates
@@ -191,7 +191,7 @@ class Service:
         # A larger call would have to be compiled first, and those who came later would wait for all of it.
         for start in range(0, len(rows), size):
             part = rows[start : start + size]
-            own = {i - start: limit for i, limit in individual.items() if start <= i < start + len(part)}
+            own = individual.take(range(start, start + len(part)))
             jobs.append(Job(kind, part, [target] * len(part), own, n_recourses, until, keep))
         self._batcher.submit(jobs)
         return jobs
@@ -224,15 +224,10 @@ class Service:
         if jobs[0].kind == "predict":
             told = self.decisions(table)
             return [told[start : start + len(job.rows)] for start, job in zip(starts, jobs, strict=True)]
-        restrictions = {
-            start + i: limit
-            for start, job in zip(starts, jobs, strict=True)
-            for i, limit in job.restrictions.items()
-        }
         plan = self.classifier.recourse(
             table,
             target=np.array([label for job in jobs for label in job.target], self.predictor.classes.dtype),
-            restrictions=restrictions or None,
+            restrictions=Restrictions.join((job.restrictions, len(job.rows)) for job in jobs),
             deadline=max(job.until for job in jobs) - time.monotonic(),
             n_recourses=jobs[0].n_recourses,
         )

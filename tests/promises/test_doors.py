@@ -177,3 +177,14 @@ def test_without_a_ledger_nothing_is_issued_yet(clf, people, tmp_path):
         assert ledger.issue(made).repeated == len(made)
     with pytest.raises(ht.errors.DataError, match=r"`ids` must have one entry per row"):
         ht.promise(plan, _keys(people), ids=["0" * 32])
+
+
+def test_restrictions_are_checked_once(clf, people, restrictions, monkeypatch):
+    """At the edge; the search, the decoding and the check at the end are given what was checked."""
+    from holdtrue.schema import _restriction
+
+    calls, real = [], _restriction._limits
+    monkeypatch.setattr(_restriction, "_limits", lambda *args: calls.append(1) or real(*args))
+    plan = clf.recourse(people, restrictions=restrictions)
+    ht.audit(plan)
+    assert len(calls) == 1
