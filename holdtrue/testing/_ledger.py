@@ -1,13 +1,14 @@
 """What every place that keeps a ledger must keep."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
 from holdtrue.errors import DataError, IdTaken, LedgerError, NoSuchPromise, NotLive
-from holdtrue.ledger import Ledger, Record
+from holdtrue.ledger import Issued, Ledger, Record
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HOSTILE = (
@@ -73,6 +74,18 @@ class LedgerChecks:
                 _refused(IdTaken, "another record", ledger.issue, records)
             assert ledger.head() == before
             assert ledger.counts()["live"] == 2
+
+    def test_the_same_at_another_time(self, place: str) -> None:
+        """Where ids follow from what is promised, the time of a second try does not make another promise."""
+        with Ledger.create(place) as ledger:
+            first = promise_to("a")
+            later = replace(first, issued=START + timedelta(days=1), valid_until=START + timedelta(days=91))
+            ledger.issue(first)
+            _refused(LedgerError, "another record of this id", ledger.issue, later)
+            assert ledger.issue(later, at_any_time=True) == Issued(repeated=1)
+            other = replace(later, changes="Wait.")
+            _refused(LedgerError, "another record of this id", ledger.issue, other, at_any_time=True)
+            assert ledger.promise(first.id).record == first
 
     def test_a_promise_ends_once(self, place: str) -> None:
         """Superseded, fulfilled or expired: it no longer binds, and no second end is taken."""

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from holdtrue.classifier import RecourseClassifier
+from holdtrue.cli._recourse import in_options
 
 ADDED = ["holdtrue_status", "holdtrue_cost", "holdtrue_valid", "holdtrue_probability_before",
          "holdtrue_probability_after", "holdtrue_changes"]  # fmt: skip
@@ -275,3 +276,18 @@ def test_options_have_a_row_each(run_json, tmp_path, model, table):
     assert (second["holdtrue_changes"].to_numpy() != first.loc[second["holdtrue_row"], "holdtrue_changes"]).all()
     run_json("recourse", model, out, "--out", again, "--options", "2")  # its own output is a table like any other
     assert pd.read_csv(again).columns.tolist() == frame.columns.tolist()
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("run: `out`: is a directory; got 'x'.", "--out: is a directory; got 'x'."),
+        ("run: `n_recourses` must be 1; got 0.", "--options: must be 1; got 0."),
+        ("run: kept; got 3. Add `resume=True` to go on.", "recourse: kept; got 3. Add --resume to go on."),
+        ("table: 'x' (`bad_rows='report'` goes on.)", "table: 'x' (--bad-rows report goes on.)"),
+        ("run: `ledger`: got no `subject`. Write `out=FILE`.", "--ledger: got no --subject. Write --out FILE."),
+        ("table: add it to `levels`; got `-`.", "table: add it to `levels`; got `-`."),
+    ],
+)
+def test_errors_of_a_run_are_told_in_the_words_of_the_command(said, told):
+    assert in_options(said) == told
