@@ -310,14 +310,14 @@ class Service:
         """The gate's last report; None where there is none."""
         return self.gates.last()
 
-    def run_gate(self, **options: Any) -> dict[str, Any] | None:
+    def run_gate(self, **how: Any) -> dict[str, Any] | None:
         """Ask this model about every live promise, and keep the report; None where the gate is at work already."""
         if self.ledger is None:
             raise DataError("gate: needs a ledger; got none. Start the service with --ledger PLACE.")
         if not self._gate.acquire(blocking=False):
             return None
         try:
-            return self.gates.keep(gate(self.classifier, self.ledger, **options))
+            return self.gates.keep(gate(self.classifier, self.ledger, **how))
         finally:
             self._gate.release()
 

@@ -63,7 +63,7 @@ class Case:
     def sent(cls, form: Form, schema: Schema) -> "Case":
         """What a form sent: fields `c0`, `c1`, ... for values, `m0` for moves, `x0` for levels that are barred.
 
-        The buttons beside a change add to it: `lock` a column, `bar` one level of it or one way ("3:2", "3:up"),
+        The buttons beside a change add to it: `fix` a column, `bar` one level of it or one way ("3:2", "3:up"),
         or `free` it again.
         """
         features = list(schema)
@@ -74,7 +74,7 @@ class Case:
             frozenset(int(text) for text in form.all(f"x{i}") if text in _positions(feature))
             for i, feature in enumerate(features)
         ]
-        for text in form.all("lock"):
+        for text in form.all("fix"):
             moves[_column(text, features)] = "fixed"
         for text in form.all("free"):
             i = _column(text, features)
@@ -141,7 +141,7 @@ class Case:
 
     @property
     def n_restrictions(self) -> int:
-        """Columns with a limit of this person's own."""
+        """Columns with a restriction of this person's own."""
         return sum(bool(move or barred) for move, barred in zip(self.moves, self.barred, strict=True))
 
     def fields(self) -> list[dict[str, Any]]:

@@ -166,7 +166,7 @@ def _option(
         before, after = row[feature.name], option["recourse"][feature.name]
         if feature.name not in option["changed"]:
             continue
-        bar = None  # where there is only one way to go, ruling it out is the same as a lock
+        bar = None  # where there is only one way to go, ruling it out is the same as holding it fixed
         if not feature.has_levels and feature.direction == "free":
             bar = (f"{i}:up", "Not higher") if after > before else (f"{i}:down", "Not lower")
         elif sum(one["reachable"] and not one["barred"] for one in fields[i]["levels"]) > 1:
