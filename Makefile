@@ -24,7 +24,7 @@ check: $(STAMP)
 # programs and fixtures, so they stay together. Where Python writes no bytecode, each of the processes that the tests
 # start would compile all of holdtrue.
 tests: $(STAMP)
-	$(BIN)/python -m compileall -qq holdtrue
+	$(BIN)/python -m compileall -qq holdtrue experiments
 	$(BIN)/python -m pytest -n 2 --dist loadfile --durations 25
 
 format: $(STAMP)
@@ -38,7 +38,7 @@ docs: $(STAMP)
 	$(BIN)/python docs/reference/make_comparison.py
 	$(BIN)/python docs/explanation/make_sizing.py
 	$(BIN)/python docs/images/make.py
-	$(BIN)/python docs/papers/make.py
+	$(BIN)/python -m experiments
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

@@ -1,0 +1,6 @@
+"""Consistent counterfactuals for deep models: does recourse survive retraining?"""
+
+from experiments.consistent_counterfactuals._run import run
+from experiments.consistent_counterfactuals._tables import markdown
+
+__all__ = ["markdown", "run"]

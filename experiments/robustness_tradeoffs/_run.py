@@ -1,0 +1,214 @@
+"""One dataset: the sweep over radii and splits, and everything that is measured of it."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from experiments._report import Clock
+from experiments.robustness_tradeoffs._bounds import bounds
+from experiments.robustness_tradeoffs._compare import compared
+from experiments.robustness_tradeoffs._measure import Judged, accepts, judge
+from experiments.robustness_tradeoffs._nearby import nearby
+from experiments.robustness_tradeoffs._settings import (
+    FEWEST,
+    KINDS,
+    RADII,
+    SETTINGS,
+    SIZE_RADII,
+    SIZES,
+    THREAT_RADII,
+    THREATS,
+    WAYS,
+    Kind,
+    methods,
+)
+from experiments.robustness_tradeoffs._sweep import Split, Task, sweep
+from experiments.robustness_tradeoffs._wide import kernel_models
+from holdtrue.errors import DataError
+from holdtrue.methods import AbstractMethod
+from holdtrue.models import MLP, AbstractModel
+from holdtrue.training import movable_columns
+
+PARTS = {
+    "sweep": (1, 2, 3, 4, 9, 10, 11, 12, 16),
+    "sizes": (5, 14),
+    "bounds": (6, 7, 13, 15),
+    "nearby": (8,),
+    "threats": (),
+    "kernel": (1, 2),
+}
+"""Figures of the paper by what has to be run for them; each may also be asked for by its name here."""
+QUICK_RADII = (0.0, 0.05, 0.2)
+QUICK = {"LR": replace(KINDS["LR"], n_updates=400), "MLP": replace(KINDS["MLP"], n_updates=400)}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much of everything."""
+
+    radii: Sequence[float]
+    kinds: Mapping[str, Kind]
+    n_people: int
+    methods: Collection[str]
+
+
+def run(
+    name: str,
+    *,
+    n_splits: int = 10,
+    n_people: int = 400,
+    quick: bool = False,
+    parts: Collection[str] = (),
+    say: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Run one dataset and return its figures as plain numbers.
+
+    Parameters
+    ----------
+    name : str
+        One of `SETTINGS`.
+    n_splits : int, default=10
+        Splits into training and test rows.
+    n_people : int, default=400
+        The first so many test rows are asked about; 1,000 are judged.
+    quick : bool, default=False
+        Two splits, three radii, sixty people, few updates, SCFE alone.
+    parts : collection of str, optional
+        Figures of the paper; all, and what the paper does not have, when left out.
+    say : callable, optional
+        Told what is being done.
+    """
+    if name not in SETTINGS:
+        raise DataError(f"papers: unknown dataset; got {name!r}. Known are {list(SETTINGS)!r}.")
+    sizes = Sizes(RADII, KINDS, n_people, ("SCFE", "GSM", "C-CHVAE", "ROAR"))
+    if quick:
+        n_splits, sizes = 2, Sizes(QUICK_RADII, QUICK, 60, ())
+    wanted = {
+        part
+        for part, numbers in PARTS.items()
+        if not parts or {part, *(f"figure {n}" for n in numbers)} & set(parts)
+    }
+    if quick:
+        wanted -= {"threats", "sizes", "kernel"}
+    clock = Clock(say)
+    clock("data")
+    task = Task.load(name)
+    splits = [task.split(seed) for seed in range(n_splits)]
+    result: dict[str, Any] = {
+        "dataset": name,
+        "title": SETTINGS[name].title,
+        "radii": list(sizes.radii),
+        "n_splits": n_splits,
+        "n_train": len(splits[0].train),
+        "n_columns": int(task.x.shape[1]),
+        "n_fixed_columns": int(task.fixed_columns.sum()),
+        "collapse": {norm: [s.collapse(norm) for s in splits] for norm in ("linf", "l2")},
+        "models": {},
+    }
+    trained = {}
+    for kind, recipe in sizes.kinds.items() if wanted - {"threats", "sizes"} else ():
+        clock(f"training {len(splits) * len(sizes.radii)} models, {kind}")
+        trained[kind] = sweep(task, splits, recipe, sizes.radii)
+    if "sweep" in wanted:
+        for kind, models in trained.items():
+            clock(f"recourse, {kind}")
+            result["models"][kind] = _swept(splits, models, sizes, say)
+    if "bounds" in wanted:
+        clock("bounds")
+        result["bounds"] = {k: bounds(splits, m, sizes.radii, sizes.n_people) for k, m in trained.items()}
+    if "threats" in wanted:
+        result["threats"] = _threats(task, splits, sizes, clock)
+    if "sizes" in wanted and name == "adult":
+        result["sizes"] = _sizes(task, splits, sizes, clock)
+    if "nearby" in wanted:
+        clock("neighbourhoods")
+        result["nearby"] = nearby(splits[0], [row[0] for row in trained["MLP"]])
+    if "kernel" in wanted:
+        clock("kernel models")
+        result["kernel"] = kernel_models(splits, trained["MLP"], sizes.radii)
+    clock.stop()
+    return result | {"seconds": clock.seconds}
+
+
+def _swept(
+    splits: Sequence[Split], models: Sequence[Sequence[AbstractModel]], sizes: Sizes, say: Callable[[str], None]
+) -> dict[str, Any]:
+    """Figures of every radius, split by split, and what compares the models of one split with one another."""
+    judged: list[list[Judged]] = []
+    for i, split in enumerate(splits):
+        say(f"  split {i + 1} of {len(splits)}")
+        fitted = _fitted(split, models[0][i], sizes.methods)
+        judged.append(
+            [
+                judge(split, row[i], radius, n_people=sizes.n_people, methods=fitted)
+                for radius, row in zip(sizes.radii, models, strict=True)
+            ]
+        )
+    out = compared(judged, sizes.radii)
+    for k, radius in enumerate(sizes.radii):
+        for name, way in WAYS.items():
+            out[f"{radius:g}"][name] = [
+                _others(models[k], _carried(split, judged[i][k].points, way), i) for i, split in enumerate(splits)
+            ]
+    return out
+
+
+def _fitted(split: Split, model: AbstractModel, names: Collection[str]) -> dict[str, AbstractMethod] | None:
+    """The methods, fitted once for a split: what they learn from rows does not depend on the model."""
+    if not names:
+        return None
+    predictor = split.task.predictor(model)
+    chosen = {name: method for name, method in methods(len(split.train)).items() if name in names}
+    x, y = split.task.x[split.train], split.task.y[split.train]
+    return {name: method.fit_encoded(predictor, x, y) for name, method in chosen.items()}
+
+
+def _carried(split: Split, points: np.ndarray, way: float) -> np.ndarray:
+    """SCFE's points, had people gone on along their way, to so many times its length."""
+    people = split.x[: len(points)]
+    return np.clip(people + way * (points - people), 0.0, 1.0)
+
+
+def _others(models: Sequence[AbstractModel], points: np.ndarray, own: int) -> float | None:
+    """Share of the other splits' models of the same radius that accept what SCFE found (Figure 16)."""
+    found = np.isfinite(points).all(axis=1)
+    if found.sum() < FEWEST or len(models) < 2:
+        return None
+    return float(np.mean([accepts(m, points[found]).mean() for i, m in enumerate(models) if i != own]))
+
+
+def _threats(task: Task, splits: Sequence[Split], sizes: Sizes, clock: Clock) -> dict[str, Any]:
+    out = {}
+    for name, (kind, options) in THREATS.items():
+        clock(f"other threat: {name}")
+        models = sweep(task, splits, sizes.kinds[kind], THREAT_RADII, **options)
+        movable = movable_columns(task.encoder.layout, options.get("columns", "all"))
+        own = replace(sizes, radii=THREAT_RADII)
+        out[name] = _light(splits, models, own, norm=options.get("norm", "linf"), movable=movable)
+    return out
+
+
+def _sizes(task: Task, splits: Sequence[Split], sizes: Sizes, clock: Clock) -> dict[str, Any]:
+    out = {}
+    own = replace(sizes, radii=SIZE_RADII)
+    for name, widths in SIZES.items():
+        clock(f"size: {name}")
+        models = sweep(task, splits, replace(sizes.kinds["MLP"], model=MLP(widths=widths)), SIZE_RADII)
+        out[name] = _light(splits, models, own)
+    return out
+
+
+def _light(
+    splits: Sequence[Split], models: Sequence[Sequence[AbstractModel]], sizes: Sizes, **options: Any
+) -> dict[str, Any]:
+    """Figures without searches of limited budget."""
+    judged = [
+        [
+            judge(split, row[i], radius, n_people=sizes.n_people, whole=False, **options)
+            for radius, row in zip(sizes.radii, models, strict=True)
+        ]
+        for i, split in enumerate(splits)
+    ]
+    return compared(judged, sizes.radii)

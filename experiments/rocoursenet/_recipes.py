@@ -1,0 +1,128 @@
+"""Networks and regimes of the experiment: as printed and as the library has them."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.rocoursenet._data import Task
+from experiments.rocoursenet._generators import Recipe
+from experiments.rocoursenet._settings import ATTACKER_STEPS, INNER_STEPS, RADIUS, Setting
+from holdtrue.models import CounterNet
+from holdtrue.training import (
+    VAECF,
+    CFModel,
+    CounterNetTraining,
+    Guides,
+    RandomShift,
+    Robust,
+    RoCourseNet,
+    VirtualShift,
+)
+
+GUIDED = "RoCourseNet, guides"
+MAIN = (
+    "VanillaCF",
+    "ROAR-LIME",
+    "RBR",
+    "CounterNet",
+    "RoCourseNet",
+    "CounterNet, ours",
+    "RoCourseNet, ours",
+    GUIDED,
+)
+"""Rows of Table 2: ``CounterNet`` and ``RoCourseNet`` as printed, then with the library's losses and network."""
+Group = dict[str, Recipe]
+"""Recipes that one compiled program serves: they differ in numbers only."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much of everything."""
+
+    n_updates: int
+    batch_size: int
+    seeds: Sequence[int]
+    n_searched: int
+
+
+def printed_network(setting: Setting) -> CounterNet:
+    """Layers of Table 5, and a generator that sees codes only."""
+    return CounterNet(
+        encoder=setting.encoder,
+        predictor=setting.predictor,
+        generator=setting.generator,
+        dropout=0.3,
+        head="codes",
+    )
+
+
+def network(setting: Setting, **other: Any) -> CounterNet:
+    """The same predictor, with a generator that also sees the row."""
+    parts: dict[str, Any] = {"dropout": 0.3, **setting.network, **other}
+    return CounterNet(encoder=setting.encoder, predictor=setting.predictor, **parts)
+
+
+def counts(sizes: Sizes) -> dict[str, Any]:
+    """Updates in place of epochs."""
+    return {"n_epochs": 1, "min_updates": sizes.n_updates, "batch_size": sizes.batch_size}
+
+
+def printed_losses(setting: Setting) -> dict[str, Any]:
+    """Squared losses of soft rows, weights of Table 4, no margin, no guard against collapse."""
+    prediction, validity, cost = setting.lambdas
+    return {
+        "prediction_weight": prediction, "validity_weight": validity, "cost_weight": cost, "loss": "squared",
+        "cost": "squared", "margin": 0.0, "balance": False, "harden": False, "guard": 0.0,
+        "step_size": setting.step_size,
+    }  # fmt: skip
+
+
+def shift(
+    setting: Setting, kind: type[VirtualShift] | type[RandomShift] = VirtualShift, **other: Any
+) -> dict[str, Any]:
+    """The attacker of Algorithm 1 with the paper's numbers but for some, and nobody else to judge."""
+    numbers: dict[str, Any] = {
+        "eps": RADIUS, "steps": ATTACKER_STEPS, "inner_steps": INNER_STEPS, "inner": "sgd",
+        "inner_step_size": setting.inner_step, "norm": "linf", "schedule": "linear", "bound": None,
+    }  # fmt: skip
+    return {"attacker": kind(**{**numbers, **other}), "own_weight": 0.0}
+
+
+def guided(setting: Setting, **other: Any) -> dict[str, Any]:
+    """Guides in place of the attacker: the setting's, but for some numbers."""
+    return {"attacker": Guides(**{**setting.guides, **other})}
+
+
+def recipes(task: Task, sizes: Sizes, wanted: Collection[str]) -> list[Group]:
+    """Everything but the sweeps (`_sweeps`), for the parts that are wanted."""
+    setting, n = task.setting, counts(sizes)
+    plain = printed_network(setting)
+    ours: CounterNet = network(setting)
+    own: dict[str, Any] = {**setting.ours, **n}
+    groups: list[Group] = []
+    if "guides" in wanted:
+        groups.append({GUIDED: Recipe(ours, RoCourseNet(**own, **guided(setting)))})
+    if "printed" in wanted:
+        groups.append(
+            {"RoCourseNet": Recipe(plain, RoCourseNet(**printed_losses(setting), **shift(setting), **n))}
+        )
+    if "plain" in wanted:
+        groups.append({"CounterNet": Recipe(plain, CounterNetTraining(**printed_losses(setting), **n))})
+    if "ours" in wanted:
+        groups += [
+            {"CounterNet, ours": Recipe(ours, CounterNetTraining(**own))},
+            {"RoCourseNet, ours": Recipe(ours, RoCourseNet(**own, **shift(setting)))},
+        ]
+    if "random" in wanted:
+        noisy = shift(setting, RandomShift)
+        groups.append({"RoCourseNet-Random": Recipe(plain, RoCourseNet(**printed_losses(setting), **noisy, **n))})
+    row: CounterNet = network(setting, head="row")
+    vae: CounterNet = network(setting, head="vae", generator=(50, 20), dropout=0.0)
+    framework = {
+        "CF Model": Recipe(row, CFModel(**own)),
+        "Robust CF Model": Recipe(row, Robust(regime=CFModel(**own), **guided(setting))),
+        "VAE-CF": Recipe(vae, VAECF(**own)),
+        "Robust VAE-CF": Recipe(vae, Robust(regime=VAECF(**own), **guided(setting))),
+    }
+    groups += [{name: recipe} for name, recipe in framework.items() if name in wanted]
+    return groups
