@@ -12,8 +12,9 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
+from experiments._task import Rows
 from experiments.actionable_recourse._models import act, scores, searches
-from experiments.actionable_recourse._settings import RADIUS, Part, Split
+from experiments.actionable_recourse._settings import RADIUS, Split
 from holdtrue.metrics import Bound, allowed_failures, best_f1_threshold, guaranteed_threshold
 from holdtrue.models import AbstractModel
 
@@ -91,7 +92,7 @@ def evaluate(model: AbstractModel, split: Split, *, radius: float = RADIUS, full
     return out
 
 
-def _watched(model: AbstractModel, watch: Part, actions: dict[str, Any]) -> dict[str, float]:
+def _watched(model: AbstractModel, watch: Rows, actions: dict[str, Any]) -> dict[str, float]:
     """What may choose lambda: rows that neither the training nor the guarantee has seen."""
     score = scores(model, watch.x)
     threshold = best_f1(watch.y, score)

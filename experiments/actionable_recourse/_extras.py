@@ -31,7 +31,7 @@ def extras(model: AbstractModel, split: Split, generator: VAE) -> dict[str, Any]
     lattice = actions["best"]
     assert isinstance(lattice, LatticeAction)
     threshold = best_f1(split.calibrate.y, scores(model, split.calibrate.x))
-    movable = np.asarray(split.task.permits.rises | split.task.permits.falls)
+    movable = np.asarray(split.told.permits.rises | split.told.permits.falls)
 
     def decide(x: np.ndarray) -> np.ndarray:
         return scores(model, x) >= threshold

@@ -11,7 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from experiments.actionable_recourse._settings import FAVOURABLE, RADIUS, SETTINGS, Part, Split
+from experiments._task import Rows
+from experiments.actionable_recourse._settings import FAVOURABLE, RADIUS, SETTINGS, Split
 from holdtrue.models import MLP, AbstractModel, Data, batch_logits, fit, n_cores
 from holdtrue.search import AbstractAction, GradientAction, LatticeAction, LinearisedAction
 from holdtrue.training import RecourseTraining
@@ -75,14 +76,14 @@ def train(name: str, split: Split, kind: Kind, seed: int = 0) -> AbstractModel:
     learn, watch = (split.train, split.calibrate) if kind.paper_epoch else (split.learn, split.watch)
     start, key = jax.random.split(jax.random.key(seed))
     model, _ = fit(
-        RECIPES[kind.recipe].build(learn.x.shape[1], 2, start), regime.step(split.task), _weighted(learn, learn.y),
+        RECIPES[kind.recipe].build(learn.x.shape[1], 2, start), regime.step(split.told), _weighted(learn, learn.y),
         key, n_epochs=setting.n_epochs, batch_size=setting.batch_size, validation=_weighted(watch, learn.y),
         patience=setting.n_epochs,
     )  # fmt: skip
     return model
 
 
-def _weighted(part: Part, y: np.ndarray) -> Data:
+def _weighted(part: Rows, y: np.ndarray) -> Data:
     """Rows with the minority class weighted up to the majority."""
     n = np.bincount(y, minlength=2)
     weight = (n.max() / n)[part.y]
@@ -144,7 +145,7 @@ def nearest(action: LatticeAction, model: AbstractModel, x: np.ndarray, threshol
 
 def searches(split: Split, radius: float = RADIUS) -> dict[str, AbstractAction]:
     """The paper's linearised step, the same in its code's direction, several starts, and two lattices."""
-    permits, size = split.task.permits, jnp.asarray(radius, jnp.float32)
+    permits, size = split.told.permits, jnp.asarray(radius, jnp.float32)
     return {
         "linear": LinearisedAction(permits, size),
         "code": LinearisedAction(permits, size, "code"),

@@ -1,15 +1,16 @@
 """The paper's data, what may change (A.2, A.3), and splits (4.1)."""
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from experiments._task import Rows
 from holdtrue.datasets import load
 from holdtrue.encoding import Encoder, Permits
 from holdtrue.schema import Schema
-from holdtrue.training import Setting as Task
+from holdtrue.training import Setting as Told
 
 VARIANT = {"variant": "actionable-recourse"}
 RADIUS = 0.75
@@ -19,7 +20,7 @@ ROOM = 3.0  # bounds this many ranges beyond the data: the paper's box has none 
 
 
 @dataclass(frozen=True)
-class Setting:
+class RecourseDataset:
     """One dataset's part of the experiment."""
 
     title: str
@@ -34,22 +35,17 @@ class Setting:
 
 
 SETTINGS = {
-    "adult": Setting("Adult", "adult", 500, white="isWhite", printed="adult"),
-    "compas": Setting("Compas", "compas", 500, white="isCaucasian", printed="compas"),
+    "adult": RecourseDataset("Adult", "adult", 500, white="isWhite", printed="adult"),
+    "compas": RecourseDataset("Compas", "compas", 500, white="isCaucasian", printed="compas"),
     # Within one cohort: everybody was followed for about as long, and no record is on two sides.
-    "bail": Setting("Bail, original records", "bail", 500, white="WHITE", cohort=(1978, 1978), printed="bail"),
-    "bail-paper": Setting(
+    "bail": RecourseDataset(
+        "Bail, original records", "bail", 500, white="WHITE", cohort=(1978, 1978), printed="bail"
+    ),
+    "bail-paper": RecourseDataset(
         "Bail, the paper's file", "bail_ross", 500, white="WHITE", cohort=(1978, 1980), printed="bail"
     ),
-    "german": Setting("German", "german_credit", 100, n_epochs=50, batch_size=30, printed="german"),
+    "german": RecourseDataset("German", "german_credit", 100, n_epochs=50, batch_size=30, printed="german"),
 }
-
-
-class Part(NamedTuple):
-    """Encoded rows and labels of one part of a split."""
-
-    x: np.ndarray
-    y: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -59,19 +55,19 @@ class Split:
     `learn` and `watch` make up the paper's training part (80%), `calibrate` and `test` its validation part.
     """
 
-    learn: Part
-    watch: Part
-    calibrate: Part
-    test: Part
+    learn: Rows
+    watch: Rows
+    calibrate: Rows
+    test: Rows
     encoder: Encoder
-    task: Task
+    told: Told  # what training may know
     X: pd.DataFrame  # rows of the test part as they are
     white: np.ndarray | None
 
     @property
-    def train(self) -> Part:
+    def train(self) -> Rows:
         """Rows that the paper learns from."""
-        return Part(*(np.concatenate(pair) for pair in zip(self.learn, self.watch, strict=True)))
+        return Rows(*(np.concatenate(pair) for pair in zip(self.learn, self.watch, strict=True)))
 
 
 def split(name: str, seed: int) -> Split:
@@ -96,15 +92,15 @@ def split(name: str, seed: int) -> Split:
     encoded = encoder.encode(X).astype(np.float32)
     n_watch = round(WATCHED * len(train))
     learn, watch, calibrated, tested = (
-        Part(encoded[part], y[part]) for part in (train[n_watch:], train[:n_watch], calibrate, test)
+        Rows(encoded[part], y[part]) for part in (train[n_watch:], train[:n_watch], calibrate, test)
     )
     shown = X.iloc[test]
     white = None if setting.white is None else shown[setting.white].to_numpy() == 1
-    task = Task(Permits.of(encoder), FAVOURABLE)
-    return Split(learn, watch, calibrated, tested, encoder, task, shown, white)
+    told = Told(Permits.of(encoder), FAVOURABLE)
+    return Split(learn, watch, calibrated, tested, encoder, told, shown, white)
 
 
-def _once(X: pd.DataFrame, y: np.ndarray, groups: Any, setting: Setting) -> np.ndarray:
+def _once(X: pd.DataFrame, y: np.ndarray, groups: Any, setting: RecourseDataset) -> np.ndarray:
     """Rows to draw from: within a cohort, each record once."""
     if setting.cohort is None:
         return np.arange(len(X))

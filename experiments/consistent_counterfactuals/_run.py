@@ -1,15 +1,16 @@
 """One dataset: base models, retrainings, every method, and whether what it found survives."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from experiments._relaxed import as_frame, relaxed
+from experiments._encoded import EncodedSpace
 from experiments._report import Clock
-from experiments.consistent_counterfactuals._settings import SETTINGS, Setting, front, methods
-from holdtrue.batch import distances
+from experiments._task import Rows, Task
+from experiments.consistent_counterfactuals._settings import SETTINGS, RetrainedDataset, front, methods
+from holdtrue.batch import Predictor, distances
 from holdtrue.classifier import RecourseClassifier
 from holdtrue.datasets import load
 from holdtrue.errors import DataError
@@ -22,18 +23,6 @@ from holdtrue.training import StandardTraining
 N_GUIDES = 20
 QUICK = {"n_models": 10, "n_people": 50, "n_bases": 1, "n_guides": 8}
 QUICK_CODER = (64, 32, 8)
-
-
-@dataclass(frozen=True)
-class Case:
-    """One base model and the people it is asked about."""
-
-    clf: RecourseClassifier
-    X: Any
-    y: np.ndarray
-    rows: np.ndarray
-    target: np.ndarray
-    favourable: np.ndarray
 
 
 def run(
@@ -73,36 +62,42 @@ def run(
         n_models, n_people, n_bases, n_guides = QUICK.values()
         setting = replace(setting, coder=QUICK_CODER)
     clock("base models")
-    cases = [_case(setting, seed, n_people) for seed in range(n_bases)]
-    first = cases[0]
+    bases = [_base(setting, seed, n_people) for seed in range(n_bases)]
+    first, task = bases[0]
     clock(f"{n_models} models of new seeds")
-    unseen = retrain(first.clf, n_models, random_state=1)
+    unseen = retrain(first, n_models, random_state=1)
     clock(f"{n_guides} guides")
-    guides = retrain(first.clf, n_guides, random_state=2)
+    guides = retrain(first, n_guides, random_state=2)
     clock(f"{n_models} leave-one-out models, same order of rows")
-    same = retrain(first.clf, n_models, vary="leave_one_out", random_state=3)
+    same = retrain(first, n_models, vary="leave_one_out", random_state=3)
     clock(f"{n_models} leave-one-out models, new order of rows")
-    new = retrain(first.clf, n_models, vary="leave_one_out", new_order=True, random_state=4)
+    new = retrain(first, n_models, vary="leave_one_out", new_order=True, random_state=4)
     groups = {"iv_rs": unseen, "iv_loo": same, "iv_loo_new_order": new}
-    bases = []
-    for number, case in enumerate(cases):
-        against = groups if number == 0 else {"iv_rs": unseen}
+    measured = []
+    for clf, own in bases:
+        against = groups if clf is first else {"iv_rs": unseen}
         asked = {} if quick else front(setting)
-        bases.append(_base(case, setting, asked, guides, against, clock))
+        measured.append(_measured(clf, own, asked, guides, against, clock))
     clock.stop()
     return {
         "dataset": name,
         "title": setting.title,
         "n_models": n_models,
-        "n_people": len(first.target),
-        "n_columns": int(first.rows.shape[1]),
-        "accuracy": [float((c.clf.predict(c.X) == c.y).mean()) for c in cases],
-        "bases": bases,
+        "n_people": len(task.asked.y),
+        "n_columns": task.encoder.n_columns,
+        "accuracy": [
+            float((clf.predictor_.decide_of(clf.predictor_.logits_of(own.asked.x)) == own.asked.y).mean())
+            for clf, own in bases
+        ],
+        "bases": measured,
         "seconds": clock.seconds,
     }
 
 
-def _case(setting: Setting, seed: int, n_people: int | None) -> Case:
+def _base(
+    setting: RetrainedDataset, seed: int, n_people: int | None
+) -> tuple[RecourseClassifier, Task[RetrainedDataset]]:
+    """A base model, and the task that it learned from: the same split for all of them."""
     data = load(setting.dataset, **setting.options)
     order = np.random.default_rng(0).permutation(len(data.X))  # one split for all base models
     train, test = order[: setting.n_train], order[setting.n_train : setting.n_train + setting.n_test]
@@ -118,61 +113,63 @@ def _case(setting: Setting, seed: int, n_people: int | None) -> Case:
     y = np.asarray(data.y)
     clf.fit(data.X.iloc[train], y[train])
     X = data.X.iloc[test[:n_people]]
-    decided = clf.predictor_.decide(clf.predictor_.encoder.schema.check(X))
-    return Case(
-        clf=clf,
-        X=X,
-        y=y[test[:n_people]],
-        rows=clf.predictor_.encoder.encode(X).astype(np.float32),
-        target=_targets(clf, X, decided),
-        favourable=decided != clf.predictor_.decision.favourable,
-    )
+    encoder = clf.predictor_.encoder
+    asked = Rows(encoder.encode(X).astype(np.float32), np.searchsorted(clf.classes_, y[test[:n_people]]))
+    learned = Rows(np.asarray(clf.training_.data.x), np.asarray(clf.training_.data.y))
+    return clf, Task(setting, encoder, learned, asked, asked, X, seed=seed)
 
 
-def _targets(clf: RecourseClassifier, X: Any, decided: np.ndarray) -> np.ndarray:
+def _targets(predictor: Predictor, x: np.ndarray) -> np.ndarray:
     """The favourable class for who does not have it; for the others the likeliest class beside it."""
-    favourable = clf.predictor_.decision.favourable
-    others = clf.predict_proba(X)
-    others[:, favourable] = -1
+    favourable = predictor.decision.favourable
+    logits = predictor.logits_of(x)
+    decided = predictor.decide_of(logits)
+    others = np.array(logits)
+    others[:, favourable] = -np.inf
     return np.where(decided == favourable, others.argmax(axis=1), favourable)
 
 
-def _base(
-    case: Case,
-    setting: Setting,
+def _measured(
+    clf: RecourseClassifier,
+    task: Task[RetrainedDataset],
     further: dict[str, AbstractMethod],
     guides: Retrained,
     groups: dict[str, Retrained],
     clock: Clock,
 ) -> dict[str, Any]:
     """Every method for one base model: relaxed as the paper, hardened, and searched within the schema."""
-    predictor = case.clf.predictor_
-    encoded = np.asarray(case.clf.training_.data.x)
-    view = relaxed(predictor, encoded)
-    seen = {name: replace(models, predictor=view) for name, models in groups.items()}
-    people, learned = as_frame(case.rows), as_frame(encoded)
-    wanted = predictor.classes[case.target]
+    predictor, learned, people = clf.predictor_, task.learned.x, task.asked.x
+    # Each column free within the range of all training values (B.3's clamp).
+    space = EncodedSpace.of(predictor, float(learned.min()), float(learned.max()))
+    wanted = _targets(predictor, people)
+    favourable = wanted == predictor.decision.favourable
+    first = methods(task.setting)
     found, points, survivals = {}, {}, {}
-    for name, method in {**methods(setting), **further}.items():
+    for name, method in {**first, **further}.items():
         clock(name if name not in further else "other radii and aims")
-        plan = _fitted(method, view, learned, replace(guides, predictor=view)).recourse(people, target=wanted)
-        points[name] = (plan.found & plan.valid, np.stack(list(plan.recourse.columns.values()), axis=1))
+        own = space.recourse(space.fitted(method, learned, guides), people, wanted)
+        points[name] = (own.found & own.valid, own.x)
     clock("asking the retrained models")
-    common = np.all([points[name][0] for name in methods(setting)], axis=0)
+    common = np.all([points[name][0] for name in first], axis=0)
     for name, (ok, x) in points.items():
-        survivals[name] = {key: _survived(models, x, case) for key, models in seen.items()}
-        found[name] = _figures(case, ok, x, survivals[name]) | {
-            "common": _figures(case, common, x, survivals[name]),
-            "favourable": _figures(case, ok & case.favourable, x, survivals[name], among=case.favourable),
-            "hardened": _hardened(case, ok, x, groups),
+        # With more than two classes, on the same side of favourable.
+        yes = {
+            key: (space.decided(models, x) == predictor.decision.favourable) == favourable[None]
+            for key, models in groups.items()
+        }
+        survivals[name] = yes
+        found[name] = _figures(people, ok, x, yes) | {
+            "common": _figures(people, common, x, yes),
+            "favourable": _figures(people, ok & favourable, x, yes, among=favourable),
+            "hardened": _hardened(predictor, people[ok], x[ok], favourable[ok], groups["iv_rs"]),
         }
     clock("within the schema")
     return {
         "relaxed": found,
         "n_common": int(common.sum()),
-        "r2": _r2({name: points[name] for name in methods(setting)}, survivals, case),
+        "r2": _r2({name: points[name] for name in first}, survivals, people),
         "shelf_life": _shelf_life(points, survivals),
-        "within_schema": _within(case, setting, guides, groups),
+        "within_schema": _within(clf, task, np.flatnonzero(favourable), guides, groups["iv_rs"]),
     }
 
 
@@ -182,17 +179,15 @@ def _fitted(method: AbstractMethod, model: Any, X: Any, guides: Retrained) -> Ab
     return method.fit(model, X)
 
 
-def _survived(models: Retrained, x: np.ndarray, case: Case) -> np.ndarray:
-    """Boolean (models, people): decided as wanted; with more than two classes, on the same side of favourable."""
-    favourable = models.predictor.decision.favourable
-    return (models.decide(as_frame(x)) == favourable) == (case.target == favourable)[None]
-
-
 def _figures(
-    case: Case, ok: np.ndarray, x: np.ndarray, survived: dict[str, np.ndarray], among: np.ndarray | None = None
+    people: np.ndarray,
+    ok: np.ndarray,
+    x: np.ndarray,
+    survived: dict[str, np.ndarray],
+    among: np.ndarray | None = None,
 ) -> dict[str, Any]:
     asked = len(ok) if among is None else int(among.sum())
-    change = x[ok] - case.rows[ok]
+    change = x[ok] - people[ok]
     l1, l2 = np.abs(change).sum(axis=1), np.linalg.norm(change, axis=1)
     out: dict[str, Any] = {"n": int(ok.sum()), "success": float(ok.sum() / max(asked, 1))}
     for name, cost in (("l1", l1), ("l2", l2)):
@@ -207,17 +202,16 @@ def _mean(values: np.ndarray) -> float | None:
     return float(np.mean(values)) if len(values) else None
 
 
-def _hardened(case: Case, ok: np.ndarray, x: np.ndarray, groups: dict[str, Retrained]) -> dict[str, Any]:
+def _hardened(
+    predictor: Predictor, people: np.ndarray, x: np.ndarray, side: np.ndarray, models: Retrained
+) -> dict[str, Any]:
     """One category each, whole numbers whole: does the point survive that, and then retraining?"""
-    predictor = case.clf.predictor_
-    encoder = predictor.encoder
-    table = Table(encoder.decode(x[ok]), int(ok.sum()))
+    encoder, favourable = predictor.encoder, predictor.decision.favourable
+    table = Table(encoder.decode(x), len(x))
     again = encoder.encode(table)
-    favourable = predictor.decision.favourable
-    side = case.target[ok] == favourable
     valid = (predictor.decide(table) == favourable) == side
-    unseen = (groups["iv_rs"].decide(table) == favourable) == side[None]
-    cost = distances(encoder, case.rows[ok], again, "l2")
+    unseen = (models.decide(table) == favourable) == side[None]
+    cost = distances(encoder, people, again, "l2")
     return {
         "valid": _mean(valid),
         "l2": _mean(cost[valid]),
@@ -226,14 +220,14 @@ def _hardened(case: Case, ok: np.ndarray, x: np.ndarray, groups: dict[str, Retra
     }
 
 
-def _within(case: Case, setting: Setting, guides: Retrained, groups: dict[str, Retrained]) -> dict[str, Any]:
+def _within(
+    clf: RecourseClassifier, task: Task[RetrainedDataset], rows: np.ndarray, guides: Retrained, models: Retrained
+) -> dict[str, Any]:
     """The searches themselves in hardened points, towards the favourable decision only."""
-    rows = np.flatnonzero(case.favourable)
     if len(rows) == 0:
         return {}
-    X, encoded = case.X.iloc[rows], case.clf.predictor_.encoder.decode(np.asarray(case.clf.training_.data.x))
     base = ElasticNet(norm="l2")
-    sns = SNS(base=base, radius=setting.sns_radius)
+    sns = SNS(base=base, radius=task.setting.sns_radius)
     asked = {
         "Min l2": base,
         "Min l2 + SNS": sns,
@@ -241,17 +235,17 @@ def _within(case: Case, setting: Setting, guides: Retrained, groups: dict[str, R
         "Stable": StableSearch(base=base),
         "Stable, aim 0.9": StableSearch(base=base, aim=0.9),
     }
-    learned = Table(encoded, len(case.clf.training_.data.x))
+    learned = Table(task.encoder.decode(task.learned.x), len(task.learned.x))
     out = {}
     for name, method in asked.items():
-        plan = _fitted(method, case.clf.predictor_, learned, guides).recourse(X)
-        out[name] = _plan_figures(plan, groups)
+        plan = _fitted(method, clf.predictor_, learned, guides).recourse(task.X.iloc[rows])
+        out[name] = _plan_figures(plan, models)
     return out
 
 
-def _plan_figures(plan: RecourseFrame, groups: dict[str, Retrained]) -> dict[str, Any]:
+def _plan_figures(plan: RecourseFrame, models: Retrained) -> dict[str, Any]:
     ok = plan.found
-    yes = groups["iv_rs"].accepts(plan.recourse, plan.target)[:, ok]
+    yes = models.accepts(plan.recourse, plan.target)[:, ok]
     cost = plan.cost[ok]
     return {
         "success": _mean(ok),
@@ -260,11 +254,11 @@ def _plan_figures(plan: RecourseFrame, groups: dict[str, Retrained]) -> dict[str
     }
 
 
-def _r2(points: dict[str, Any], survivals: dict[str, Any], case: Case) -> dict[str, float | None]:
+def _r2(points: dict[str, Any], survivals: dict[str, Any], people: np.ndarray) -> dict[str, float | None]:
     """Squared correlation of a person's cost with their invalidation rate: within each method, and pooled."""
     cost, rate = {}, {}
     for name, (ok, x) in points.items():
-        cost[name] = np.linalg.norm(x[ok] - case.rows[ok], axis=1)
+        cost[name] = np.linalg.norm(x[ok] - people[ok], axis=1)
         rate[name] = 1 - survivals[name]["iv_rs"][:, ok].mean(axis=0)
     out = {name: _squared_correlation(cost[name], rate[name]) for name in points}
     everyone = [np.concatenate(list(part.values())) for part in (cost, rate)]

@@ -42,9 +42,9 @@ def train(store: Path, name: str, group: int, n_seeds: int = 5) -> None:
     """Train one group of regimes."""
     from experiments.counterfactual_training._run import fitted
     from experiments.counterfactual_training._settings import regimes
-    from experiments.counterfactual_training._task import Task
+    from experiments.counterfactual_training._task import read_task
 
-    task = Task.load(name)
+    task = read_task(name)
     for kind, kept in fitted(name, task, regimes(task.setting), groups_of(name)[group], n_seeds, store).items():
         print(f"{name}: {kind}: {kept.seconds} s with {kept.group} on {kept.device}", flush=True)
 

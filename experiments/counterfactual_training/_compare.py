@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from experiments._task import Task
 from experiments.counterfactual_training._search import Found
 from experiments.counterfactual_training._settings import LEVEL, N_ROUNDS
-from experiments.counterfactual_training._task import Task
+from experiments.counterfactual_training._task import rows_of
 from holdtrue.metrics import median_distance
 
 Weights = tuple[np.ndarray, np.ndarray]
@@ -102,7 +103,7 @@ class _Clouds:
     def of(task: Task, found: Found, mask: np.ndarray, length_scale: float | str) -> "_Clouds":
         parts = []
         for k in np.unique(found.target):
-            rows = task.rows_of(k, KERNEL_ROWS).astype(np.float64)
+            rows = rows_of(task, k, KERNEL_ROWS).astype(np.float64)
             scale = median_distance(rows) if length_scale == "median" else float(length_scale)
 
             def kernel(a: np.ndarray, b: np.ndarray, scale: float = scale) -> np.ndarray:

@@ -7,10 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from experiments._task import Task
 from experiments.counterfactual_training._judge import attributions
 from experiments.counterfactual_training._search import each, search, walk
 from experiments.counterfactual_training._settings import HELD, OURS, PAPER, PLAIN, PROTOCOLS, regimes
-from experiments.counterfactual_training._task import Task
+from experiments.counterfactual_training._task import permits_in_use
 from experiments.counterfactual_training._train import trained
 from holdtrue.models import AbstractModel, Linear, LinearModel
 
@@ -20,7 +21,7 @@ N_SHOWN, N_STARS = 150, 25
 def plane(task: Task, n_epochs: int) -> dict[str, Any]:
     """Figure 1: a linear classifier by three regimes, everything free and the first feature held."""
     chosen = regimes(task.setting, n_epochs, step_size=0.01)
-    x, y = task.test
+    x, y = task.tested
     out: dict[str, Any] = {"x": _rounded(x[:N_SHOWN]), "y": y[:N_SHOWN].tolist(), "panels": []}
     for held in (False, True):
         for kind in (PLAIN, PAPER, OURS):
@@ -45,7 +46,7 @@ def plane(task: Task, n_epochs: int) -> dict[str, Any]:
 
 def digits(task: Task, models: Mapping[str, Sequence[AbstractModel]]) -> dict[str, Any]:
     """Figure 3: a nought on its way to every other digit. Figure 4: what every class's score rests on."""
-    x, y = task.test
+    x, y = task.tested
     own = next(i for i in range(len(y)) if y[i] == 0)
     aims = jnp.arange(1, 10)
     rows = jnp.broadcast_to(jnp.asarray(x[own]), (9, x.shape[1]))
@@ -54,7 +55,7 @@ def digits(task: Task, models: Mapping[str, Sequence[AbstractModel]]) -> dict[st
         if kind not in models:
             continue
         for name, protocol in PROTOCOLS.items():
-            permits = task.permits(False, wide=not protocol.harden)
+            permits = permits_in_use(task, False, wide=not protocol.harden)
             points = each(models[kind][:1], walk, protocol.sampler(5.0), permits, rows, aims)[0][0]
             out["recourse"][f"{kind}, {name}"] = _grey(points)
     for kind in (PLAIN, PAPER + HELD, OURS + HELD):

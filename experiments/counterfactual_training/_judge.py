@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
+from experiments._task import Task
 from experiments.counterfactual_training._search import Found, each
 from experiments.counterfactual_training._settings import RADII, RADIUS
-from experiments.counterfactual_training._task import Task
 from holdtrue.metrics import (
     carlini_wagner,
     fgsm,
@@ -33,7 +33,7 @@ def accuracies(task: Task, models: Sequence[AbstractModel], *, whole: bool) -> d
 
     `whole` adds every radius of Figure 5, restarts, and the nearest point of another decision.
     """
-    x, y = (jnp.asarray(part) for part in task.test)
+    x, y = (jnp.asarray(part) for part in task.tested)
     some, labels = x[:N_ATTACKED], y[:N_ATTACKED]
     key = jax.random.key(0)
     out: dict[str, Any] = {"accuracy": each(models, _right, x, y).tolist()}
@@ -53,7 +53,7 @@ def transferred(
     task: Task, sources: Sequence[AbstractModel], kinds: Mapping[str, Sequence[AbstractModel]]
 ) -> dict[str, list[float]]:
     """Accuracy of every regime, seed by seed, at points that were found by attacking another model of the seed."""
-    x, y = (jnp.asarray(part[:N_ATTACKED]) for part in task.test)
+    x, y = (jnp.asarray(part[:N_ATTACKED]) for part in task.tested)
     worst = each(sources, _worst, x, y, jnp.asarray(RADIUS), jax.random.key(0))
     return {
         kind: [float(_right(m, jnp.asarray(points), y, x)) for m, points in zip(models, worst, strict=True)]
@@ -107,10 +107,10 @@ def _nearest(model: AbstractModel, x: Array, y: Array) -> Array:
 
 def sensitivities(task: Task, models: Sequence[AbstractModel]) -> dict[str, list[float | None]]:
     """Mean share of slopes, and of integrated gradients with either baseline, on the protected columns."""
-    x, y = (jnp.asarray(part[:N_ATTRIBUTED]) for part in task.test)
+    x, y = (jnp.asarray(part[:N_ATTRIBUTED]) for part in task.tested)
     found = each(models, attributions, x, y, jax.random.key(0))
     return {
-        name: [_mean(sensitivity_share(values, task.protected)) for values in part]
+        name: [_mean(sensitivity_share(values, np.flatnonzero(task.fixed_columns))) for values in part]
         for name, part in zip(("slope", "ig_uniform", "ig_undecided"), found, strict=True)
     }
 
@@ -144,7 +144,7 @@ def attributions(model: AbstractModel, x: Array, y: Array, key: PRNGKeyArray) ->
 
 def unfaithfulness(task: Task, models: Sequence[AbstractModel], found: Found) -> list[float | None]:
     """Mean l1 distance of recourse to what the model itself holds for likely in the class, per column and seed."""
-    lower, upper = (np.asarray(part) for part in (task.train[0].min(axis=0), task.train[0].max(axis=0)))
+    lower, upper = (np.asarray(part) for part in (task.learned.x.min(axis=0), task.learned.x.max(axis=0)))
     out: list[float | None] = []
     for seed, model in enumerate(models):
         means = []

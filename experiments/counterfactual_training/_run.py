@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from experiments._report import Clock
+from experiments._task import Task
 from experiments.counterfactual_training._compare import discrepancy_gain, gain
 from experiments.counterfactual_training._examples import digits, plane
 from experiments.counterfactual_training._judge import accuracies, sensitivities, transferred, unfaithfulness
@@ -26,7 +27,7 @@ from experiments.counterfactual_training._settings import (
     regimes,
 )
 from experiments.counterfactual_training._store import Kept, read, write
-from experiments.counterfactual_training._task import Task
+from experiments.counterfactual_training._task import read_task
 from experiments.counterfactual_training._train import ensembles, groups, largest_logit, matured, trained
 from holdtrue.errors import DataError
 from holdtrue.models import AbstractModel
@@ -96,7 +97,7 @@ def run(
         n_splits, n_people = 2, min(n_people, 25)
     clock = Clock(say)
     clock("data")
-    task = Task.load(name, 1000 if quick else None)
+    task = read_task(name, 1000 if quick else None)
     chosen = regimes(task.setting, n_epochs, step_size)
     names = [k for k in chosen if k in (QUICK_KINDS if quick else kinds or chosen) or k == PLAIN]
     if not kinds and name not in WITH_GENERATORS:
@@ -108,9 +109,9 @@ def run(
         "title": task.setting.title,
         "n_seeds": n_splits,
         "n_people": n_people,
-        "n_train": len(task.train[0]),
-        "n_test": len(task.test[0]),
-        "n_columns": int(task.free.n_columns),
+        "n_train": len(task.learned.x),
+        "n_test": len(task.tested.x),
+        "n_columns": int(task.encoder.n_columns),
         "n_classes": task.n_classes,
         "protected": list(task.setting.protected) or ["five rows of pixels at either end"],
         "ours": {k: v for k, v in chosen[OURS].get_params().items() if isinstance(v, (int, float, str, bool))},
@@ -180,7 +181,7 @@ def _judged(task: Task, models: Models, whole: bool, protected: bool) -> dict[st
     for alike in _alike(models):
         flat = [model for kind in alike for model in models[kind]]
         found = accuracies(task, flat, whole=whole and ENSEMBLE not in alike)
-        found["largest_logit"] = largest_logit(flat, task.test[0][:1000])
+        found["largest_logit"] = largest_logit(flat, task.tested.x[:1000])
         if protected:
             found["sensitivity"] = sensitivities(task, flat)
         n = len(models[alike[0]])

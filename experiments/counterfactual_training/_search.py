@@ -11,8 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from experiments._task import Task
 from experiments.counterfactual_training._settings import ENERGY_WEIGHTS, Protocol
-from experiments.counterfactual_training._task import Task
+from experiments.counterfactual_training._task import people, permits_in_use, rows_of
 from holdtrue.encoding import Permits
 from holdtrue.metrics import implausibility
 from holdtrue.models import AbstractModel, Decision, n_cores, stack
@@ -60,8 +61,8 @@ def search(
     maturity: float | None = None,
 ) -> Found:
     """Search for everybody under all models of a regime."""
-    x, target = task.people(n_people)
-    permits = task.permits(held, wide=not protocol.harden)
+    x, target = people(task, n_people)
+    permits = permits_in_use(task, held, wide=not protocol.harden)
     rows, aims = jnp.asarray(x), jnp.asarray(target)
     parts = []
     for weight in ENERGY_WEIGHTS:
@@ -73,10 +74,10 @@ def search(
     valid = asked[:, None] & (ripe if protocol.harden else decided)
     far = np.full(valid.shape, np.nan)
     for k in np.unique(target):
-        own, rows_of = target == k, task.rows_of(k)
+        own, wanted = target == k, rows_of(task, k)
         chosen = valid & own
         if chosen.any():
-            far[chosen] = implausibility(ends[chosen], rows_of)
+            far[chosen] = implausibility(ends[chosen], wanted)
     cost = np.where(valid, np.abs(ends - x).sum(axis=-1), np.nan)
     return Found(ends, asked, valid, far, cost, target)
 

@@ -35,7 +35,7 @@ Scale = Literal["standard", "none"]
 
 
 @dataclass(frozen=True)
-class Setting:
+class CounterfactualDataset:
     """One dataset's part of the experiment.
 
     Attributes
@@ -75,12 +75,12 @@ _PLANE: dict[str, Any] = {
 }
 
 SETTINGS = {
-    "ls": Setting("LS", "linearly_separable", **_PLANE, ridge_weight=0.01),
-    "circ": Setting("Circ", "circles", **_PLANE, ridge_weight=0.5),
-    "moon": Setting("Moon", "moons", **_PLANE, maturity=0.9),
-    "ol": Setting("OL", "overlapping", **_PLANE),
+    "ls": CounterfactualDataset("LS", "linearly_separable", **_PLANE, ridge_weight=0.01),
+    "circ": CounterfactualDataset("Circ", "circles", **_PLANE, ridge_weight=0.5),
+    "moon": CounterfactualDataset("Moon", "moons", **_PLANE, maturity=0.9),
+    "ol": CounterfactualDataset("OL", "overlapping", **_PLANE),
     # Without the census weight, which says nothing of the person.
-    "adult": Setting(
+    "adult": CounterfactualDataset(
         "Adult",
         "adult",
         ("age",),
@@ -88,9 +88,11 @@ SETTINGS = {
         dropped=("fnlwgt",),
         maturity=0.75,
     ),
-    "ch": Setting("CH", "california_housing", ("HouseAge",), _VARIANT, ours={"adversarial_weight": 1.0}),
-    "cred": Setting("Cred", "taiwan_credit", ("AGE",), _VARIANT),
-    "gmsc": Setting(
+    "ch": CounterfactualDataset(
+        "CH", "california_housing", ("HouseAge",), _VARIANT, ours={"adversarial_weight": 1.0}
+    ),
+    "cred": CounterfactualDataset("Cred", "taiwan_credit", ("AGE",), _VARIANT),
+    "gmsc": CounterfactualDataset(
         "GMSC",
         "give_me_some_credit",
         ("age",),
@@ -99,14 +101,16 @@ SETTINGS = {
         ours={"adversarial_weight": 1.0},
     ),
     # Neither is in the paper; its reviewers asked for them.
-    "heloc": Setting(
+    "heloc": CounterfactualDataset(
         "HELOC",
         "heloc",
         ("MSinceOldestTradeOpen",),
         batch_size=500,
     ),
-    "compas": Setting("COMPAS", "compas", ("age",), batch_size=500, ours={"adversarial_weight": 1.0}),
-    "mnist": Setting(
+    "compas": CounterfactualDataset(
+        "COMPAS", "compas", ("age",), batch_size=500, ours={"adversarial_weight": 1.0}
+    ),
+    "mnist": CounterfactualDataset(
         "MNIST",
         "mnist",
         (),
@@ -169,7 +173,9 @@ def architecture() -> MLP:
     return MLP(widths=WIDTHS)
 
 
-def regimes(setting: Setting, n_epochs: int = 100, step_size: float = 0.001) -> dict[str, AbstractRegime]:
+def regimes(
+    setting: CounterfactualDataset, n_epochs: int = 100, step_size: float = 0.001
+) -> dict[str, AbstractRegime]:
     """Every regime by its name; those that end in `HELD` are trained with the protected features held."""
     shared: dict[str, Any] = {"n_epochs": n_epochs, "batch_size": setting.batch_size, "step_size": step_size}
     printed: dict[str, Any] = shared | {

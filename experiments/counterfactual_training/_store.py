@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 
+from experiments._task import Task
 from experiments.counterfactual_training._settings import architecture
-from experiments.counterfactual_training._task import Task
 from holdtrue.models import AbstractModel
 from holdtrue.training import AbstractRegime
 
@@ -33,7 +33,7 @@ def read(folder: Path, name: str, task: Task, kind: str, regime: AbstractRegime,
     found = json.loads(told.read_text(encoding="utf-8"))
     if found["made"] != _made(task, regime, n_seeds):
         return None
-    blank = [architecture().build(task.free.n_columns, task.n_classes, jax.random.key(0))] * n_seeds
+    blank = [architecture().build(task.encoder.n_columns, task.n_classes, jax.random.key(0))] * n_seeds
     models = eqx.tree_deserialise_leaves(_place(folder, name, kind, "eqx"), blank)
     return Kept(models, found["group"], found["seconds"], found["device"])
 
@@ -59,7 +59,7 @@ def is_there(folder: Path, name: str, kind: str) -> bool:
 
 
 def _made(task: Task, regime: AbstractRegime, n_seeds: int) -> dict[str, Any]:
-    made = {"regime": type(regime).__name__, "rows": len(task.train[0]), "seeds": n_seeds} | regime.get_params()
+    made = {"regime": type(regime).__name__, "rows": len(task.learned.x), "seeds": n_seeds} | regime.get_params()
     return json.loads(json.dumps(made, default=str))
 
 

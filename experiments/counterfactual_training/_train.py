@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from experiments._task import Task
 from experiments.counterfactual_training._settings import AS_PRINTED, HELD, architecture
-from experiments.counterfactual_training._task import Task
+from experiments.counterfactual_training._task import training_permits
 from holdtrue.models import AbstractArchitecture, AbstractModel, batch_logits, fit_many, stack
 from holdtrue.retraining import start_keys
 from holdtrue.training import AbstractRegime, ContrastStep, Setting
@@ -19,7 +20,7 @@ def setting_of(task: Task, kind: str) -> Setting:
 
     The regimes of the paper have its domain; ours keeps levels where people can be.
     """
-    return Setting(task.training_permits(kind.endswith(HELD), relaxed=kind in AS_PRINTED), 1)
+    return Setting(training_permits(task, kind.endswith(HELD), relaxed=kind in AS_PRINTED), 1)
 
 
 def trained(
@@ -33,7 +34,7 @@ def trained(
     Models of one seed share first weights and shuffles.
     """
     seeds = range(n_seeds)
-    n_inputs, kind = task.free.n_columns, model or architecture()
+    n_inputs, kind = task.encoder.n_columns, model or architecture()
     starts = [kind.build(n_inputs, task.n_classes, start_keys(seed)[0]) for seed in seeds]
     steps = [regime.step(setting_of(task, kind)) for kind, regime in jobs]
     first = jobs[0][1]

@@ -12,8 +12,9 @@ from typing import Any
 
 from benchmarks._common import forward_operations, record
 from experiments import experiment
+from experiments._task import Task
 from experiments.counterfactual_training._settings import OURS, PAPER, PGD, PLAIN, WIDTHS, regimes
-from experiments.counterfactual_training._task import Task
+from experiments.counterfactual_training._task import read_task
 from experiments.counterfactual_training._train import trained
 
 
@@ -23,11 +24,11 @@ def operations(task: Task, regime: Any) -> dict[str, int]:
     A row's slope in the weights takes two products more than asking about it, less the one that would lead on to
     the row itself; a search's slope in the row takes one more each step. Nobody is taken to mature before the end.
     """
-    d, n = task.free.n_columns, min(regime.n_recourses, len(task.train[0]))
+    d, n = task.encoder.n_columns, min(regime.n_recourses, len(task.learned.x))
     ask = forward_operations((d, *WIDTHS, task.n_classes))
     learn = 3 * ask - forward_operations((d, WIDTHS[0]))
     return {
-        "plain": len(task.train[0]) * learn,
+        "plain": len(task.learned.x) * learn,
         "searches": n * (regime.n_steps + 1) * 2 * ask,
         "terms of the loss": 3 * n * learn,
     }
@@ -35,9 +36,9 @@ def operations(task: Task, regime: Any) -> dict[str, int]:
 
 def main(name: str = "adult") -> None:
     """Time four regimes on a dataset, each twice."""
-    task = Task.load(name)
+    task = read_task(name)
     chosen = regimes(task.setting)
-    values: dict[str, Any] = {"dataset": name, "rows": len(task.train[0]), "columns": task.free.n_columns}
+    values: dict[str, Any] = {"dataset": name, "rows": len(task.learned.x), "columns": task.encoder.n_columns}
     for kind in (PLAIN, PAPER, OURS, PGD):
         seconds = []
         for _ in range(2):

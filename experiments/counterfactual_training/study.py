@@ -18,11 +18,12 @@ import numpy as np
 
 from benchmarks._common import record
 from experiments import experiment
+from experiments._task import Rows
 from experiments.counterfactual_training._compare import gain
 from experiments.counterfactual_training._judge import accuracies
 from experiments.counterfactual_training._run import searched
 from experiments.counterfactual_training._settings import OURS, PGD, PLAIN, PROTOCOLS, regimes
-from experiments.counterfactual_training._task import Task
+from experiments.counterfactual_training._task import read_task
 from experiments.counterfactual_training._train import trained
 from holdtrue.models import fresh
 
@@ -32,10 +33,11 @@ N_SEEDS, N_PEOPLE = 2, 60
 
 def main(name: str) -> None:
     """Study one dataset."""
-    task = Task.load(name)
-    x, y = task.train
+    task = read_task(name)
+    x, y = task.learned
     cut = len(x) * 4 // 5
-    task = replace(task, train=(x[:cut], y[:cut]), test=(x[cut:], y[cut:]))
+    left = Rows(x[cut:], y[cut:])
+    task = replace(task, learned=Rows(x[:cut], y[:cut]), tested=left, asked=left)
     chosen = regimes(task.setting)
     settings = [dict(zip(GRID, values, strict=True)) for values in itertools.product(*GRID.values())]
     models = {kind: trained(task, [(kind, chosen[kind])], N_SEEDS)[0] for kind in (PLAIN, PGD)}

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from experiments._task import Task
 from experiments.robustness_tradeoffs._measure import accepts
 from experiments.robustness_tradeoffs._settings import FEWEST
-from experiments.robustness_tradeoffs._sweep import Split
 from holdtrue.metrics.tradeoffs import Bound, Condition, Scores, scfe, scores_of, theorem_1, theorem_2, theorem_4
 from holdtrue.models import AbstractModel, LinearModel
 
@@ -17,7 +17,7 @@ N_SHOWN = 100  # people whose sides are kept for the picture
 
 
 def bounds(
-    splits: Sequence[Split], models: Sequence[Sequence[AbstractModel]], radii: Sequence[float], n_people: int
+    tasks: Sequence[Task], models: Sequence[Sequence[AbstractModel]], radii: Sequence[float]
 ) -> dict[str, Any]:
     """Theorems 1 and 4 for linear models, Theorem 2 for others, for everybody whom both models of a split refuse.
 
@@ -27,8 +27,8 @@ def bounds(
     linear = isinstance(models[0][0], LinearModel)
     for k, radius in enumerate(radii):
         people, plain, robust = [], [], []
-        for i, split in enumerate(splits):
-            x = split.x[:n_people]
+        for i, task in enumerate(tasks):
+            x = task.asked.x
             x = x[~accepts(models[0][i], x) & ~accepts(models[k][i], x)]
             if k > 0 and len(x) >= FEWEST:
                 people.append(x.astype(np.float64))

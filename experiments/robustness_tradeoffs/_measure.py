@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from experiments._relaxed import as_frame
+from experiments._task import Task
 from experiments.robustness_tradeoffs._exists import (
     best_hardened,
     climb,
@@ -18,7 +18,7 @@ from experiments.robustness_tradeoffs._exists import (
     linear_cost,
 )
 from experiments.robustness_tradeoffs._settings import BUDGETS, N_METHOD
-from experiments.robustness_tradeoffs._sweep import Split, Task
+from experiments.robustness_tradeoffs._sweep import number_columns, space
 from holdtrue.encoding import Norm
 from holdtrue.methods import AbstractMethod, AbstractSolverMethod, ElasticNet
 from holdtrue.metrics import AttackNorm, robust_accuracy
@@ -91,11 +91,10 @@ class Judged:
 
 
 def judge(
-    split: Split,
+    task: Task,
     model: AbstractModel,
     radius: float,
     *,
-    n_people: int,
     norm: AttackNorm = "linf",
     movable: np.ndarray | None = None,
     methods: Mapping[str, AbstractMethod] | None = None,
@@ -103,26 +102,25 @@ def judge(
 ) -> Judged:
     """Measure one model; `methods` have been fitted to another model of the split; not `whole`: no searches but
     the nearest point."""
-    task = split.task
     predictor = task.predictor(model)
     decision = predictor.decision
-    scores = predictor.logits_of(split.x)
+    tested, x = task.tested, task.asked.x
+    scores = predictor.logits_of(tested.x)
     accepted = scores[:, 1] - scores[:, 0] >= 0
-    x = split.x[:n_people]
     refused = ~accepted[: len(x)]
-    answer = exists(model, decision, split.x, bool(accepted.any()))
+    answer = exists(model, decision, tested.x, bool(accepted.any()))
     attack = {"norm": norm, "movable": movable}
     figures: dict[str, Any] = {
-        "accuracy": float((accepted == (split.y == 1)).mean()),
-        "robust": robust_accuracy(decision, split.x, split.y, radius, **attack),
-        "robust_common": robust_accuracy(decision, split.x, split.y, COMMON_RADIUS, **attack),
+        "accuracy": float((accepted == (tested.y == 1)).mean()),
+        "robust": robust_accuracy(decision, tested.x, tested.y, radius, **attack),
+        "robust_common": robust_accuracy(decision, tested.x, tested.y, COMMON_RADIUS, **attack),
         "favourable": float(accepted.mean()),
         "n_people": len(x),
         "n_refused": int(refused.sum()),
         "exists": answer,
     }
     cost, points = np.full(len(x), np.nan), np.full(x.shape, np.nan)
-    figures |= _shares(task, model, split)
+    figures |= _shares(task, model)
     if refused.any() and answer == "yes":
         people = x[refused]
         cost[refused] = _nearest(task, model, people)
@@ -133,7 +131,7 @@ def judge(
             found, points[refused] = _scfe(task, model, people)
             figures |= found
             if methods is not None:
-                figures["methods"] = _methods(task, model, split, refused, methods)
+                figures["methods"] = _methods(task, model, refused, methods)
     return Judged(figures, refused, cost, points)
 
 
@@ -148,28 +146,29 @@ def _nearest(task: Task, model: AbstractModel, people: np.ndarray) -> np.ndarray
     if isinstance(model, LinearModel):
         cost = linear_cost(*coefficients(model), people.astype(np.float64))
         return np.where(np.isfinite(cost), cost, np.nan)
-    plan = nearest_method().fit(task.relaxed(model)).recourse(as_frame(people))
-    return np.where(plan.found, plan.cost, np.nan)
+    own = space(task, model)
+    nearest = own.recourse(own.fitted(nearest_method()), people)
+    return np.where(nearest.found, nearest.cost, np.nan)
 
 
 def _scfe(task: Task, model: AbstractModel, people: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
     """Validity of SCFE over its budget, relaxed, and hardened afterwards."""
-    plan = FirstCrossing().fit(task.relaxed(model)).recourse(as_frame(people))
-    x = np.stack(list(plan.recourse.columns.values()), axis=1)
-    ok = np.asarray(plan.found)
+    own = space(task, model)
+    found = own.recourse(own.fitted(FirstCrossing()), people)
+    x, ok = found.x, found.found
     predictor = task.predictor(model)
     hard = np.zeros(len(x), bool)
     if ok.any():
         hard[ok] = predictor.decide(Table(task.encoder.decode(x[ok]), int(ok.sum()))) == 1
     # Where a slope is smaller than the cost's, the search never moves: without a cost it is budget alone.
-    eager = FirstCrossing(cost_weight=0.0).fit(task.relaxed(model)).recourse(as_frame(people))
-    within = [ok & (np.asarray(plan.n_steps) <= budget) for budget in BUDGETS]
+    eager = own.recourse(own.fitted(FirstCrossing(cost_weight=0.0)), people)
+    within = [ok & (found.n_steps <= budget) for budget in BUDGETS]
     points = np.where(ok[:, None], x, np.nan)
-    noisy = np.random.default_rng(0).normal(size=(20, *x.shape)) * NOISE * task.numbers
+    noisy = np.random.default_rng(0).normal(size=(20, *x.shape)) * NOISE * number_columns(task)
     asked = predictor.logits_of((x[None] + noisy)[:, ok].reshape(-1, x.shape[1])) if ok.any() else None
     return {
         "scfe": [float(w.mean()) for w in within],
-        "scfe_without_cost": [float((eager.found & (np.asarray(eager.n_steps) <= b)).mean()) for b in BUDGETS],
+        "scfe_without_cost": [float((eager.found & (eager.n_steps <= b)).mean()) for b in BUDGETS],
         "scfe_hardened": [float((w & hard).mean()) for w in within],
         "scfe_cost": _mean(np.linalg.norm(points - people, axis=1)),
         "noise": None if asked is None else float((asked[:, 1] >= asked[:, 0]).mean()),
@@ -177,10 +176,10 @@ def _scfe(task: Task, model: AbstractModel, people: np.ndarray) -> tuple[dict[st
 
 
 def _methods(
-    task: Task, model: AbstractModel, split: Split, refused: np.ndarray, methods: Mapping[str, AbstractMethod]
+    task: Task, model: AbstractModel, refused: np.ndarray, methods: Mapping[str, AbstractMethod]
 ) -> dict[str, Any]:
     """The four methods in points a person could be at: one category each, whole numbers whole."""
-    people = task.X.iloc[split.test[: len(refused)][refused][:N_METHOD]]
+    people = task.X.iloc[np.flatnonzero(refused)[:N_METHOD]]
     predictor, out = task.predictor(model), {}
     for name, method in methods.items():
         plan = method.restore(predictor, method.state_).recourse(people)
@@ -206,16 +205,16 @@ def _held(task: Task, model: AbstractModel, people: np.ndarray) -> dict[str, Any
     return {"held": float((np.asarray(best) >= 0).mean())}
 
 
-def _shares(task: Task, model: AbstractModel, split: Split) -> dict[str, float | None]:
+def _shares(task: Task, model: AbstractModel) -> dict[str, float | None]:
     """Shares of the mean absolute slope: on what nobody can change, and on numbers that people can change."""
-    slope = np.asarray(_slopes(model, jnp.asarray(split.x[:200])), np.float64)
+    slope = np.asarray(_slopes(model, jnp.asarray(task.tested.x[:200])), np.float64)
     total = slope.sum()
     if total < 1e-3:  # no weights left to share out
         return {"slope": float(total), "on_fixed": None, "on_actionable_numbers": None}
     return {
         "slope": float(total),
         "on_fixed": float(slope[task.fixed_columns].sum() / total),
-        "on_actionable_numbers": float(slope[task.numbers & ~task.fixed_columns].sum() / total),
+        "on_actionable_numbers": float(slope[number_columns(task) & ~task.fixed_columns].sum() / total),
     }
 
 

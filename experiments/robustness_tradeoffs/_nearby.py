@@ -6,18 +6,15 @@ from typing import Any
 import numpy as np
 
 from experiments.robustness_tradeoffs._measure import accepts
-from experiments.robustness_tradeoffs._sweep import Split
 from holdtrue.models import AbstractModel
 
 N_NEAR, N_PEOPLE = 300, 100
 
 
-def nearby(split: Split, models: Sequence[AbstractModel]) -> dict[str, Any]:
+def nearby(x: np.ndarray, models: Sequence[AbstractModel]) -> dict[str, Any]:
     """Rows around one person in two dimensions with every model's answer, and the share accepted around many."""
     from sklearn.manifold import TSNE
 
-    rows = np.setdiff1d(np.arange(len(split.task.x)), split.train)
-    x = split.task.x[rows]
     yes = np.array([accepts(model, x) for model in models])
     refused = np.flatnonzero(~yes[0])
     if len(refused) == 0:

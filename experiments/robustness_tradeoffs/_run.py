@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from experiments._report import Clock
+from experiments._task import Task
 from experiments.robustness_tradeoffs._bounds import bounds
 from experiments.robustness_tradeoffs._compare import compared
 from experiments.robustness_tradeoffs._measure import Judged, accepts, judge
@@ -24,10 +25,11 @@ from experiments.robustness_tradeoffs._settings import (
     Kind,
     methods,
 )
-from experiments.robustness_tradeoffs._sweep import Split, Task, sweep
+from experiments.robustness_tradeoffs._sweep import Encoded, sweep
 from experiments.robustness_tradeoffs._wide import kernel_models
 from holdtrue.errors import DataError
 from holdtrue.methods import AbstractMethod
+from holdtrue.metrics import AttackNorm, collapse_radius
 from holdtrue.models import MLP, AbstractModel
 from holdtrue.training import movable_columns
 
@@ -40,6 +42,7 @@ PARTS = {
     "kernel": (1, 2),
 }
 """Figures of the paper by what has to be run for them; each may also be asked for by its name here."""
+NORMS: tuple[AttackNorm, ...] = ("linf", "l2")
 QUICK_RADII = (0.0, 0.05, 0.2)
 QUICK = {"LR": replace(KINDS["LR"], n_updates=400), "MLP": replace(KINDS["MLP"], n_updates=400)}
 
@@ -94,80 +97,76 @@ def run(
         wanted -= {"threats", "sizes", "kernel"}
     clock = Clock(say)
     clock("data")
-    task = Task.load(name)
-    splits = [task.split(seed) for seed in range(n_splits)]
+    data = Encoded.load(name)
+    tasks = [data.task(seed, sizes.n_people) for seed in range(n_splits)]
     result: dict[str, Any] = {
         "dataset": name,
         "title": SETTINGS[name].title,
         "radii": list(sizes.radii),
         "n_splits": n_splits,
-        "n_train": len(splits[0].train),
-        "n_columns": int(task.x.shape[1]),
-        "n_fixed_columns": int(task.fixed_columns.sum()),
-        "collapse": {norm: [s.collapse(norm) for s in splits] for norm in ("linf", "l2")},
+        "n_train": len(tasks[0].learned.y),
+        "n_columns": data.encoder.n_columns,
+        "n_fixed_columns": int(tasks[0].fixed_columns.sum()),
+        "collapse": {norm: [collapse_radius(*t.learned, norm=norm) for t in tasks] for norm in NORMS},
         "models": {},
     }
     trained = {}
     for kind, recipe in sizes.kinds.items() if wanted - {"threats", "sizes"} else ():
-        clock(f"training {len(splits) * len(sizes.radii)} models, {kind}")
-        trained[kind] = sweep(task, splits, recipe, sizes.radii)
+        clock(f"training {len(tasks) * len(sizes.radii)} models, {kind}")
+        trained[kind] = sweep(tasks, recipe, sizes.radii)
     if "sweep" in wanted:
         for kind, models in trained.items():
             clock(f"recourse, {kind}")
-            result["models"][kind] = _swept(splits, models, sizes, say)
+            result["models"][kind] = _swept(tasks, models, sizes, say)
     if "bounds" in wanted:
         clock("bounds")
-        result["bounds"] = {k: bounds(splits, m, sizes.radii, sizes.n_people) for k, m in trained.items()}
+        result["bounds"] = {k: bounds(tasks, m, sizes.radii) for k, m in trained.items()}
     if "threats" in wanted:
-        result["threats"] = _threats(task, splits, sizes, clock)
+        result["threats"] = _threats(tasks, sizes, clock)
     if "sizes" in wanted and name == "adult":
-        result["sizes"] = _sizes(task, splits, sizes, clock)
+        result["sizes"] = _sizes(tasks, sizes, clock)
     if "nearby" in wanted:
         clock("neighbourhoods")
-        result["nearby"] = nearby(splits[0], [row[0] for row in trained["MLP"]])
+        result["nearby"] = nearby(data.left(0), [row[0] for row in trained["MLP"]])
     if "kernel" in wanted:
         clock("kernel models")
-        result["kernel"] = kernel_models(splits, trained["MLP"], sizes.radii)
+        result["kernel"] = kernel_models(tasks, trained["MLP"], sizes.radii)
     clock.stop()
     return result | {"seconds": clock.seconds}
 
 
 def _swept(
-    splits: Sequence[Split], models: Sequence[Sequence[AbstractModel]], sizes: Sizes, say: Callable[[str], None]
+    tasks: Sequence[Task], models: Sequence[Sequence[AbstractModel]], sizes: Sizes, say: Callable[[str], None]
 ) -> dict[str, Any]:
     """Figures of every radius, split by split, and what compares the models of one split with one another."""
     judged: list[list[Judged]] = []
-    for i, split in enumerate(splits):
-        say(f"  split {i + 1} of {len(splits)}")
-        fitted = _fitted(split, models[0][i], sizes.methods)
+    for i, task in enumerate(tasks):
+        say(f"  split {i + 1} of {len(tasks)}")
+        fitted = _fitted(task, models[0][i], sizes.methods)
         judged.append(
-            [
-                judge(split, row[i], radius, n_people=sizes.n_people, methods=fitted)
-                for radius, row in zip(sizes.radii, models, strict=True)
-            ]
+            [judge(task, row[i], radius, methods=fitted) for radius, row in zip(sizes.radii, models, strict=True)]
         )
     out = compared(judged, sizes.radii)
     for k, radius in enumerate(sizes.radii):
         for name, way in WAYS.items():
             out[f"{radius:g}"][name] = [
-                _others(models[k], _carried(split, judged[i][k].points, way), i) for i, split in enumerate(splits)
+                _others(models[k], _carried(task, judged[i][k].points, way), i) for i, task in enumerate(tasks)
             ]
     return out
 
 
-def _fitted(split: Split, model: AbstractModel, names: Collection[str]) -> dict[str, AbstractMethod] | None:
+def _fitted(task: Task, model: AbstractModel, names: Collection[str]) -> dict[str, AbstractMethod] | None:
     """The methods, fitted once for a split: what they learn from rows does not depend on the model."""
     if not names:
         return None
-    predictor = split.task.predictor(model)
-    chosen = {name: method for name, method in methods(len(split.train)).items() if name in names}
-    x, y = split.task.x[split.train], split.task.y[split.train]
-    return {name: method.fit_encoded(predictor, x, y) for name, method in chosen.items()}
+    predictor = task.predictor(model)
+    chosen = {name: method for name, method in methods(len(task.learned.y)).items() if name in names}
+    return {name: method.fit_encoded(predictor, *task.learned) for name, method in chosen.items()}
 
 
-def _carried(split: Split, points: np.ndarray, way: float) -> np.ndarray:
+def _carried(task: Task, points: np.ndarray, way: float) -> np.ndarray:
     """SCFE's points, had people gone on along their way, to so many times its length."""
-    people = split.x[: len(points)]
+    people = task.asked.x
     return np.clip(people + way * (points - people), 0.0, 1.0)
 
 
@@ -179,36 +178,36 @@ def _others(models: Sequence[AbstractModel], points: np.ndarray, own: int) -> fl
     return float(np.mean([accepts(m, points[found]).mean() for i, m in enumerate(models) if i != own]))
 
 
-def _threats(task: Task, splits: Sequence[Split], sizes: Sizes, clock: Clock) -> dict[str, Any]:
+def _threats(tasks: Sequence[Task], sizes: Sizes, clock: Clock) -> dict[str, Any]:
     out = {}
     for name, (kind, options) in THREATS.items():
         clock(f"other threat: {name}")
-        models = sweep(task, splits, sizes.kinds[kind], THREAT_RADII, **options)
-        movable = movable_columns(task.encoder.layout, options.get("columns", "all"))
+        models = sweep(tasks, sizes.kinds[kind], THREAT_RADII, **options)
+        movable = movable_columns(tasks[0].encoder.layout, options.get("columns", "all"))
         own = replace(sizes, radii=THREAT_RADII)
-        out[name] = _light(splits, models, own, norm=options.get("norm", "linf"), movable=movable)
+        out[name] = _light(tasks, models, own, norm=options.get("norm", "linf"), movable=movable)
     return out
 
 
-def _sizes(task: Task, splits: Sequence[Split], sizes: Sizes, clock: Clock) -> dict[str, Any]:
+def _sizes(tasks: Sequence[Task], sizes: Sizes, clock: Clock) -> dict[str, Any]:
     out = {}
     own = replace(sizes, radii=SIZE_RADII)
     for name, widths in SIZES.items():
         clock(f"size: {name}")
-        models = sweep(task, splits, replace(sizes.kinds["MLP"], model=MLP(widths=widths)), SIZE_RADII)
-        out[name] = _light(splits, models, own)
+        models = sweep(tasks, replace(sizes.kinds["MLP"], model=MLP(widths=widths)), SIZE_RADII)
+        out[name] = _light(tasks, models, own)
     return out
 
 
 def _light(
-    splits: Sequence[Split], models: Sequence[Sequence[AbstractModel]], sizes: Sizes, **options: Any
+    tasks: Sequence[Task], models: Sequence[Sequence[AbstractModel]], sizes: Sizes, **options: Any
 ) -> dict[str, Any]:
     """Figures without searches of limited budget."""
     judged = [
         [
-            judge(split, row[i], radius, n_people=sizes.n_people, whole=False, **options)
+            judge(task, row[i], radius, whole=False, **options)
             for radius, row in zip(sizes.radii, models, strict=True)
         ]
-        for i, split in enumerate(splits)
+        for i, task in enumerate(tasks)
     ]
     return compared(judged, sizes.radii)

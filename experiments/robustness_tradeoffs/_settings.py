@@ -20,7 +20,7 @@ VAE_UPDATES = 5000
 
 
 @dataclass(frozen=True)
-class Setting:
+class SweptDataset:
     """One dataset's part of the experiment: the columns the paper names, as full one-hots."""
 
     title: str
@@ -30,11 +30,11 @@ class Setting:
 
 
 SETTINGS = {
-    "german": Setting("German Credit", "german_credit"),
+    "german": SweptDataset("German Credit", "german_credit"),
     # The text describes another set of defendants; this is the one that everybody calls COMPAS.
-    "compas": Setting("COMPAS", "compas", flags=("sex", "c_charge_degree")),
+    "compas": SweptDataset("COMPAS", "compas", flags=("sex", "c_charge_degree")),
     # Section 5.1 names no country.
-    "adult": Setting("Adult", "adult", dropped=("native-country",), flags=("sex",)),
+    "adult": SweptDataset("Adult", "adult", dropped=("native-country",), flags=("sex",)),
 }
 
 

@@ -2,29 +2,26 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from experiments._relaxed import relaxed
-from experiments.robustness_tradeoffs._settings import N_JUDGED, N_TRAIN, SETTINGS, Kind
-from holdtrue.batch import Predictor
+from experiments._encoded import EncodedSpace
+from experiments._task import Rows, Task
+from experiments.robustness_tradeoffs._settings import N_JUDGED, N_TRAIN, SETTINGS, Kind, SweptDataset
 from holdtrue.datasets import load
 from holdtrue.encoding import Encoder, Permits
-from holdtrue.metrics import collapse_radius
-from holdtrue.models import AbstractModel, Data, Decision, Strategy, fit_many
+from holdtrue.models import AbstractModel, Strategy, fit_many
 from holdtrue.retraining import start_keys
 from holdtrue.schema import Schema
-from holdtrue.training import Setting
+from holdtrue.training import Setting as Told
 
 
 @dataclass(frozen=True)
-class Task:
-    """One dataset, encoded once for all splits, so that any model can be asked about any row.
+class Encoded:
+    """One dataset, encoded once for all its splits, so that any model can be asked about any row.
 
     Attributes
     ----------
@@ -34,14 +31,14 @@ class Task:
         The same columns, with what nobody can change held (the dataset's own schema).
     """
 
+    setting: SweptDataset
     encoder: Encoder
     held: Encoder
     X: Any
-    x: np.ndarray
-    y: np.ndarray
+    rows: Rows
 
     @staticmethod
-    def load(name: str) -> "Task":
+    def load(name: str) -> "Encoded":
         """Read a dataset of the paper."""
         setting = SETTINGS[name]
         data = load(setting.dataset)
@@ -56,94 +53,59 @@ class Task:
         X = data.X[[f.name for f in kept]]
         encoder, held = (Encoder.fit(Schema(features), X) for features in (free, fixed))
         y = (np.asarray(data.y) == data.favourable).astype(np.int32)
-        return Task(encoder, held, X, encoder.encode(X).astype(np.float32), y)
+        return Encoded(setting, encoder, held, X, Rows(encoder.encode(X).astype(np.float32), y))
 
-    def split(self, seed: int) -> "Split":
-        """Four fifths to learn from, at most `N_TRAIN` rows, the rest to be judged and asked about."""
-        order = np.random.default_rng(seed).permutation(len(self.y))
+    def task(self, seed: int, n_people: int | None = None) -> Task[SweptDataset]:
+        """Four fifths to learn from, at most `N_TRAIN` rows; the rest is judged, and its first are asked about."""
+        train, test = self._split(seed)
+        learned, tested = (Rows(self.rows.x[part], self.rows.y[part]) for part in (train, test))
+        asked = Rows(tested.x[:n_people], tested.y[:n_people])
+        X = self.X.iloc[test[:n_people]]
+        return Task(self.setting, self.encoder, learned, tested, asked, X, self.held, seed=seed)
+
+    def left(self, seed: int) -> np.ndarray:
+        """Encoded rows that the task of a seed does not learn from, in the order of the file."""
+        return self.rows.x[np.setdiff1d(np.arange(len(self.rows.y)), self._split(seed)[0])]
+
+    def _split(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        order = np.random.default_rng(seed).permutation(len(self.rows.y))
         cut = len(order) * 4 // 5
-        return Split(self, order[: min(cut, N_TRAIN)], order[cut:][:N_JUDGED], seed)
-
-    @cached_property
-    def fixed_columns(self) -> np.ndarray:
-        """Encoded columns that nobody can change."""
-        return self._columns(lambda f: self.held.schema[f].direction == "fixed")
-
-    @cached_property
-    def numbers(self) -> np.ndarray:
-        """Encoded columns that hold a number."""
-        return np.arange(self.x.shape[1]) < len(self.encoder.layout.numbers)
-
-    def _columns(self, wanted: Any) -> np.ndarray:
-        out = np.zeros(self.x.shape[1], bool)
-        for slot in self.encoder.layout.slots:
-            out[slot.start : slot.stop] = wanted(slot.name)
-        return out
-
-    def predictor(self, model: AbstractModel, encoder: Encoder | None = None) -> Predictor:
-        """A model as methods see it."""
-        decision = Decision(model, jnp.asarray(0.5), 1)
-        return Predictor(encoder or self.encoder, decision, np.array([0, 1]))
-
-    def relaxed(self, model: AbstractModel) -> Predictor:
-        """The model over its encoded columns, each free in [0, 1]."""
-        return relaxed(self.predictor(model), np.array([np.zeros(self.x.shape[1]), np.ones(self.x.shape[1])]))
+        return order[: min(cut, N_TRAIN)], order[cut:][:N_JUDGED]
 
 
-@dataclass(frozen=True)
-class Split:
-    """Rows of one split."""
+def space(task: Task[SweptDataset], model: AbstractModel) -> EncodedSpace:
+    """A model over its encoded columns, each free in [0, 1]."""
+    return EncodedSpace.of(task.predictor(model), 0.0, 1.0)
 
-    task: Task
-    train: np.ndarray
-    test: np.ndarray
-    seed: int
 
-    @property
-    def x(self) -> np.ndarray:
-        """Encoded test rows."""
-        return self.task.x[self.test]
-
-    @property
-    def y(self) -> np.ndarray:
-        """Their labels, 1 for favourable."""
-        return self.task.y[self.test]
-
-    @cached_property
-    def data(self) -> Data:
-        """Training rows."""
-        x, y = self.task.x[self.train], self.task.y[self.train]
-        return Data(jnp.asarray(x), jnp.asarray(y), jnp.ones(len(x)))
-
-    def collapse(self, norm: Any = "linf") -> float:
-        """Radius from which a linear model has no weights left."""
-        return collapse_radius(self.task.x[self.train], self.task.y[self.train], norm=norm)
+def number_columns(task: Task[SweptDataset]) -> np.ndarray:
+    """Which encoded columns hold a number."""
+    return np.arange(task.encoder.n_columns) < len(task.encoder.layout.numbers)
 
 
 def sweep(
-    task: Task,
-    splits: Sequence[Split],
+    tasks: Sequence[Task[SweptDataset]],
     kind: Kind,
     radii: Sequence[float],
     *,
     strategy: Strategy = "auto",
     **options: Any,
 ) -> list[list[AbstractModel]]:
-    """Train a model for every radius and split, one list per radius. Only numbers differ: one program serves."""
-    setting = Setting(Permits.of(task.encoder), 1)
-    jobs = [(radius, split) for radius in radii for split in splits]
-    regimes = [kind.regime(radius, len(split.train), **options) for radius, split in jobs]
-    build = kind.architecture(task.x.shape[1]).build
-    starts = {split.seed: build(task.x.shape[1], 2, start_keys(split.seed)[0]) for split in splits}
+    """Train a model for every radius and task, one list per radius. Only numbers differ: one program serves."""
+    told, d = Told(Permits.of(tasks[0].encoder), 1), tasks[0].encoder.n_columns
+    jobs = [(radius, task) for radius in radii for task in tasks]
+    regimes = [kind.regime(radius, len(task.learned.y), **options) for radius, task in jobs]
+    build = kind.architecture(d).build
+    starts = {task.seed: build(d, 2, start_keys(task.seed)[0]) for task in tasks}
     models = fit_many(
-        [starts[split.seed] for _, split in jobs],
-        [regime.step(setting) for regime in regimes],
-        [split.data for _, split in jobs],
-        [start_keys(split.seed)[1] for _, split in jobs],
+        [starts[task.seed] for _, task in jobs],
+        [regime.step(told) for regime in regimes],
+        [task.data for _, task in jobs],
+        [start_keys(task.seed)[1] for _, task in jobs],
         n_epochs=regimes[0].n_epochs,
         batch_size=regimes[0].batch_size,
         strategy=strategy,
     )
     jax.block_until_ready(jax.tree.leaves(eqx.filter(models, eqx.is_array)))
-    n = len(splits)
+    n = len(tasks)
     return [models[i : i + n] for i in range(0, len(models), n)]

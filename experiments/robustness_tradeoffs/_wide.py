@@ -1,15 +1,16 @@
 """The infinitely wide network: plain, and fitted to attacked rows."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from experiments._task import Rows, Task
 from experiments.robustness_tradeoffs._compare import compared
 from experiments.robustness_tradeoffs._measure import Judged, judge
-from experiments.robustness_tradeoffs._sweep import Split
 from holdtrue.metrics import pgd
 from holdtrue.models import NTK, AbstractModel, Data, Decision
 
@@ -18,7 +19,7 @@ WIDE_RADII = (0.0, 0.05, 0.1, 0.2)
 
 
 def kernel_models(
-    splits: Sequence[Split], networks: Sequence[Sequence[AbstractModel]], radii: Sequence[float]
+    tasks: Sequence[Task], networks: Sequence[Sequence[AbstractModel]], radii: Sequence[float]
 ) -> dict[str, Any]:
     """Figures of kernel models whose robust version is fitted to rows attacked in two ways.
 
@@ -29,8 +30,8 @@ def kernel_models(
     out = {}
     for name in ("attacked as the plain kernel model", "attacked as the robust network"):
         judged: list[list[Judged]] = []
-        for i, split in enumerate(splits):
-            few = jax.tree.map(lambda part: part[:N_ROWS], split.data)
+        for i, task in enumerate(tasks):
+            few = jax.tree.map(lambda part: part[:N_ROWS], task.data)
             plain = _solved(few)
             own = []
             for radius in wide:
@@ -38,10 +39,15 @@ def kernel_models(
                 if radius > 0:
                     victim = plain if "plain" in name else networks[list(radii).index(radius)][i]
                     model = _solved(few._replace(x=attacked(victim, few, jnp.asarray(radius))))
-                own.append(judge(split, model, radius, n_people=N_PEOPLE, whole=False))
+                own.append(judge(_first(task), model, radius, whole=False))
             judged.append(own)
         out[name] = compared(judged, wide)
     return out
+
+
+def _first(task: Task) -> Task:
+    """The first people alone: a kernel model is slow to ask."""
+    return replace(task, asked=Rows(task.asked.x[:N_PEOPLE], task.asked.y[:N_PEOPLE]), X=task.X.iloc[:N_PEOPLE])
 
 
 def _solved(data: Data) -> AbstractModel:

@@ -16,10 +16,9 @@ import numpy as np
 
 from benchmarks._common import record
 from experiments import experiment
-from experiments._relaxed import as_frame
 from experiments.robustness_tradeoffs._measure import FirstCrossing
 from experiments.robustness_tradeoffs._settings import KINDS, RADII, SETTINGS
-from experiments.robustness_tradeoffs._sweep import Task, sweep
+from experiments.robustness_tradeoffs._sweep import Encoded, space, sweep
 from holdtrue.models import AbstractModel
 
 
@@ -30,13 +29,13 @@ def main() -> None:
     options = parser.parse_args()
     workers = max(1, min(6, (os.cpu_count() or 1) // 2))
     values: dict[str, object] = {"splits": options.splits, "radii": len(RADII), "programs at a time": workers}
-    tasks = {name: Task.load(name) for name in SETTINGS}
-    splits = {name: [task.split(seed) for seed in range(options.splits)] for name, task in tasks.items()}
+    data = {name: Encoded.load(name) for name in SETTINGS}
+    tasks = {name: [own.task(seed) for seed in range(options.splits)] for name, own in data.items()}
 
     def train(job: tuple[str, str]) -> tuple[float, list[list[AbstractModel]]]:
         name, kind = job
         began = time.perf_counter()
-        models = sweep(tasks[name], splits[name], KINDS[kind], RADII)
+        models = sweep(tasks[name], KINDS[kind], RADII)
         return time.perf_counter() - began, models
 
     jobs = [(name, kind) for name in SETTINGS for kind in KINDS]
@@ -47,11 +46,12 @@ def main() -> None:
     values |= {f"seconds, {name} {kind}": seconds for (name, kind), (seconds, _) in trained.items()}
 
     _, models = trained["adult", "MLP"]
-    method = FirstCrossing().fit(tasks["adult"].relaxed(models[0][0]))
-    people = as_frame(np.tile(splits["adult"][0].x, (2, 1))[:1000])
-    method.recourse(people)  # compile
+    first = tasks["adult"][0]
+    own = space(first, models[0][0])
+    method, people = own.fitted(FirstCrossing()), np.tile(first.tested.x, (2, 1))[:1000]
+    own.recourse(method, people)  # compile
     began = time.perf_counter()
-    method.recourse(people)
+    own.recourse(method, people)
     values["seconds, recourse for 1,000 people of Adult, MLP"] = time.perf_counter() - began
     values |= {"seconds, all": total, "processor seconds, all": processor}
     command = f"python -m experiments.robustness_tradeoffs.speed --splits {options.splits}"

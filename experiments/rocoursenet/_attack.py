@@ -3,16 +3,16 @@
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 
-import jax.numpy as jnp
 import numpy as np
 
-from experiments.rocoursenet._data import Subset, Task
+from experiments._task import Task
+from experiments.rocoursenet._data import Tasks
 from experiments.rocoursenet._judge import wishes
 from experiments.rocoursenet._settings import ATTACKER_STEPS, INNER_STEPS, RADIUS
 from holdtrue.batch import Predictor
 from holdtrue.methods import Generated, RecourseFrame
 from holdtrue.metrics import AttackNorm
-from holdtrue.models import AbstractModel, Data
+from holdtrue.models import AbstractModel
 from holdtrue.reports import attack
 from holdtrue.retraining import TrainingData
 from holdtrue.training import Inner
@@ -32,12 +32,12 @@ Figures = dict[str, dict[str, dict[str, dict[str, list[float]]]]]
 the rows that the shifted model still decides rightly."""
 
 
-def attacks(task: Task, models: Mapping[str, Sequence[Sequence[AbstractModel]]], only: AttackNorm) -> Figures:
+def attacks(tasks: Tasks, models: Mapping[str, Sequence[Sequence[AbstractModel]]], only: AttackNorm) -> Figures:
     """Share of each method's valid recourses that the shifted model still accepts, mean over subsets.
 
     `models` has a list per seed; of the kinds of attack, those in the norm `only` are run.
     """
-    plans = {name: [_pairs(task, own) for own in by_seed] for name, by_seed in models.items()}
+    plans = {name: [_pairs(tasks, own) for own in by_seed] for name, by_seed in models.items()}
     out: Figures = {}
     sweeps = {
         "steps T": {f"{t}": (t, RADIUS) for t in STEPS},
@@ -71,20 +71,19 @@ def _told(by_seed: Sequence[tuple[float, float]]) -> dict[str, list[float]]:
     return {"survival": list(survival), "accuracy": list(accuracy)}
 
 
-def _pairs(task: Task, models: Sequence[AbstractModel]) -> Pairs:
+def _pairs(tasks: Tasks, models: Sequence[AbstractModel]) -> Pairs:
     """Every subset's model and its plan for the people of the subset."""
     return [
-        (_holder(s, task.predictor(model)), _plan(s, task.predictor(model), wish))
-        for s, model, wish in zip(task.subsets, models, wishes(task, models), strict=True)
+        (_holder(s, s.predictor(model)), _plan(s, s.predictor(model), wish))
+        for s, model, wish in zip(tasks, models, wishes(tasks, models), strict=True)
     ]
 
 
-def _plan(subset: Subset, predictor: Predictor, wish: np.ndarray) -> RecourseFrame:
+def _plan(subset: Task, predictor: Predictor, wish: np.ndarray) -> RecourseFrame:
     return Generated().fit_encoded(predictor, None, None).recourse(subset.X, target=wish)
 
 
-def _holder(subset: Subset, predictor: Predictor) -> SimpleNamespace:
+def _holder(subset: Task, predictor: Predictor) -> SimpleNamespace:
     """What an attack asks of a classifier: its predictor, and the rows it learned from."""
-    n = len(subset.learned_y)
-    data = Data(jnp.asarray(subset.learned_x), jnp.asarray(subset.learned_y), jnp.ones(n))
+    n, data = len(subset.learned.y), subset.data
     return SimpleNamespace(predictor_=predictor, training_=TrainingData(data, np.ones(n), 0))

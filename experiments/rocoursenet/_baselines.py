@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.rocoursenet._data import Subset, Task
+from experiments._task import Task
+from experiments.rocoursenet._data import Tasks
 from experiments.rocoursenet._judge import Answer, judge, wishes
 from holdtrue.methods import RBR, ROAR, AbstractMethod, VanillaRandom, Wachter
 from holdtrue.models import AbstractModel
@@ -55,23 +56,23 @@ def front_labels(chosen: Collection[str]) -> dict[str, dict[str, str]]:
 
 
 def searched(
-    task: Task, models: Sequence[AbstractModel], chosen: dict[str, AbstractMethod], n_people: int | None
+    tasks: Tasks, models: Sequence[AbstractModel], chosen: dict[str, AbstractMethod], n_people: int | None
 ) -> dict[str, dict[str, Any]]:
     """Figures of some methods against one seed's base models, for at most so many people of each subset."""
-    few = Task(task.setting, task.encoder, tuple(s.few(n_people) for s in task.subsets))
+    few = tuple(s.few(n_people) for s in tasks)
     wanted = wishes(few, models)
     out = {}
     for name, method in chosen.items():
         answers, began = [], time.monotonic()
-        for subset, model, wish in zip(few.subsets, models, wanted, strict=True):
-            answers.append(_ask(few, subset, model, method, wish))
+        for subset, model, wish in zip(few, models, wanted, strict=True):
+            answers.append(_ask(subset, model, method, wish))
         seconds = time.monotonic() - began
-        people = sum(len(s.y) for s in few.subsets)
+        people = sum(len(s.asked.y) for s in few)
         out[name] = judge(few, models, answers) | {"n_people": people, "ms_per_person": 1000 * seconds / people}
     return out
 
 
-def _ask(task: Task, subset: Subset, model: AbstractModel, method: AbstractMethod, wish: np.ndarray) -> Answer:
-    fitted = method.fit_encoded(task.predictor(model), subset.learned_x, subset.learned_y)
+def _ask(subset: Task, model: AbstractModel, method: AbstractMethod, wish: np.ndarray) -> Answer:
+    fitted = method.fit_encoded(subset.predictor(model), *subset.learned)
     plan = fitted.recourse(subset.X, target=wish)
-    return Answer(task.encoder.encode(plan.recourse).astype(np.float32), np.asarray(plan.found), wish)
+    return Answer(subset.encoder.encode(plan.recourse).astype(np.float32), np.asarray(plan.found), wish)

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from experiments.rocoursenet._data import Task
+from experiments.rocoursenet._data import Tasks, alike
 from experiments.rocoursenet._judge import Answer, judge, performance, wishes
 from experiments.rocoursenet._train import fit_all
 from holdtrue.encoding import Permits
@@ -39,21 +39,22 @@ def _written(
     return jax.vmap(one)(x, wanted)
 
 
-def written(task: Task, models: Sequence[AbstractModel]) -> list[Answer]:
+def written(tasks: Tasks, models: Sequence[AbstractModel]) -> list[Answer]:
     """Hardened recourse of every subset's people, by their own model, whether it is valid or not."""
-    permits, out = Permits.of(task.encoder), []
-    for subset, model, wish in zip(task.subsets, models, wishes(task, models), strict=True):
+    permits, out = Permits.of(tasks[0].encoder), []
+    for subset, model, wish in zip(tasks, models, wishes(tasks, models), strict=True):
         assert isinstance(model, CounterNetModel)
-        x, ok = _written(model, permits, jnp.asarray(subset.x), jnp.asarray(wish))
+        x, ok = _written(model, permits, jnp.asarray(subset.asked.x), jnp.asarray(wish))
         out.append(Answer(np.asarray(x), np.asarray(ok), wish))
     return out
 
 
-def ms_per_person(task: Task, model: AbstractModel, n: int = 10_000) -> float:
+def ms_per_person(tasks: Tasks, model: AbstractModel, n: int = 10_000) -> float:
     """Milliseconds that a recourse takes in a batch of so many people, compiled before."""
-    permits, subset = Permits.of(task.encoder), task.subsets[0]
+    subset = tasks[0]
+    permits = Permits.of(subset.encoder)
     assert isinstance(model, CounterNetModel)
-    rows = jnp.asarray(np.resize(subset.x, (n, subset.x.shape[1])))
+    rows = jnp.asarray(np.resize(subset.asked.x, (n, subset.asked.x.shape[1])))
     wanted = jnp.zeros(n, jnp.int32)
     jax.block_until_ready(_written(model, permits, rows, wanted))
     began = time.monotonic()
@@ -62,7 +63,7 @@ def ms_per_person(task: Task, model: AbstractModel, n: int = 10_000) -> float:
 
 
 def trained(
-    task: Task, recipes: Mapping[str, Recipe], seeds: Sequence[int]
+    tasks: Tasks, recipes: Mapping[str, Recipe], seeds: Sequence[int]
 ) -> tuple[dict[str, list[list[AbstractModel]]], float]:
     """Models of some recipes that share one compiled program, a list per seed, and the seconds that all took.
 
@@ -70,29 +71,29 @@ def trained(
     """
     chosen = list(recipes.values())
     began = time.monotonic()
-    models = fit_all(task, chosen[0].network, [r.regime for r in chosen], seeds)
+    models = fit_all(tasks, chosen[0].network, [r.regime for r in chosen], seeds)
     n = len(seeds)
     grouped = {name: models[i * n : (i + 1) * n] for i, name in enumerate(recipes)}
     return grouped, time.monotonic() - began
 
 
-def judged(task: Task, models: Sequence[Sequence[AbstractModel]]) -> tuple[list[Any], list[Any]]:
+def judged(tasks: Tasks, models: Sequence[Sequence[AbstractModel]]) -> tuple[list[Any], list[Any]]:
     """Figures of the recourse and of the predictions, a dict per seed."""
     return (
-        [judge(task, own, written(task, own)) for own in models],
-        [performance(task, own) for own in models],
+        [judge(tasks, own, written(tasks, own)) for own in models],
+        [performance(tasks, own) for own in models],
     )
 
 
-def curves(task: Task, recipe: Recipe, seeds: Sequence[int]) -> dict[str, list[list[float | None]]]:
+def curves(tasks: Tasks, recipe: Recipe, seeds: Sequence[int]) -> dict[str, list[list[float | None]]]:
     """What trainings of the first subset told, epoch by epoch, for every seed (Figure 11); None where there was
     nothing."""
-    data = task.rows()[0]
-    setting = Setting(Permits.of(task.encoder), 1, n_rows=len(data.y))
+    data = alike(tasks)[0]
+    setting = Setting(Permits.of(tasks[0].encoder), 1, n_rows=len(data.y))
     told: dict[str, list[list[float | None]]] = {}
     for seed in seeds:
         build_key, fit_key = start_keys(seed)
-        model = recipe.network.build(task.encoder.n_columns, 2, build_key)
+        model = recipe.network.build(tasks[0].encoder.n_columns, 2, build_key)
         _, history = recipe.regime.train(model, data, fit_key, setting=setting)
         for name, values in ({"loss": history.loss} | dict(history.notes)).items():
             own = [round(float(v), 5) if np.isfinite(v) else None for v in np.asarray(values)]

@@ -11,7 +11,8 @@ import numpy as np
 from jaxtyping import Array, Float
 from sklearn.metrics import roc_auc_score
 
-from experiments.rocoursenet._data import Subset, Task
+from experiments._task import Task
+from experiments.rocoursenet._data import Tasks
 from holdtrue.encoding import broken_limits
 from holdtrue.models import AbstractModel, EnsembleModel, stack
 from holdtrue.schema import Table
@@ -49,12 +50,12 @@ def decided(models: Sequence[AbstractModel], x: np.ndarray) -> np.ndarray:
     return (gaps(models, x) >= 0).astype(np.int32)
 
 
-def wishes(task: Task, models: Sequence[AbstractModel]) -> list[np.ndarray]:
+def wishes(tasks: Tasks, models: Sequence[AbstractModel]) -> list[np.ndarray]:
     """The class that each person does not have under their own subset's model: everybody asks for the other."""
-    return [1 - decided([model], s.x)[0] for s, model in zip(task.subsets, models, strict=True)]
+    return [1 - decided([model], s.asked.x)[0] for s, model in zip(tasks, models, strict=True)]
 
 
-def judge(task: Task, models: Sequence[AbstractModel], answers: Sequence[Answer]) -> dict[str, Any]:
+def judge(tasks: Tasks, models: Sequence[AbstractModel], answers: Sequence[Answer]) -> dict[str, Any]:
     """Figures of one method and one seed.
 
     Row `i`, column `j` of the matrix is the share of subset `i`'s people whose recourse model `j` decides as was
@@ -62,13 +63,13 @@ def judge(task: Task, models: Sequence[AbstractModel], answers: Sequence[Answer]
     is said of deviations follows the paper's code: over subsets for validity and proximity, over ordered pairs
     for robust validity.
     """
-    k = len(task.subsets)
+    k = len(tasks)
     yes = [
         (decided(models, a.x) == a.wanted[None]) & a.found[None] for a in answers
     ]  # per subset: (models, people)
     matrix = np.array([y.mean(axis=1) for y in yes])
     off = ~np.eye(k, dtype=bool)
-    costs = [np.abs(a.x - s.x).sum(axis=1)[a.found] for a, s in zip(answers, task.subsets, strict=True)]
+    costs = [np.abs(a.x - s.asked.x).sum(axis=1)[a.found] for a, s in zip(answers, tasks, strict=True)]
     costs = [float(c.mean()) if len(c) else None for c in costs]
     there = [c for c in costs if c is not None]
     towards = {}
@@ -89,15 +90,15 @@ def judge(task: Task, models: Sequence[AbstractModel], answers: Sequence[Answer]
         "proximity_std": float(np.std(there, ddof=1)) if len(there) > 1 else None,
         "found": float(np.mean([a.found.mean() for a in answers])),
         "towards": towards,
-        "patterns": patterns(task, answers),
-        "inside": float(np.mean([_inside(task, s, a) for s, a in zip(task.subsets, answers, strict=True)])),
+        "patterns": patterns(tasks, answers),
+        "inside": float(np.mean([_inside(s, a) for s, a in zip(tasks, answers, strict=True)])),
         "matrix": matrix.round(4).tolist(),
     }
 
 
-def patterns(task: Task, answers: Sequence[Answer]) -> float | None:
+def patterns(tasks: Tasks, answers: Sequence[Answer]) -> float | None:
     """Distinct combinations of categories among a subset's recourses, mean over subsets: 1 is one for all."""
-    groups = task.encoder.layout.groups
+    groups = tasks[0].encoder.layout.groups
     if not groups:
         return None
     columns = slice(groups[0].start, groups[-1].stop)
@@ -105,25 +106,25 @@ def patterns(task: Task, answers: Sequence[Answer]) -> float | None:
     return float(np.mean(counts))
 
 
-def _inside(task: Task, subset: Subset, answer: Answer) -> float:
+def _inside(subset: Task, answer: Answer) -> float:
     """Share of recourses that keep every limit of the schema, checked on raw values."""
     if not answer.found.any():
         return 1.0
     rows = np.flatnonzero(answer.found)
-    factual = task.encoder.schema.check(subset.X.iloc[rows])
-    points = Table(task.encoder.decode(answer.x[rows].astype(np.float32), factual), len(rows))
-    again = task.encoder.encode(points)
+    factual = subset.encoder.schema.check(subset.X.iloc[rows])
+    points = Table(subset.encoder.decode(answer.x[rows].astype(np.float32), factual), len(rows))
+    again = subset.encoder.encode(points)
     # A point that is not what its decoded row encodes to was no row at all: soft categories, for example.
     same = np.abs(again - answer.x[rows]).max(axis=1) < 1e-3
-    kept = np.array([not broken for broken in broken_limits(task.encoder, factual, points)])
+    kept = np.array([not broken for broken in broken_limits(subset.encoder, factual, points)])
     return float((same & kept).mean())
 
 
-def performance(task: Task, models: Sequence[AbstractModel]) -> dict[str, Any]:
+def performance(tasks: Tasks, models: Sequence[AbstractModel]) -> dict[str, Any]:
     """Accuracy and AUC of every subset's own model on all its test rows, and the share it predicts favourable."""
     accuracy, auc, favourable = [], [], []
-    for subset, model in zip(task.subsets, models, strict=True):
-        score, y = gaps([model], subset.tested_x)[0], subset.tested_y
+    for subset, model in zip(tasks, models, strict=True):
+        score, y = gaps([model], subset.tested.x)[0], subset.tested.y
         accuracy.append(float(((score >= 0) == y).mean()))
         favourable.append(float((score >= 0).mean()))
         auc.append(float(roc_auc_score(y, score)) if 0 < y.mean() < 1 else None)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from experiments.rocoursenet._data import Task
+from experiments.rocoursenet._data import Tasks
 from holdtrue.encoding import Encoder, Permits
 from holdtrue.models import AbstractModel, EnsembleModel, stack
 
@@ -51,7 +51,7 @@ def moves(encoder: Encoder, n_values: int) -> Moves:
 
 
 def cheapest(
-    task: Task,
+    tasks: Tasks,
     models: Sequence[AbstractModel],
     *,
     n_people: int = 100,
@@ -64,12 +64,12 @@ def cheapest(
     Shape (subsets, people, models): entry ``c`` is for exactly ``c`` other models; infinite where no point was
     seen. People are the first `n_people` of each subset, evenly spaced.
     """
-    ensemble, ways = stack(list(models)), moves(task.encoder, n_values)
-    numbers = len(task.encoder.layout.numbers)
-    features = _features(task.encoder)
+    ensemble, ways = stack(list(models)), moves(tasks[0].encoder, n_values)
+    numbers = len(tasks[0].encoder.layout.numbers)
+    features = _features(tasks[0].encoder)
     out = []
-    for i, subset in enumerate(task.subsets):
-        x = subset.few(n_people).x
+    for i, subset in enumerate(tasks):
+        x = subset.few(n_people).asked.x
         padded = np.concatenate([x, np.repeat(x[:1], -len(x) % BLOCK, axis=0)])
         found = []
         for block in np.split(padded, len(padded) // BLOCK):

@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.rocoursenet._data import Task
+from experiments.rocoursenet._data import Tasks
 from experiments.rocoursenet._generators import Recipe
-from experiments.rocoursenet._settings import ATTACKER_STEPS, INNER_STEPS, RADIUS, Setting
+from experiments.rocoursenet._settings import ATTACKER_STEPS, INNER_STEPS, RADIUS, ShiftedDataset
 from holdtrue.models import CounterNet
 from holdtrue.training import (
     VAECF,
@@ -45,7 +45,7 @@ class Sizes:
     n_searched: int
 
 
-def printed_network(setting: Setting) -> CounterNet:
+def printed_network(setting: ShiftedDataset) -> CounterNet:
     """Layers of Table 5, and a generator that sees codes only."""
     return CounterNet(
         encoder=setting.encoder,
@@ -56,7 +56,7 @@ def printed_network(setting: Setting) -> CounterNet:
     )
 
 
-def network(setting: Setting, **other: Any) -> CounterNet:
+def network(setting: ShiftedDataset, **other: Any) -> CounterNet:
     """The same predictor, with a generator that also sees the row."""
     parts: dict[str, Any] = {"dropout": 0.3, **setting.network, **other}
     return CounterNet(encoder=setting.encoder, predictor=setting.predictor, **parts)
@@ -67,7 +67,7 @@ def counts(sizes: Sizes) -> dict[str, Any]:
     return {"n_epochs": 1, "min_updates": sizes.n_updates, "batch_size": sizes.batch_size}
 
 
-def printed_losses(setting: Setting) -> dict[str, Any]:
+def printed_losses(setting: ShiftedDataset) -> dict[str, Any]:
     """Squared losses of soft rows, weights of Table 4, no margin, no guard against collapse."""
     prediction, validity, cost = setting.lambdas
     return {
@@ -78,7 +78,7 @@ def printed_losses(setting: Setting) -> dict[str, Any]:
 
 
 def shift(
-    setting: Setting, kind: type[VirtualShift] | type[RandomShift] = VirtualShift, **other: Any
+    setting: ShiftedDataset, kind: type[VirtualShift] | type[RandomShift] = VirtualShift, **other: Any
 ) -> dict[str, Any]:
     """The attacker of Algorithm 1 with the paper's numbers but for some, and nobody else to judge."""
     numbers: dict[str, Any] = {
@@ -88,14 +88,14 @@ def shift(
     return {"attacker": kind(**{**numbers, **other}), "own_weight": 0.0}
 
 
-def guided(setting: Setting, **other: Any) -> dict[str, Any]:
+def guided(setting: ShiftedDataset, **other: Any) -> dict[str, Any]:
     """Guides in place of the attacker: the setting's, but for some numbers."""
     return {"attacker": Guides(**{**setting.guides, **other})}
 
 
-def recipes(task: Task, sizes: Sizes, wanted: Collection[str]) -> list[Group]:
+def recipes(tasks: Tasks, sizes: Sizes, wanted: Collection[str]) -> list[Group]:
     """Everything but the sweeps (`_sweeps`), for the parts that are wanted."""
-    setting, n = task.setting, counts(sizes)
+    setting, n = tasks[0].setting, counts(sizes)
     plain = printed_network(setting)
     ours: CounterNet = network(setting)
     own: dict[str, Any] = {**setting.ours, **n}

@@ -7,7 +7,7 @@ from typing import Any
 from experiments._report import Clock
 from experiments.rocoursenet._attack import attacks
 from experiments.rocoursenet._baselines import front_labels, fronts, methods, searched
-from experiments.rocoursenet._data import Task
+from experiments.rocoursenet._data import Tasks, read_tasks
 from experiments.rocoursenet._generators import curves, judged, ms_per_person, trained
 from experiments.rocoursenet._judge import performance
 from experiments.rocoursenet._oracle import ceiling, cheapest
@@ -104,47 +104,47 @@ def run(
         wanted = wanted if parts else {"guides", "printed", "base", "searches", "oracle"}
     clock = Clock(say)
     clock("data")
-    task = Task.load(name, n_people=n_people)
+    tasks = read_tasks(name, n_people=n_people)
     result: dict[str, Any] = {
         "dataset": name,
         "title": setting.title,
-        "subsets": [s.name for s in task.subsets],
-        "n_learned": [len(s.learned_y) for s in task.subsets],
-        "n_people": [len(s.y) for s in task.subsets],
-        "n_searched": min(sizes.n_searched, *(len(s.y) for s in task.subsets)),
-        "n_columns": task.encoder.n_columns,
+        "subsets": [s.name for s in tasks],
+        "n_learned": [len(s.learned.y) for s in tasks],
+        "n_people": [len(s.asked.y) for s in tasks],
+        "n_searched": min(sizes.n_searched, *(len(s.asked.y) for s in tasks)),
+        "n_columns": tasks[0].encoder.n_columns,
         "seeds": list(sizes.seeds),
         "n_updates": sizes.n_updates,
         "main": list(MAIN),
         "methods": {}, "performance": {}, "oracle": {}, "times": {}, "sweeps_of": {},
     }  # fmt: skip
-    made = _generators(result, task, sizes, wanted, clock, keep, quick=quick)
+    made = _generators(result, tasks, sizes, wanted, clock, keep, quick=quick)
     if wanted & {"base", "searches", "oracle", "fronts"}:
         clock("base models")
         network = MLP(widths=BASE_WIDTHS, activation="leaky_relu", dropout=0.3)
-        base = fit_all(task, network, plain(task, sizes.n_updates, sizes.batch_size), sizes.seeds)
-        result["performance"]["Base model"] = [performance(task, own) for own in base]
+        base = fit_all(tasks, network, plain(tasks, sizes.n_updates, sizes.batch_size), sizes.seeds)
+        result["performance"]["Base model"] = [performance(tasks, own) for own in base]
         if "oracle" in wanted:
             for own, models in (("base model", base), (GUIDED, made.get(GUIDED, []))):
                 clock(f"oracle, {own}")
                 n, some = (10, models[:1]) if quick else (N_ORACLE, models[:2])
-                result["oracle"] |= {own: [ceiling(cheapest(task, m, n_people=n)) for m in some]} if some else {}
+                result["oracle"] |= {own: [ceiling(cheapest(tasks, m, n_people=n)) for m in some]} if some else {}
                 keep(result)
         if "searches" in wanted:
-            _search(result, task, base, methods(quick=quick), sizes, clock)
+            _search(result, tasks, base, methods(quick=quick), sizes, clock)
             keep(result)
         if "fronts" in wanted:
             result["sweeps_of"] |= front_labels(fronts(quick=quick))
-            _search(result, task, base[:N_FEW], fronts(quick=quick), sizes, clock)
+            _search(result, tasks, base[:N_FEW], fronts(quick=quick), sizes, clock)
             keep(result)
-    _few(result, task, made, replace(sizes, seeds=list(sizes.seeds)[:N_FEW]), wanted, clock, keep)
+    _few(result, tasks, made, replace(sizes, seeds=list(sizes.seeds)[:N_FEW]), wanted, clock, keep)
     clock.stop()
     return result | {"seconds": clock.seconds}
 
 
 def _generators(
     result: dict[str, Any],
-    task: Task,
+    tasks: Tasks,
     sizes: Sizes,
     wanted: Collection[str],
     clock: Clock,
@@ -154,14 +154,14 @@ def _generators(
 ) -> dict[str, list[list[AbstractModel]]]:
     """Train and judge everything that writes recourse; the models, by name and seed."""
     made = {}
-    for group in recipes(task, sizes, wanted):
+    for group in recipes(tasks, sizes, wanted):
         clock(f"training {', '.join(group)}")
-        models, seconds = trained(task, group, sizes.seeds)
+        models, seconds = trained(tasks, group, sizes.seeds)
         for own, fitted in models.items():
-            result["methods"][own], result["performance"][own] = judged(task, fitted)
+            result["methods"][own], result["performance"][own] = judged(tasks, fitted)
             result["times"][own] = {
                 "train_s": seconds / (len(group) * len(sizes.seeds)),
-                "ms_per_person": ms_per_person(task, fitted[0][0], 1000 if quick else 10_000),
+                "ms_per_person": ms_per_person(tasks, fitted[0][0], 1000 if quick else 10_000),
             }
         made |= models
         keep(result)
@@ -170,7 +170,7 @@ def _generators(
 
 def _search(
     result: dict[str, Any],
-    task: Task,
+    tasks: Tasks,
     base: list[list[AbstractModel]],
     chosen: dict[str, AbstractMethod],
     sizes: Sizes,
@@ -178,14 +178,14 @@ def _search(
 ) -> None:
     for seed, models in enumerate(base):
         clock(f"searches, seed {seed}")
-        for own, figures in searched(task, models, chosen, sizes.n_searched).items():
+        for own, figures in searched(tasks, models, chosen, sizes.n_searched).items():
             result["methods"].setdefault(own, []).append(figures)
             result["times"][own] = {"ms_per_person": figures["ms_per_person"]}
 
 
 def _few(
     result: dict[str, Any],
-    task: Task,
+    tasks: Tasks,
     made: dict[str, list[list[AbstractModel]]],
     sizes: Sizes,
     wanted: Collection[str],
@@ -193,9 +193,9 @@ def _few(
     keep: Callable[[dict[str, Any]], None],
 ) -> None:
     """Attacks, sweeps and curves, most of them on some of the subsets where there are many."""
-    some = task.setting.some
-    places = [i for i, s in enumerate(task.subsets) if some is None or s.name in some]
-    few = task if some is None else replace(task, subsets=tuple(task.subsets[i] for i in places))
+    some = tasks[0].setting.some
+    places = [i for i, s in enumerate(tasks) if some is None or s.name in some]
+    few = tasks if some is None else tuple(tasks[i] for i in places)
     for part, norm in ATTACKS.items():
         if part in wanted:
             clock(part)
@@ -206,13 +206,13 @@ def _few(
             }
             result.setdefault("attacks", {}).update(attacks(few, own, norm))
             keep(result)
-    for sweep in sweeps(task, few, sizes, wanted):
+    for sweep in sweeps(tasks, few, sizes, wanted):
         clock(f"sweep: {sweep.title}")
         labels = result["sweeps_of"].setdefault(sweep.title, {})
         labels |= {own: label for own, (label, _) in sweep.group.items()}
         left = {own: recipe for own, (_, recipe) in sweep.group.items() if own not in result["methods"]}
-        for own, fitted in (trained(sweep.task, left, sizes.seeds)[0] if left else {}).items():
-            result["methods"][own], _ = judged(sweep.task, fitted)
+        for own, fitted in (trained(sweep.tasks, left, sizes.seeds)[0] if left else {}).items():
+            result["methods"][own], _ = judged(sweep.tasks, fitted)
         keep(result)
     if "losses" in wanted:
         clock("loss curves")

@@ -10,7 +10,7 @@ ATTACKER_STEPS, RADIUS, INNER_STEPS = 7, 0.1, 2
 
 
 @dataclass(frozen=True)
-class Setting:
+class ShiftedDataset:
     """One dataset's part of the experiment.
 
     Attributes
@@ -49,25 +49,25 @@ class Setting:
 
 
 SETTINGS = {
-    "german": Setting(
+    "german": ShiftedDataset(
         "German Credit", "rocoursenet_german", "version", (100, 10), (20,), (20,), 256, 0.003, 0.03,
         (1.0, 1.0, 0.1), 600, ours={"cost_weight": 0.1, "margin": 2.0, "weight_decay": 3.0, "hide": 0.6},
         guides=GUIDES | {"n_guides": 12, "renumber": 1.0, "tail": 0.25},
     ),
-    "student": Setting(
+    "student": ShiftedDataset(
         "Student", "rocoursenet_student", "school", (50, 10), (10,), (50,), 128, 0.01, 0.01, (1.0, 0.2, 0.1), 600,
         ours={"cost_weight": 0.1, "margin": 15.0, "weight_decay": 0.3, "hide": 0.6},
         guides=GUIDES | {"n_guides": 12, "blind": 0.6, "renumber": 0.3},
     ),
-    "covariate": Setting(
+    "covariate": ShiftedDataset(
         "Covariate shift", "covariate_shift", "version", (50, 10), (10,), (50,), 128, 0.003, 0.03,
         (1.0, 0.2, 0.1), 800, options={}, ours={"cost_weight": 0.1, "margin": 3.0},
     ),
-    "label": Setting(
+    "label": ShiftedDataset(
         "Label shift", "label_shift", "version", (50, 10), (10,), (50,), 128, 0.003, 0.03, (1.0, 0.2, 0.1), 800,
         options={}, guides=GUIDES | {"n_guides": 8},
     ),
-    "loan": Setting(
+    "loan": ShiftedDataset(
         "Loan", "sba_loans", "Year", (200, 10), (10,), (10,), 128, 0.003, 0.03, (1.0, 0.2, 0.1), 4000, sort=True,
         network={"generator": (200, 200), "dropout": 0.0},
         ours={

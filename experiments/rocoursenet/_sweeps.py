@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.rocoursenet._data import Task
+from experiments.rocoursenet._data import Tasks
 from experiments.rocoursenet._generators import Recipe
 from experiments.rocoursenet._recipes import (
     GUIDED,
@@ -43,16 +43,16 @@ class Sweep:
     """
 
     title: str
-    task: Task
+    tasks: Tasks
     group: dict[str, tuple[str, Recipe]]
 
 
-def sweeps(task: Task, few: Task, sizes: Sizes, wanted: Collection[str]) -> Iterator[Sweep]:
+def sweeps(tasks: Tasks, few: Tasks, sizes: Sizes, wanted: Collection[str]) -> Iterator[Sweep]:
     """Every sweep of the parts that are wanted: fronts on all subsets, the rest on `few` of them."""
-    for method, recipe in _methods(task, sizes).items():
+    for method, recipe in _methods(tasks, sizes).items():
         if ("fronts, guides" if method == GUIDED else "fronts") in wanted:
             factors = FEW_FACTORS if method == GUIDED else FACTORS
-            yield _front(task, f"cost weight, {method}", method, recipe, factors)
+            yield _front(tasks, f"cost weight, {method}", method, recipe, factors)
     if "sweeps" in wanted:
         yield from _attackers(few, sizes, "linf", "")
     if "sweeps, l2" in wanted:
@@ -66,40 +66,40 @@ def sweeps(task: Task, few: Task, sizes: Sizes, wanted: Collection[str]) -> Iter
             })  # fmt: skip
     if "sizes" in wanted:
         # All rows of all subsets are in the fronts.
-        for share in SHARES if few is task else (*SHARES, 1.0):
-            part = Task(few.setting, few.encoder, tuple(s.share(share) for s in few.subsets))
+        for share in SHARES if few is tasks else (*SHARES, 1.0):
+            part = tuple(s.share(share) for s in few)
             for method in ("RoCourseNet", GUIDED):
                 title = f"{share:g} of the rows, {method}"
                 yield _front(part, title, title, _methods(part, sizes)[method], FEW_FACTORS)
 
 
-def attacked(task: Task, sizes: Sizes, *, cost_weight: float | None = None, **other: Any) -> Recipe:
+def attacked(tasks: Tasks, sizes: Sizes, *, cost_weight: float | None = None, **other: Any) -> Recipe:
     """RoCourseNet as printed, but for the weight of its cost or some numbers of its attacker."""
-    setting = task.setting
+    setting = tasks[0].setting
     numbers: dict[str, Any] = {**printed_losses(setting), **shift(setting, **other), **counts(sizes)}
     if cost_weight is not None:
         numbers["cost_weight"] = cost_weight
     return Recipe(printed_network(setting), RoCourseNet(**numbers))
 
 
-def _attackers(task: Task, sizes: Sizes, norm: str, suffix: str) -> Iterator[Sweep]:
+def _attackers(tasks: Tasks, sizes: Sizes, norm: str, suffix: str) -> Iterator[Sweep]:
     for t in STEPS[norm]:
-        recipe = attacked(task, sizes, steps=t, norm=norm)
+        recipe = attacked(tasks, sizes, steps=t, norm=norm)
         # The printed attacker belongs to both, by one name.
         name = f"E = {RADIUS:g}" if t == ATTACKER_STEPS else f"T = {t}"
-        yield Sweep(f"attacker steps T{suffix}", task, {f"{name}{suffix}": (str(t), recipe)})
-    group = {f"E = {e:g}{suffix}": (f"{e:g}", attacked(task, sizes, eps=e, norm=norm)) for e in RADII[norm]}
-    yield Sweep(f"radius E{suffix}", task, group)
+        yield Sweep(f"attacker steps T{suffix}", tasks, {f"{name}{suffix}": (str(t), recipe)})
+    group = {f"E = {e:g}{suffix}": (f"{e:g}", attacked(tasks, sizes, eps=e, norm=norm)) for e in RADII[norm]}
+    yield Sweep(f"radius E{suffix}", tasks, group)
 
 
-def _front(task: Task, title: str, prefix: str, recipe: Weighted, factors: Collection[float]) -> Sweep:
+def _front(tasks: Tasks, title: str, prefix: str, recipe: Weighted, factors: Collection[float]) -> Sweep:
     made = [recipe(factor) for factor in factors]
-    return Sweep(title, task, {f"{prefix}, cost {w:g}": (f"{w:g}", own) for w, own in made})
+    return Sweep(title, tasks, {f"{prefix}, cost {w:g}": (f"{w:g}", own) for w, own in made})
 
 
-def _methods(task: Task, sizes: Sizes) -> dict[str, Weighted]:
+def _methods(tasks: Tasks, sizes: Sizes) -> dict[str, Weighted]:
     """Methods that have a front, by name."""
-    setting, n = task.setting, counts(sizes)
+    setting, n = tasks[0].setting, counts(sizes)
 
     def plain(factor: float) -> tuple[float, Recipe]:
         losses = printed_losses(setting)
@@ -108,7 +108,7 @@ def _methods(task: Task, sizes: Sizes) -> dict[str, Weighted]:
 
     def printed(factor: float) -> tuple[float, Recipe]:
         weight = setting.lambdas[2] * factor
-        return weight, attacked(task, sizes, cost_weight=weight)
+        return weight, attacked(tasks, sizes, cost_weight=weight)
 
     def ours(factor: float) -> tuple[float, Recipe]:
         weight = setting.ours["cost_weight"] * factor

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import equinox as eqx
 import jax
 
-from experiments.rocoursenet._data import Task
+from experiments.rocoursenet._data import Tasks, alike
 from holdtrue.encoding import Permits
 from holdtrue.models import AbstractArchitecture, AbstractModel, Strategy, fit_many
 from holdtrue.retraining import start_keys
@@ -13,7 +13,7 @@ from holdtrue.training import AbstractRegime, Setting, StandardTraining
 
 
 def fit_all(
-    task: Task,
+    tasks: Tasks,
     architecture: AbstractArchitecture,
     regimes: AbstractRegime | Sequence[AbstractRegime],
     seeds: Sequence[int],
@@ -31,9 +31,9 @@ def fit_all(
         Models to start from, a list per seed; freshly built ones when omitted.
     """
     several = [regimes] if isinstance(regimes, AbstractRegime) else list(regimes)
-    d, rows = task.encoder.n_columns, task.rows()
+    d, rows = tasks[0].encoder.n_columns, alike(tasks)
     n = len(rows[0].y)
-    setting = Setting(Permits.of(task.encoder), 1, n_rows=n)
+    setting = Setting(Permits.of(tasks[0].encoder), 1, n_rows=n)
     if starts is None:
         built = {seed: architecture.build(d, 2, start_keys(seed)[0]) for seed in seeds}
         starts = [[built[seed]] * len(rows) for seed in seeds]
@@ -53,8 +53,8 @@ def fit_all(
     return [models[i : i + k] for i in range(0, len(models), k)]
 
 
-def plain(task: Task, n_updates: int, batch_size: int) -> StandardTraining:
+def plain(tasks: Tasks, n_updates: int, batch_size: int) -> StandardTraining:
     """The base models' training, with as many updates as the others have."""
-    longest = max(len(s.learned_y) for s in task.subsets)
+    longest = max(len(s.learned.y) for s in tasks)
     per_epoch = -(-longest // min(batch_size, longest))
     return StandardTraining(n_epochs=-(-n_updates // per_epoch), batch_size=batch_size, step_size=0.003)

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from experiments._report import write
-from experiments.rocoursenet._data import Task
+from experiments.rocoursenet._data import read_tasks
 from experiments.rocoursenet._generators import Recipe, judged, trained
 from experiments.rocoursenet._judge import performance
 from experiments.rocoursenet._recipes import Sizes, counts, guided, network
-from experiments.rocoursenet._settings import BASE_WIDTHS, SETTINGS, Setting
+from experiments.rocoursenet._settings import BASE_WIDTHS, SETTINGS, ShiftedDataset
 from experiments.rocoursenet._train import fit_all, plain
 from holdtrue.models import MLP
 from holdtrue.training import Guides, RoCourseNet
@@ -102,7 +102,7 @@ def choose(
 
     Recourse is that of `n_people` of each subset, accuracy that of all who stand for the test rows.
     """
-    task = Task.load(name, n_people=n_people, subsets=subsets, choosing=True)
+    tasks = read_tasks(name, n_people=n_people, subsets=subsets, choosing=True)
     setting = SETTINGS[name]
     sizes = Sizes(n_updates or setting.n_updates, setting.batch_size, seeds, 0)
     own: dict[str, Any] = {**setting.ours, **dict(fixed or {}), **counts(sizes)}
@@ -112,10 +112,10 @@ def choose(
         label = json.dumps(chosen)
         group[label] = Recipe(network(setting, **(other_network or {})), tried(setting, {**own, **chosen}))
         options[label] = {k: 0.0 if v == NONE else v for k, v in chosen.items()}
-    models, seconds = trained(task, group, seeds)
+    models, seconds = trained(tasks, group, seeds)
     rows = []
     for label, fitted in models.items():
-        figures, accuracy = judged(task, fitted)
+        figures, accuracy = judged(tasks, fitted)
         row = {key: float(np.mean([f[key] for f in figures])) for key in ("robust", "validity", "proximity")}
         row["least"] = float(min(f["robust"] for f in figures))
         row |= {f"to {d}": float(np.mean([f["towards"][d] or 0 for f in figures])) for d in "01"}
@@ -130,7 +130,7 @@ def choose(
     return rows
 
 
-def tried(setting: Setting, options: Mapping[str, Any]) -> RoCourseNet:
+def tried(setting: ShiftedDataset, options: Mapping[str, Any]) -> RoCourseNet:
     """The regime of options that are its own or its guides'; the guides' `weight_decay` and `rare`, which both
     have, are `guide_decay` and `guide_rare`."""
     both = {"guide_decay": "weight_decay", "guide_rare": "rare"}
@@ -144,10 +144,10 @@ def base_accuracy(
     name: str, *, n_updates: int | None = None, seeds: Sequence[int], subsets: tuple[str, ...] | None = None
 ) -> float:
     """Accuracy of base models on the same rows: what a chosen setting should not fall below."""
-    task, setting = Task.load(name, subsets=subsets, choosing=True), SETTINGS[name]
+    tasks, setting = read_tasks(name, subsets=subsets, choosing=True), SETTINGS[name]
     base = MLP(widths=BASE_WIDTHS, activation="leaky_relu", dropout=0.3)
-    models = fit_all(task, base, plain(task, n_updates or setting.n_updates, setting.batch_size), seeds)
-    return float(np.mean([performance(task, own)["accuracy"] for own in models]))
+    models = fit_all(tasks, base, plain(tasks, n_updates or setting.n_updates, setting.batch_size), seeds)
+    return float(np.mean([performance(tasks, own)["accuracy"] for own in models]))
 
 
 def taken(name: str, rows: Sequence[dict[str, Any]], base: float) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def test_a_split_shares_nobody():
     assert sizes == [720, 80, 100, 100]
     assert (one.test.x != other.test.x).any()
     # What may change, and by how much: age upwards, the amount either way, the rest not at all.
-    permits = one.task.permits
+    permits = one.told.permits
     moves = {c: (bool(r), bool(f)) for c, r, f in zip(permits.columns, permits.rises, permits.falls, strict=True)}
     assert {c: m for c, m in moves.items() if any(m)} == {"amount": (True, True), "age": (True, False)}
 
@@ -150,7 +150,7 @@ def asked():
     model = RECIPES["tanh"].build(drawn.test.x.shape[1], 2, jax.random.key(1))
     lattice = searches(drawn)["best"]
     shares = np.linspace(0, 1, 21)
-    columns = [drawn.task.permits.columns.index(name) for name in ("age", "amount")]
+    columns = [drawn.told.permits.columns.index(name) for name in ("age", "amount")]
     steps = [0.75 * shares, 1.5 * shares - 0.75]  # age may only rise
     every = np.array([(a, b) for a in steps[0] for b in steps[1]])
     return drawn, model, lattice, columns, every
@@ -179,7 +179,7 @@ def test_consequences_are_those_of_the_causal_model(asked):
     scm = find("german_credit").fit(_table(drawn), encoder.schema)
     x = drawn.test.x[:6]
     ours = np.asarray(_caused(lattice, Effects.of(scm, encoder), model, jnp.asarray(x)))
-    names = drawn.task.permits.columns
+    names = drawn.told.permits.columns
     for row, best in zip(x, ours, strict=True):
         raw = np.repeat(row[None], len(every), axis=0) * encoder.scale + encoder.offset
         to = raw[:, columns] + every * encoder.scale[columns]

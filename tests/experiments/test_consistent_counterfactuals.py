@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import holdtrue as ht
 from experiments import EXPERIMENTS, experiment
-from experiments._relaxed import as_frame, relaxed
+from experiments._encoded import EncodedSpace
 from experiments.consistent_counterfactuals._run import QUICK, _shelf_life, _squared_correlation
 from experiments.consistent_counterfactuals._settings import SETTINGS, methods
 from experiments.consistent_counterfactuals._tables import PAPER, printed
@@ -79,15 +79,25 @@ def test_a_single_table_can_be_asked_for(quick):
     assert "Invalidation" not in text
 
 
-def test_the_relaxed_view_is_the_same_model():
+def test_the_encoded_space_is_the_same_model():
     clf = small_world.classifier()
     table, _ = small_world.people()
     rows = clf.predictor_.encoder.encode(table).astype(np.float32)
-    view = relaxed(clf.predictor_, rows)
-    np.testing.assert_array_equal(view.encoder.encode(as_frame(rows)).astype(np.float32), rows)
-    np.testing.assert_array_equal(view.decide(view.encoder.schema.check(as_frame(rows))), clf.predictor_.decide(
-        clf.predictor_.encoder.schema.check(table)))  # fmt: skip
-    assert not view.encoder.layout.groups
+    space = EncodedSpace.of(clf.predictor_, float(rows.min()), float(rows.max()))
+    view = space.view(rows)
+    np.testing.assert_array_equal(space.predictor.encoder.encode(view).astype(np.float32), rows)
+    np.testing.assert_array_equal(
+        space.predictor.decide(view), clf.predictor_.decide(clf.predictor_.encoder.schema.check(table))
+    )
+    assert not space.predictor.encoder.layout.groups
+    # Recourse there is a point of the encoded space, within the bounds, that the model accepts.
+    refused = rows[space.predictor.decide(view) != clf.predictor_.decision.favourable]
+    found = space.recourse(space.fitted(ht.Wachter()), refused)
+    ok = found.found & found.valid
+    assert ok.any()
+    assert (found.x[ok] >= rows.min()).all()
+    assert (found.x[ok] <= rows.max()).all()
+    np.testing.assert_array_equal(found.x[~found.found], refused[~found.found])
 
 
 def test_every_dataset_of_the_paper_has_a_setting():

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from experiments import experiment
+from experiments._task import Rows, Task
 from experiments.counterfactual_training import run
 from experiments.counterfactual_training._compare import discrepancy_gain, gain
 from experiments.counterfactual_training._judge import accuracies, sensitivities
@@ -17,7 +18,7 @@ from experiments.counterfactual_training._search import search
 from experiments.counterfactual_training._settings import OURS, PAPER, PGD, PLAIN, PROTOCOLS, SETTINGS, regimes
 from experiments.counterfactual_training._store import read
 from experiments.counterfactual_training._tables import meets, printed
-from experiments.counterfactual_training._task import Task
+from experiments.counterfactual_training._task import people, read_task, rows_of, training_permits
 from experiments.counterfactual_training._train import setting_of
 from holdtrue.cli import cli
 from holdtrue.encoding import Encoder
@@ -29,7 +30,7 @@ from holdtrue.schema import Feature, Schema
 
 @pytest.fixture(scope="module")
 def task():
-    return Task.load("ls", 200)
+    return read_task("ls", 200)
 
 
 def linear(*weight, bias=0.0):
@@ -71,7 +72,7 @@ def test_discrepancies_are_those_of_the_metric(task):
     values = []
     for own in (near, far):
         clouds = [
-            mmd(own.points[0, w, own.valid[0, w] & (own.target == k)], task.rows_of(k, 300), length_scale=0.5)
+            mmd(own.points[0, w, own.valid[0, w] & (own.target == k)], rows_of(task, k, 300), length_scale=0.5)
             for w in range(3)
             for k in (0, 1)
         ]
@@ -91,16 +92,16 @@ def test_honest_searches_end_on_the_threshold_and_the_papers_beyond_it(task):
     assert margin[0] < 0.5
     assert margin[1] > 20
     # On the line, the cost along the weights is the distance in l2 times their l1 over their l2 norm.
-    x = task.people(20)[0]
+    x = people(task, 20)[0]
     np.testing.assert_allclose(honest.cost[0, 0], np.abs(x @ [30.0, 40.0]) / 2500 * 70, rtol=0.05)
     assert np.nanmean(paper.cost) > 1.5 * np.nanmean(honest.cost)
 
 
 def test_what_is_protected_is_held_and_measured(task):
     found = search(task, [linear(1.0, 1.0)], PROTOCOLS["honest"], 20, held=True)
-    x = task.people(20)[0]
+    x = people(task, 20)[0]
     np.testing.assert_array_equal(found.points[0, 0, :, 0], x[:, 0])
-    assert task.protected.tolist() == [0]
+    assert np.flatnonzero(task.fixed_columns).tolist() == [0]
     shares = sensitivities(task, [linear(3.0, 1.0), linear(1.0, 3.0)])
     assert shares["slope"] == pytest.approx([0.75, 0.25])
     assert shares["ig_uniform"][0] > shares["ig_uniform"][1]
@@ -110,7 +111,7 @@ def test_accuracy_under_attack_is_that_of_the_margin(task):
     """Of a linear model, a row falls to a radius when its margin is below radius times the l1 norm."""
     model = linear(1.0, 1.0, bias=0.4)
     told = accuracies(task, [model], whole=True)
-    x, y = (part[:1000] for part in task.test)
+    x, y = (part[:1000] for part in task.tested)
     margin = (x.sum(axis=1) + 0.4) * (2 * y - 1)
     assert told["accuracy"][0] == pytest.approx((margin > 0).mean(), abs=1e-3)
     for curve in ("curve_pgd", "curve_fgsm"):
@@ -123,8 +124,9 @@ def test_the_papers_domain_takes_levels_for_numbers():
     rows = {"a": np.linspace(0, 1, 10), "c": np.array(["p"] * 8 + ["q"] * 2)}
     encoder = Encoder.fit(schema, rows, "standard")
     x = encoder.encode(rows).astype(np.float32)
-    task = Task(SETTINGS["cred"], encoder, encoder, (x, np.zeros(10)), (x, np.zeros(10)))
-    relaxed, own = (task.training_permits(False, relaxed=r) for r in (True, False))
+    rows = Rows(x, np.zeros(10))
+    task = Task(SETTINGS["cred"], encoder, rows, rows, rows)
+    relaxed, own = (training_permits(task, False, relaxed=r) for r in (True, False))
     np.testing.assert_allclose(relaxed.lower[1:], [0.0, 0.2 - 0.8], atol=1e-6)
     np.testing.assert_allclose(relaxed.upper[1:], [0.8 + 0.8, 1.0], atol=1e-6)
     assert own.lower[1:].tolist() == [0, 0]

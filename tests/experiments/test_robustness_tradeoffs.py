@@ -25,7 +25,7 @@ from experiments.robustness_tradeoffs._exists import (
 from experiments.robustness_tradeoffs._measure import Judged
 from experiments.robustness_tradeoffs._run import PARTS
 from experiments.robustness_tradeoffs._settings import KINDS
-from experiments.robustness_tradeoffs._sweep import Task
+from experiments.robustness_tradeoffs._sweep import Encoded
 from experiments.robustness_tradeoffs._tables import interval, nothing, shown
 from holdtrue.cli import cli
 from holdtrue.encoding import Layout, Slot
@@ -211,13 +211,13 @@ def test_validity_grows_with_the_budget_and_stays_below_the_budget_free(quick):
 
 def test_kernel_models_are_solved_plain_and_from_attacked_rows(monkeypatch):
     try:
-        task = Task.load("compas")
+        data = Encoded.load("compas")
     except DataError as error:
         pytest.skip(f"the COMPAS file is not here: {error}")
     monkeypatch.setattr(_wide, "N_ROWS", 60)
     monkeypatch.setattr(_wide, "N_PEOPLE", 20)
-    networks = [[MLP(widths=(8,)).build(task.x.shape[1], 2, jax.random.key(0))]] * 2
-    found = _wide.kernel_models([task.split(0)], networks, (0.0, 0.05))
+    networks = [[MLP(widths=(8,)).build(data.encoder.n_columns, 2, jax.random.key(0))]] * 2
+    found = _wide.kernel_models([data.task(0)], networks, (0.0, 0.05))
     plain, robust = (found[f"attacked as the {whose}"] for whose in ("plain kernel model", "robust network"))
     # Radius 0 attacks nobody, whoever is attacked; beyond it the two ways differ.
     assert plain["0"]["splits"] == robust["0"]["splits"]

@@ -13,9 +13,10 @@ import pytest
 from click.testing import CliRunner
 
 from experiments import experiment
+from experiments._task import Rows, Task
 from experiments.rocoursenet import __main__ as parts
 from experiments.rocoursenet._attack import attacks
-from experiments.rocoursenet._data import Subset, Task
+from experiments.rocoursenet._data import alike, read_tasks
 from experiments.rocoursenet._judge import Answer, judge, patterns, performance, wishes
 from experiments.rocoursenet._oracle import ceiling, cheapest
 from experiments.rocoursenet._recipes import Sizes
@@ -46,31 +47,31 @@ def small_task(people, n_levels=3):
     X = pd.DataFrame(people, columns=["u", "c"])
     x = encoder.encode(X).astype(np.float32)
     y = np.zeros(len(x), np.int32)
-    subset = Subset("one", X, x, y, x, y, x, y)
-    return Task(SETTINGS["german"], encoder, (subset, replace(subset, name="two")))
+    rows = Rows(x, y)
+    subset = Task(SETTINGS["german"], encoder, rows, rows, rows, X, name="one")
+    return subset, replace(subset, name="two")
 
 
 def test_the_first_rows_are_learned_from_and_the_last_are_asked_about():
-    task = Task.load("covariate")
+    tasks = read_tasks("covariate")
     data = experiment("rocoursenet")
     assert set(data.datasets) == set(SETTINGS)
-    for subset in task.subsets:
-        assert (len(subset.learned_y), len(subset.y)) == (750, 250)
-    chosen = Task.load("covariate", choosing=True)
-    for whole, part in zip(task.subsets, chosen.subsets, strict=True):
+    for subset in tasks:
+        assert (len(subset.learned.y), len(subset.asked.y)) == (750, 250)
+    chosen = read_tasks("covariate", choosing=True)
+    for whole, part in zip(tasks, chosen, strict=True):
         # While settings are chosen no test row is seen: people are the last of those learned from.
-        np.testing.assert_array_equal(part.x, whole.learned_x[600:])
-        np.testing.assert_array_equal(part.learned_x, whole.learned_x[:600])
-    scaled = Task.load("covariate", scaled_on="learned")
-    assert np.concatenate([s.learned_x for s in scaled.subsets]).max() == pytest.approx(1.0)
-    assert not np.array_equal(scaled.encoder.spread, task.encoder.spread)
+        np.testing.assert_array_equal(part.asked.x, whole.learned.x[600:])
+        np.testing.assert_array_equal(part.learned.x, whole.learned.x[:600])
+    scaled = read_tasks("covariate", scaled_on="learned")
+    assert np.concatenate([s.learned.x for s in scaled]).max() == pytest.approx(1.0)
+    assert not np.array_equal(scaled[0].encoder.spread, tasks[0].encoder.spread)
 
 
 def test_shorter_subsets_are_repeated_and_every_row_counts_the_same():
-    task = small_task([(0.1, "a"), (0.2, "b"), (0.3, "c")])
-    longer = replace(task.subsets[1], learned_x=np.repeat(task.subsets[1].learned_x, 3, axis=0)[:8],
-                     learned_y=np.zeros(8, np.int32))  # fmt: skip
-    short, long = replace(task, subsets=(task.subsets[0], longer)).rows()
+    tasks = small_task([(0.1, "a"), (0.2, "b"), (0.3, "c")])
+    more = Rows(np.repeat(tasks[1].learned.x, 3, axis=0)[:8], np.zeros(8, np.int32))
+    short, long = alike((tasks[0], replace(tasks[1], learned=more)))
     assert short.x.shape == long.x.shape == (8, 4)
     per_row = [float(short.weight[np.asarray(short.x[:, 0]) == v].sum()) for v in np.float32([0.1, 0.2, 0.3])]
     assert per_row == pytest.approx([8 / 3] * 3)
@@ -79,18 +80,18 @@ def test_shorter_subsets_are_repeated_and_every_row_counts_the_same():
 
 def test_a_matrix_is_that_of_a_count_by_hand():
     # Model one says yes from u = 0.5 on; model two says yes to category c only.
-    task = small_task([(0.2, "a"), (0.4, "b"), (0.9, "a"), (0.1, "c")])
+    tasks = small_task([(0.2, "a"), (0.4, "b"), (0.9, "a"), (0.1, "c")])
     models = [linear([2.0, 0, 0, 0], -1.0), linear([0, -1.0, -1.0, 1.0], 0.0)]
-    first, second = wishes(task, models)
+    first, second = wishes(tasks, models)
     assert first.tolist() == [1, 1, 0, 1]
     assert second.tolist() == [1, 1, 1, 0]
-    moved = task.encoder.encode(pd.DataFrame({"u": [0.7, 0.7, 0.3, 0.7], "c": ["c", "b", "a", "c"]}))
+    moved = tasks[0].encoder.encode(pd.DataFrame({"u": [0.7, 0.7, 0.3, 0.7], "c": ["c", "b", "a", "c"]}))
     none = np.array([True, True, True, False])
     answers = [
         Answer(moved.astype(np.float32), none, first),
         Answer(moved.astype(np.float32), np.ones(4, bool), second),
     ]
-    found = judge(task, models, answers)
+    found = judge(tasks, models, answers)
     # One's people: their own model gives the first three what they want; the second model the first and the third.
     assert found["matrix"] == [[0.75, 0.5], [0.5, 0.25]]
     assert found["validity"] == pytest.approx(0.5)
@@ -101,11 +102,11 @@ def test_a_matrix_is_that_of_a_count_by_hand():
     assert found["patterns"] == pytest.approx(3.0)
     assert found["inside"] == 1.0
     soft = Answer(np.array([[0.5, 0.4, 0.4, 0.2]] * 4, np.float32), np.ones(4, bool), second)
-    assert judge(task, models, [answers[0], soft])["inside"] == pytest.approx(0.5)
-    assert patterns(task, [soft, soft]) == 1.0
-    assert performance(task, models)["accuracies"] == [0.75, 0.75]
+    assert judge(tasks, models, [answers[0], soft])["inside"] == pytest.approx(0.5)
+    assert patterns(tasks, [soft, soft]) == 1.0
+    assert performance(tasks, models)["accuracies"] == [0.75, 0.75]
     # Fewer are asked about recourse; accuracy stays that of everybody.
-    fewer = replace(task, subsets=tuple(s.few(1) for s in task.subsets))
+    fewer = tuple(s.few(1) for s in tasks)
     assert performance(fewer, models)["accuracies"] == [0.75, 0.75]
 
 
@@ -118,9 +119,9 @@ def every_point(steps, n_levels):
 def test_the_oracle_finds_what_an_enumeration_finds(seed):
     rng = np.random.default_rng(seed)
     people = [(float(u), "abc"[i % 3]) for i, u in enumerate(rng.uniform(size=6).round(2))]
-    task = small_task(people)
+    tasks = small_task(people)
     models = [linear(rng.normal(size=4) * 3, rng.normal()) for _ in range(2)]
-    found = cheapest(task, models, n_values=5, depth=3, beam=16)
+    found = cheapest(tasks, models, n_values=5, depth=3, beam=16)
     assert found.shape == (2, 6, 2)
     weights = [(np.asarray(m.weight)[1], float(m.bias[1])) for m in models]
 
@@ -136,8 +137,8 @@ def test_the_oracle_finds_what_an_enumeration_finds(seed):
         return least
 
     checked = 0
-    for i, subset in enumerate(task.subsets):
-        for p, x in enumerate(subset.x.astype(float)):
+    for i, subset in enumerate(tasks):
+        for p, x in enumerate(subset.asked.x.astype(float)):
             coarse, fine = enumerate_costs(x, i, 5), enumerate_costs(x, i, 2001)
             for c in range(2):
                 assert found[i, p, c] <= coarse[c] + 1e-4
@@ -196,10 +197,10 @@ def test_a_quick_run_has_recourse_that_the_other_half_accepts(quick):
 
 
 def test_recipes_of_a_sweep_share_one_program_and_no_name():
-    task, seen = Task.load("covariate"), set()
-    setting = Setting(Permits.of(task.encoder), 1, n_rows=750)
+    tasks, seen = read_tasks("covariate"), set()
+    setting = Setting(Permits.of(tasks[0].encoder), 1, n_rows=750)
     parts = {"fronts", "fronts, guides", "sweeps", "sweeps, l2", "schedule", "sizes"}
-    found = list(sweeps(task, task, Sizes(100, 64, range(1), 10), parts))
+    found = list(sweeps(tasks, tasks, Sizes(100, 64, range(1), 10), parts))
     assert parts <= set(PARTS)
     for sweep in found:
         recipes = [recipe for _, recipe in sweep.group.values()]
@@ -208,7 +209,7 @@ def test_recipes_of_a_sweep_share_one_program_and_no_name():
         assert shapes == shapes[:1] * len(shapes), sweep.title
         assert sweep.title == "schedule" or seen & set(sweep.group) <= {"E = 0.1", "E = 0.1, l2"}
         seen |= set(sweep.group)
-    assert {s.task.rows()[0].x.shape[0] for s in found if "of the rows" in s.title} == {75, 225}
+    assert {alike(s.tasks)[0].x.shape[0] for s in found if "of the rows" in s.title} == {75, 225}
     # The printed attacker is in the sweeps of its steps and of its radius.
     assert sum("E = 0.1" in s.group for s in found) == 3
     assert {"T = 14", "E = 0.1", "E = 0.5, l2", "E = 0.3, static", "CounterNet, cost 0.1"} <= seen
@@ -217,10 +218,10 @@ def test_recipes_of_a_sweep_share_one_program_and_no_name():
 def test_attacks_are_told_for_every_seed(monkeypatch):
     monkeypatch.setattr("experiments.rocoursenet._attack.STEPS", (7,))
     monkeypatch.setattr("experiments.rocoursenet._attack.RADII", (0.1,))
-    task = small_task([(0.2, "a"), (0.4, "b"), (0.9, "a"), (0.1, "c")])
+    tasks = small_task([(0.2, "a"), (0.4, "b"), (0.9, "a"), (0.1, "c")])
     architecture = CounterNet(encoder=(4,), predictor=(4,), generator=(4,))
     networks = [architecture.build(4, 2, jax.random.key(s)) for s in (0, 1)]
-    told = attacks(task, {"one": [networks, networks[::-1], networks]}, "l2")
+    told = attacks(tasks, {"one": [networks, networks[::-1], networks]}, "l2")
     assert set(told) == {"steps T, l2, adam", "radius E, l2, adam"}
     figures = told["steps T, l2, adam"]["one"]["7"]
     assert figures == told["radius E, l2, adam"]["one"]["0.1"]  # T = 7 and E = 0.1 are in both
