@@ -1,12 +1,13 @@
 """Experiments by the name of their paper."""
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from experiments._results import AbstractResult
 from holdtrue.errors import DataError
 from holdtrue.schema import did_you_mean
 
@@ -19,9 +20,9 @@ class Experiment:
     ----------
     title : str
     module : str
-        Has ``run(name, *, quick, parts, say, **options) -> dict`` for one of its `datasets`, and
-        ``markdown(results, parts) -> str``. The dict is what JSON can hold; ``parts`` are those asked for, or none
-        for all. Its ``pictures`` has ``draw(results, folder)``, and its folder ``results`` what was committed.
+        Has the class ``Result``, ``run(name, *, quick, parts, say, **options) -> Result`` for one of `datasets`
+        and ``markdown(results, parts) -> str``; ``parts`` are those asked for, or none for all. Its ``pictures``
+        has ``draw(results, folder)``, and its folder ``results`` what was committed.
     datasets : tuple of str
     parts : tuple of str
         Tables and figures of the paper that can be asked for alone: ``"table 1"``, ``"figure 3"``.
@@ -35,15 +36,19 @@ class Experiment:
     parts: tuple[str, ...]
     options: dict[str, Any]
 
-    def run(self, dataset: str, **options: Any) -> dict[str, Any]:
-        """Run one dataset; plain numbers that JSON can hold."""
+    def run(self, dataset: str, **options: Any) -> AbstractResult:
+        """Run one dataset."""
         return self._part("run")(dataset, **options)
 
-    def markdown(self, results: Sequence[dict[str, Any]], parts: Collection[str] = ()) -> str:
+    def result(self, kept: Mapping[str, Any]) -> AbstractResult:
+        """A result from what its `to_dict` gave."""
+        return self._part("Result").from_dict(kept)
+
+    def markdown(self, results: Sequence[AbstractResult], parts: Collection[str] = ()) -> str:
         """Tables of the results of some datasets, ours beside the printed figures."""
         return self._part("markdown")(results, parts)
 
-    def draw(self, results: Sequence[dict[str, Any]], folder: Path) -> None:
+    def draw(self, results: Sequence[AbstractResult], folder: Path) -> None:
         """Draw the pictures of the paper's page into a folder."""
         import_module(f"{self.module}.pictures").draw(results, folder)
 
@@ -52,12 +57,12 @@ class Experiment:
         """The folder of committed results."""
         return Path(__file__).parent / self.module.rpartition(".")[2] / "results"
 
-    def committed(self) -> list[dict[str, Any]]:
+    def committed(self) -> list[AbstractResult]:
         """Committed results, in the order of `datasets`."""
         places = [self.results / f"{name}.json" for name in self.datasets]
-        return [json.loads(place.read_text(encoding="utf-8")) for place in places if place.exists()]
+        return [self.result(json.loads(place.read_text("utf-8"))) for place in places if place.exists()]
 
-    def _part(self, name: str) -> Callable[..., Any]:
+    def _part(self, name: str) -> Any:
         return getattr(import_module(self.module), name)
 
 

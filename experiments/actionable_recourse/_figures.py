@@ -3,13 +3,15 @@
 import json
 from collections.abc import Callable, Sequence
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from experiments.actionable_recourse._result import Counted, Extras, OnSplit, Result
 from experiments.actionable_recourse._settings import SETTINGS
 
-Result = dict[str, Any]
+F = TypeVar("F")
+"""What was measured on one split: of a model, of a recourse, of sentences."""
 METRICS = {
     "f1": "F1",
     "accuracy": "accuracy",
@@ -35,15 +37,15 @@ def printed() -> dict[str, Any]:
     return json.loads(text)["figures"]
 
 
-def members(result: Result, name: str) -> list[Result]:
+def members(result: Result, name: str) -> list[OnSplit]:
     """What was measured of one kind of model, a split at a time; "chosen" takes another lambda for every split."""
+    kinds = result.kinds or {}
     if name.startswith("chosen"):
-        keys = result.get("chosen", {}).get(name.split()[1])
-        return [result["kinds"][key][i] for i, key in enumerate(keys)] if keys else []
-    return result["kinds"].get(name, [])
+        return [kinds[key][i] for i, key in enumerate(result.chosen.get(name.split()[1], []))]
+    return kinds.get(name, [])
 
 
-def mean(found: Sequence[Result], get: Callable[[Result], float | None]) -> tuple[float | None, float | None]:
+def mean(found: Sequence[F], get: Callable[[F], float | None]) -> tuple[float | None, float | None]:
     """Mean over splits, and their standard deviation."""
     values = [value for one in found if (value := get(one)) is not None]
     if not values:
@@ -51,15 +53,15 @@ def mean(found: Sequence[Result], get: Callable[[Result], float | None]) -> tupl
     return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
-def pooled(found: Sequence[Result], get: Callable[[Result], dict[str, int]]) -> tuple[float | None, int]:
+def pooled(found: Sequence[F], get: Callable[[F], Counted]) -> tuple[float | None, int]:
     """Share of the refused of all splits who have recourse, and their number."""
     counts = [get(one) for one in found]
-    refused = sum(c["refused"] for c in counts)
-    return (sum(c["found"] for c in counts) / refused if refused else None), refused
+    refused = sum(c.refused for c in counts)
+    return (sum(c.found for c in counts) / refused if refused else None), refused
 
 
 def in_print(result: Result, part: str, kind: str, metric: str) -> float | None:
-    name = SETTINGS[result["dataset"]].printed or ""
+    name = SETTINGS[result.dataset].printed or ""
     return printed().get(part, {}).get(name, {}).get(kind, {}).get(metric)
 
 
@@ -67,5 +69,5 @@ def digits(pair: tuple[float | None, float | None]) -> tuple[float | None, int, 
     return pair[0], 3, pair[1]
 
 
-def extras_of(result: Result, key: str) -> list[Result]:
-    return result.get("extras", {}).get(key, [])
+def extras_of(result: Result, key: str) -> list[Extras]:
+    return result.extras.get(key, [])

@@ -9,6 +9,7 @@ from experiments._report import Clock
 from experiments.actionable_recourse._evaluate import evaluate
 from experiments.actionable_recourse._extras import causal, extras, generator
 from experiments.actionable_recourse._models import Kind, spread, train_all
+from experiments.actionable_recourse._result import Result
 from experiments.actionable_recourse._settings import SETTINGS, split
 from experiments.actionable_recourse._text import run_text
 from holdtrue.errors import DataError
@@ -46,8 +47,8 @@ def run(
     quick: bool = False,
     parts: Collection[str] = (),
     say: Callable[[str], None] = lambda _: None,
-) -> dict[str, Any]:
-    """Run one dataset and return its figures as plain numbers.
+) -> Result:
+    """Run one dataset and return its figures.
 
     Parameters
     ----------
@@ -66,7 +67,8 @@ def run(
     if name == TEXT:
         out = run_text(n_splits=n_splits, quick=quick, clock=clock)
         clock.stop()
-        return _short({"dataset": name, "title": "SST", "n_splits": n_splits} | out | {"seconds": clock.seconds})
+        figures = {"dataset": name, "title": "SST", "n_splits": n_splits} | out | {"seconds": clock.seconds}
+        return Result.from_dict(_short(figures))
     if name not in SETTINGS:
         raise DataError(f"papers: unknown dataset; got {name!r}. Known are {[*SETTINGS, TEXT]!r}.")
     splits = [split(name, seed) for seed in range(2 if quick else n_splits)]
@@ -106,7 +108,7 @@ def run(
                          [(key, i) for key in keys for i in range(len(splits))])  # fmt: skip
         result["causal"] = {key: [caused[key, i] for i in range(len(splits))] for key in keys}
     clock.stop()
-    return _short(result | {"seconds": clock.seconds})
+    return Result.from_dict(_short(result | {"seconds": clock.seconds}))
 
 
 def _short(value: Any) -> Any:

@@ -34,10 +34,10 @@ def main() -> None:
     began = time.perf_counter()
     clf.fit(data.X.iloc[train], np.asarray(data.y)[train])
     trained = time.perf_counter() - began
-    seconds = []
+    seconds, thresholds = [], []
     for _ in range(2):
         began = time.perf_counter()
-        made = ht.certify(clf, data.X.iloc[calibrate])
+        thresholds.append(ht.certify(clf, data.X.iloc[calibrate]).threshold)
         seconds.append(time.perf_counter() - began)
     values = {
         "training rows": N_TRAIN,
@@ -45,7 +45,7 @@ def main() -> None:
         "calibration rows": N_CALIBRATE,
         "seconds to certify, first call": seconds[0],
         "seconds to certify": seconds[1],
-        "certified threshold": float(made.threshold),
+        "certified threshold": float(thresholds[-1]),
     }
     folder = experiment("actionable-recourse").results
     record("speed", "python -m experiments.actionable_recourse.speed", values, folder=folder)

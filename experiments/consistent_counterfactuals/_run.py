@@ -9,6 +9,16 @@ import numpy as np
 from experiments._encoded import EncodedSpace
 from experiments._report import Clock
 from experiments._task import Rows, Task
+from experiments.consistent_counterfactuals._result import (
+    Bin,
+    Figures,
+    Hardened,
+    OfBase,
+    OfMethod,
+    Result,
+    ShelfLife,
+    WithinSchema,
+)
 from experiments.consistent_counterfactuals._settings import SETTINGS, RetrainedDataset, front, methods
 from holdtrue.batch import Predictor, distances
 from holdtrue.classifier import RecourseClassifier
@@ -34,8 +44,8 @@ def run(
     quick: bool = False,
     parts: Collection[str] = (),
     say: Callable[[str], None] = lambda _: None,
-) -> dict[str, Any]:
-    """Run one dataset and return its figures as plain numbers.
+) -> Result:
+    """Run one dataset and return its figures.
 
     Parameters
     ----------
@@ -79,19 +89,19 @@ def run(
         asked = {} if quick else front(setting)
         measured.append(_measured(clf, own, asked, guides, against, clock))
     clock.stop()
-    return {
-        "dataset": name,
-        "title": setting.title,
-        "n_models": n_models,
-        "n_people": len(task.asked.y),
-        "n_columns": task.encoder.n_columns,
-        "accuracy": [
+    return Result(
+        dataset=name,
+        title=setting.title,
+        n_models=n_models,
+        n_people=len(task.asked.y),
+        n_columns=task.encoder.n_columns,
+        accuracy=[
             float((clf.predictor_.decide_of(clf.predictor_.logits_of(own.asked.x)) == own.asked.y).mean())
             for clf, own in bases
         ],
-        "bases": measured,
-        "seconds": clock.seconds,
-    }
+        bases=measured,
+        seconds=clock.seconds,
+    )
 
 
 def _base(
@@ -136,7 +146,7 @@ def _measured(
     guides: Retrained,
     groups: dict[str, Retrained],
     clock: Clock,
-) -> dict[str, Any]:
+) -> OfBase:
     """Every method for one base model: relaxed as the paper, hardened, and searched within the schema."""
     predictor, learned, people = clf.predictor_, task.learned.x, task.asked.x
     # Each column free within the range of all training values (B.3's clamp).
@@ -158,19 +168,20 @@ def _measured(
             for key, models in groups.items()
         }
         survivals[name] = yes
-        found[name] = _figures(people, ok, x, yes) | {
-            "common": _figures(people, common, x, yes),
-            "favourable": _figures(people, ok & favourable, x, yes, among=favourable),
-            "hardened": _hardened(predictor, people[ok], x[ok], favourable[ok], groups["iv_rs"]),
-        }
+        found[name] = OfMethod(
+            **_figures(people, ok, x, yes),
+            common=Figures(**_figures(people, common, x, yes)),
+            favourable=Figures(**_figures(people, ok & favourable, x, yes, among=favourable)),
+            hardened=_hardened(predictor, people[ok], x[ok], favourable[ok], groups["iv_rs"]),
+        )
     clock("within the schema")
-    return {
-        "relaxed": found,
-        "n_common": int(common.sum()),
-        "r2": _r2({name: points[name] for name in first}, survivals, people),
-        "shelf_life": _shelf_life(points, survivals),
-        "within_schema": _within(clf, task, np.flatnonzero(favourable), guides, groups["iv_rs"]),
-    }
+    return OfBase(
+        relaxed=found,
+        n_common=int(common.sum()),
+        r2=_r2({name: points[name] for name in first}, survivals, people),
+        shelf_life=_shelf_life(points, survivals),
+        within_schema=_within(clf, task, np.flatnonzero(favourable), guides, groups["iv_rs"]),
+    )
 
 
 def _fitted(method: AbstractMethod, model: Any, X: Any, guides: Retrained) -> AbstractMethod:
@@ -204,7 +215,7 @@ def _mean(values: np.ndarray) -> float | None:
 
 def _hardened(
     predictor: Predictor, people: np.ndarray, x: np.ndarray, side: np.ndarray, models: Retrained
-) -> dict[str, Any]:
+) -> Hardened:
     """One category each, whole numbers whole: does the point survive that, and then retraining?"""
     encoder, favourable = predictor.encoder, predictor.decision.favourable
     table = Table(encoder.decode(x), len(x))
@@ -212,17 +223,17 @@ def _hardened(
     valid = (predictor.decide(table) == favourable) == side
     unseen = (models.decide(table) == favourable) == side[None]
     cost = distances(encoder, people, again, "l2")
-    return {
-        "valid": _mean(valid),
-        "l2": _mean(cost[valid]),
-        "iv_rs": _mean(1 - unseen[:, valid].mean(axis=1)) if valid.any() else None,
-        "accepted_by_unseen": _mean(unseen.ravel()),
-    }
+    return Hardened(
+        valid=_mean(valid),
+        l2=_mean(cost[valid]),
+        iv_rs=_mean(1 - unseen[:, valid].mean(axis=1)) if valid.any() else None,
+        accepted_by_unseen=_mean(unseen.ravel()),
+    )
 
 
 def _within(
     clf: RecourseClassifier, task: Task[RetrainedDataset], rows: np.ndarray, guides: Retrained, models: Retrained
-) -> dict[str, Any]:
+) -> dict[str, WithinSchema]:
     """The searches themselves in hardened points, towards the favourable decision only."""
     if len(rows) == 0:
         return {}
@@ -243,15 +254,15 @@ def _within(
     return out
 
 
-def _plan_figures(plan: RecourseFrame, models: Retrained) -> dict[str, Any]:
+def _plan_figures(plan: RecourseFrame, models: Retrained) -> WithinSchema:
     ok = plan.found
     yes = models.accepts(plan.recourse, plan.target)[:, ok]
     cost = plan.cost[ok]
-    return {
-        "success": _mean(ok),
-        "l2": _mean(cost),
-        "iv_rs": _mean(1 - yes.mean(axis=1)) if ok.any() else None,
-    }
+    return WithinSchema(
+        success=_mean(ok),
+        l2=_mean(cost),
+        iv_rs=_mean(1 - yes.mean(axis=1)) if ok.any() else None,
+    )
 
 
 def _r2(points: dict[str, Any], survivals: dict[str, Any], people: np.ndarray) -> dict[str, float | None]:
@@ -271,7 +282,7 @@ def _squared_correlation(a: np.ndarray, b: np.ndarray) -> float | None:
     return float(np.corrcoef(a, b)[0, 1] ** 2)
 
 
-def _shelf_life(points: dict[str, Any], survivals: dict[str, Any]) -> dict[str, Any]:
+def _shelf_life(points: dict[str, Any], survivals: dict[str, Any]) -> ShelfLife:
     """Whether a fifth of the unseen models says what the rest will do, over all methods' points."""
     told, held = [], []
     for name, (ok, _) in points.items():
@@ -283,15 +294,15 @@ def _shelf_life(points: dict[str, Any], survivals: dict[str, Any]) -> dict[str, 
     sure = told == 1
     edges = np.array([0, 0.25, 0.5, 0.75, 0.9, 1, 1.01])
     which = np.digitize(told, edges) - 1
-    return {
-        "mean_absolute_error": _mean(np.abs(told - held)),
-        "bias": _mean(told - held),
-        "held_where_all_accept": _mean(held[sure]),
-        "bins": [
-            {
-                "from": float(edges[i]), "to": float(min(edges[i + 1], 1)), "n": int((which == i).sum()),
-                "told": _mean(told[which == i]), "held": _mean(held[which == i]),
-            }
+    return ShelfLife(
+        mean_absolute_error=_mean(np.abs(told - held)),
+        bias=_mean(told - held),
+        held_where_all_accept=_mean(held[sure]),
+        bins=[
+            Bin(
+                low=float(edges[i]), high=float(min(edges[i + 1], 1)), n=int((which == i).sum()),
+                told=_mean(told[which == i]), held=_mean(held[which == i]),
+            )
             for i in range(len(edges) - 1)
         ],
-    }  # fmt: skip
+    )  # fmt: skip

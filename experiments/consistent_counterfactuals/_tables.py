@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from experiments._report import beside, cell, table
+from experiments.consistent_counterfactuals._result import OfBase, Result
 
 PAPER = ["Min l1", "Min l2", "Min eps PGD", "Looveren et al.", "Pawelczyk et al.",
          "Min l1 + SNS", "Min l2 + SNS", "Min eps PGD + SNS"]  # fmt: skip
@@ -20,7 +21,7 @@ def printed() -> dict[str, Any]:
     return json.loads(text)["figures"]
 
 
-def markdown(results: Sequence[dict[str, Any]], parts: Collection[str] = ()) -> str:
+def markdown(results: Sequence[Result], parts: Collection[str] = ()) -> str:
     """Tables of some datasets' results: those of the paper that are asked for, or all, and what it lacks."""
     texts = [
         *_main(results, parts),
@@ -33,32 +34,30 @@ def markdown(results: Sequence[dict[str, Any]], parts: Collection[str] = ()) -> 
     return "\n\n".join(text for text in texts if text) + "\n"
 
 
-def mean(result: dict[str, Any], get: Callable[[dict[str, Any]], float | None]) -> float | None:
+def mean(result: Result, get: Callable[[OfBase], float | None]) -> float | None:
     """Mean over base models of what `get` finds in one."""
-    values = [value for base in result["bases"] if (value := get(base)) is not None]
+    values = [value for base in result.bases if (value := get(base)) is not None]
     return float(np.mean(values)) if values else None
 
 
-def _by_method(
-    results: Sequence[dict[str, Any]], names: Sequence[str], entry: Callable[[dict[str, Any], str], str]
-) -> str:
-    head = ["method", *(r["title"] for r in results)]
+def _by_method(results: Sequence[Result], names: Sequence[str], entry: Callable[[Result, str], str]) -> str:
+    head = ["method", *(r.title for r in results)]
     return table(head, [[name, *(entry(r, name) for r in results)] for name in names])
 
 
-def _figure(result: dict[str, Any], name: str, key: str, part: str | None = None) -> float | None:
-    def get(base: dict[str, Any]) -> float | None:
-        found = base["relaxed"].get(name, {})
-        return (found if part is None else found.get(part, {})).get(key)
+def _figure(result: Result, name: str, key: str, part: str | None = None) -> float | None:
+    def get(base: OfBase) -> float | None:
+        found = base.relaxed.get(name)
+        return getattr(found if found is None or part is None else getattr(found, part), key, None)
 
     return mean(result, get)
 
 
-def _paper(key: str, name: str, result: dict[str, Any]) -> Sequence[float | None] | None:
-    return printed().get(key, {}).get(name, {}).get(result["dataset"].removesuffix("-minmax"))
+def _paper(key: str, name: str, result: Result) -> Sequence[float | None] | None:
+    return printed().get(key, {}).get(name, {}).get(result.dataset.removesuffix("-minmax"))
 
 
-def _main(results: Sequence[dict[str, Any]], asked: Collection[str]) -> list[str]:
+def _main(results: Sequence[Result], asked: Collection[str]) -> list[str]:
     texts = []
     for key, tables, title in (
         ("iv_rs", {"table 1", "table 3"}, "Invalidation rate under new seeds (Tables 1 and 3)"),
@@ -82,12 +81,12 @@ def _main(results: Sequence[dict[str, Any]], asked: Collection[str]) -> list[str
     return texts
 
 
-def _success(results: Sequence[dict[str, Any]]) -> str:
+def _success(results: Sequence[Result]) -> str:
     text = _by_method(results, PAPER, lambda r, n: beside(_figure(r, n, "success"), _paper("success", n, r)))
     return f"### Success rate (Table 2), ours / printed\n\n{text}"
 
 
-def _ours(results: Sequence[dict[str, Any]]) -> str:
+def _ours(results: Sequence[Result]) -> str:
     names = ["Min l2 + SNS", *OURS]
     text = _by_method(
         results,
@@ -99,13 +98,13 @@ def _ours(results: Sequence[dict[str, Any]]) -> str:
     return f"### StableSearch beside SNS: invalidation under new seeds at l2 cost (success)\n\n{text}"
 
 
-def _front(results: Sequence[dict[str, Any]]) -> str:
-    names = [n for n in results[0]["bases"][0]["relaxed"] if n.startswith(("SNS,", "Stable, aim"))]
+def _front(results: Sequence[Result]) -> str:
+    names = [n for n in results[0].bases[0].relaxed if n.startswith(("SNS,", "Stable, aim"))]
 
     if not names:
         return ""
 
-    def entry(result: dict[str, Any], name: str) -> str:
+    def entry(result: Result, name: str) -> str:
         return f"{cell(_figure(result, name, 'iv_rs'), 3)} at {cell(_figure(result, name, 'l2'))}"
 
     return "### Other radii and aims: invalidation under new seeds at l2 cost\n\n" + _by_method(
@@ -113,22 +112,22 @@ def _front(results: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def _directions(results: Sequence[dict[str, Any]]) -> str:
-    def entry(result: dict[str, Any], name: str) -> str:
+def _directions(results: Sequence[Result]) -> str:
+    def entry(result: Result, name: str) -> str:
         return " at ".join(cell(_figure(result, name, key, "favourable"), 3) for key in ("iv_rs", "l2"))
 
     text = _by_method(results, [*PAPER, *OURS], entry)
     return f"### Towards the favourable decision only: invalidation under new seeds at l2 cost\n\n{text}"
 
 
-def _hardened(results: Sequence[dict[str, Any]]) -> str:
-    def afterwards(result: dict[str, Any], name: str) -> str:
+def _hardened(results: Sequence[Result]) -> str:
+    def afterwards(result: Result, name: str) -> str:
         valid, rate = (_figure(result, name, key, "hardened") for key in ("valid", "iv_rs"))
         return f"{cell(valid)}, {cell(rate, 3)}"
 
-    def within(result: dict[str, Any], name: str) -> str:
+    def within(result: Result, name: str) -> str:
         success, rate, cost = (
-            mean(result, lambda base, key=key: base["within_schema"].get(name, {}).get(key))
+            mean(result, lambda base, key=key: getattr(base.within_schema.get(name), key, None))
             for key in ("success", "iv_rs", "l2")
         )
         return f"{cell(rate, 3)} at {cell(cost)} ({cell(success)})"
@@ -142,41 +141,41 @@ def _hardened(results: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def _r2(results: Sequence[dict[str, Any]]) -> str:
-    def entry(result: dict[str, Any], name: str) -> str:
-        ours = mean(result, lambda base: base["r2"].get(name))
+def _r2(results: Sequence[Result]) -> str:
+    def entry(result: Result, name: str) -> str:
+        ours = mean(result, lambda base: base.r2.get(name))
         return beside(ours, _paper("r2", "all", result)) if name == "all" else cell(ours)
 
     text = _by_method(results, [*PAPER, "all"], entry)
     return f"### R2 of cost and invalidation over people (Table 1 prints it pooled over methods)\n\n{text}"
 
 
-def _shelf_life(results: Sequence[dict[str, Any]]) -> str:
+def _shelf_life(results: Sequence[Result]) -> str:
     rows = [
-        [title, *(cell(mean(r, lambda base, key=key: base["shelf_life"][key]), 3) for r in results)]
+        [title, *(cell(mean(r, lambda base, key=key: getattr(base.shelf_life, key)), 3) for r in results)]
         for key, title in (
             ("mean_absolute_error", "mean absolute error"),
             ("bias", "bias"),
             ("held_where_all_accept", "share of further models that accept, where all asked did"),
         )
     ]
-    text = table(["a fifth of the unseen models against the rest", *(r["title"] for r in results)], rows)
+    text = table(["a fifth of the unseen models against the rest", *(r.title for r in results)], rows)
     return f"### Shelf life\n\n{text}"
 
 
-def _time(results: Sequence[dict[str, Any]]) -> str:
+def _time(results: Sequence[Result]) -> str:
     rows = [
-        ["people", *(str(r["n_people"]) for r in results)],
-        ["retrained models of each kind", *(str(r["n_models"]) for r in results)],
-        ["base models", *(str(len(r["bases"])) for r in results)],
-        ["accuracy of the base models", *(", ".join(f"{a:.3f}" for a in r["accuracy"]) for r in results)],
-        ["seconds in all", *(f"{sum(r['seconds'].values()):.0f}" for r in results)],
+        ["people", *(str(r.n_people) for r in results)],
+        ["retrained models of each kind", *(str(r.n_models) for r in results)],
+        ["base models", *(str(len(r.bases)) for r in results)],
+        ["accuracy of the base models", *(", ".join(f"{a:.3f}" for a in r.accuracy) for r in results)],
+        ["seconds in all", *(f"{sum(r.seconds.values()):.0f}" for r in results)],
         [
             "of which training",
-            *(f"{sum(s for n, s in r['seconds'].items() if _is_training(n)):.0f}" for r in results),
+            *(f"{sum(s for n, s in r.seconds.items() if _is_training(n)):.0f}" for r in results),
         ],
     ]
-    return "### What was run\n\n" + table(["", *(r["title"] for r in results)], rows)
+    return "### What was run\n\n" + table(["", *(r.title for r in results)], rows)
 
 
 def _is_training(stage: str) -> bool:

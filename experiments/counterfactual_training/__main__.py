@@ -53,14 +53,14 @@ def judge(store: Path, name: str, out: Path) -> None:
     """Judge a dataset's models; what is not in the store yet is trained first."""
     from experiments import experiment
     from experiments._report import write
+    from experiments._results import made_with
     from experiments.counterfactual_training import run
-    from holdtrue.cli._papers import made_by
 
     options = experiment(PAPER).options | {"protocol": "both", "quick": False}
     out.mkdir(parents=True, exist_ok=True)
 
     def keep(result: dict[str, Any], ending: str = "part.json") -> None:
-        write(out / f"{name}.{ending}", result | made_by(options))
+        write(out / f"{name}.{ending}", result | made_with(options))
 
     began = time.monotonic()
     result = run(
@@ -70,7 +70,7 @@ def judge(store: Path, name: str, out: Path) -> None:
         keep=keep,
         say=lambda what: print(f"{name}: {time.monotonic() - began:.0f} s: {what}", flush=True),
     )
-    keep(result, "json")
+    keep(result.to_dict(), "json")
     (out / f"{name}.part.json").unlink(missing_ok=True)
 
 

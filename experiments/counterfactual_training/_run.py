@@ -13,6 +13,7 @@ from experiments._task import Task
 from experiments.counterfactual_training._compare import discrepancy_gain, gain
 from experiments.counterfactual_training._examples import digits, plane
 from experiments.counterfactual_training._judge import accuracies, sensitivities, transferred, unfaithfulness
+from experiments.counterfactual_training._result import Result
 from experiments.counterfactual_training._search import Found, search
 from experiments.counterfactual_training._settings import (
     HELD,
@@ -60,8 +61,8 @@ def run(
     store: Path | None = None,
     keep: Callable[[dict[str, Any]], None] = lambda _: None,
     say: Callable[[str], None] = lambda _: None,
-) -> dict[str, Any]:
-    """Run one dataset and return its figures as plain numbers.
+) -> Result:
+    """Run one dataset and return its figures.
 
     Parameters
     ----------
@@ -147,7 +148,7 @@ def run(
             result["protocols"][chosen_protocol.name] = _recourse(task, models, chosen_protocol, n_people, wanted)
             keep(result)
     clock.stop()
-    return result | {"seconds": clock.seconds}
+    return Result.from_dict(result | {"seconds": clock.seconds})
 
 
 def fitted(

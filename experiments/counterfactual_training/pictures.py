@@ -8,12 +8,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from experiments._drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, SOFT, dress, save
-from experiments.counterfactual_training._settings import RADII
-from experiments.counterfactual_training._tables import printed
+from experiments.counterfactual_training._result import Pictures, Result
+from experiments.counterfactual_training._settings import PLAIN, RADII
+from experiments.counterfactual_training._tables import against, got, printed
 
 COLOURS = {"BL": BLUE, "CT": ORANGE, "CT, ours": GREEN, "PGD": PURPLE, "AR": "#c8a415", "CD": "#b34b5b"}
 NAMES = {"BL": "plain", "CT": "CT as printed", "CT, ours": "CT, ours", "PGD": "PGD training"}
-Results = Sequence[dict[str, Any]]
+Results = Sequence[Result]
 
 
 def draw(found: Results, folder: Path) -> None:
@@ -27,23 +28,25 @@ def draw(found: Results, folder: Path) -> None:
 
 def plane(found: Results) -> Any:
     """Figure 1: linear classifiers by three regimes, everything free and the first feature held."""
-    shown = next(r["pictures"] for r in found if r["dataset"] == "ls")
-    x, y = np.array(shown["x"]), np.array(shown["y"])
+    shown = next((r.pictures for r in found if r.dataset == "ls"), None)
+    if shown is None:
+        return None
+    x, y = np.array(shown.x), np.array(shown.y)
     figure, panels = plt.subplots(2, 3, figsize=(9.2, 6.0), sharex=True, sharey=True)
-    for panel, axes in zip(shown["panels"], panels.flat, strict=True):
+    for panel, axes in zip(shown.panels or (), panels.flat, strict=True):
         for k, colour in ((0, BLUE), (1, ORANGE)):
             axes.scatter(*x[y == k].T, s=7, color=colour, lw=0, alpha=0.45)
-        w, b = np.array(panel["weight"]), panel["bias"]
+        w, b = np.array(panel.weight), panel.bias
         ends = np.array([-4.5, 4.5])
         if abs(w[1]) >= abs(w[0]):
             axes.plot(ends, -(w[0] * ends + b) / w[1], color=GREEN, lw=1.4)
         else:
             axes.plot(-(w[1] * ends + b) / w[0], ends, color=GREEN, lw=1.4)
-        stars = np.array(panel["recourse"])
+        stars = np.array(panel.recourse)
         if len(stars):
             axes.scatter(*stars.T, s=34, marker="*", color="#1f2933", lw=0)
-        held = "x1 held" if panel["held"] else "all free"
-        axes.set_title(f"{NAMES[panel['kind']]}, {held}: {panel['share']:.0%} of the slope on x1", fontsize=8.5)
+        held = "x1 held" if panel.held else "all free"
+        axes.set_title(f"{NAMES[panel.kind]}, {held}: {panel.share:.0%} of the slope on x1", fontsize=8.5)
         axes.set(xlim=(-4.2, 4.2), ylim=(-4.2, 4.2))
         dress(axes)
     for axes in panels[1]:
@@ -56,7 +59,7 @@ def plane(found: Results) -> Any:
 def gains(found: Results) -> Any:
     """Gains in IP with 99% intervals: CT under both protocols beside print, then ours and PGD training."""
     figure, panels = plt.subplots(1, 2, figsize=(9.4, 4.2), sharey=True)
-    titles = [r["title"] for r in found]
+    titles = [r.title for r in found]
     place = np.arange(len(titles))[::-1]
     theirs = [printed()["ip"].get(t, [np.nan])[0] for t in titles]
     panels[0].scatter(theirs, place, marker="x", color="#1f2933", s=26, lw=1.4, label="printed", zorder=3)
@@ -81,9 +84,9 @@ def _gains(
 ) -> None:
     points = []
     for result, y in zip(found, place, strict=True):
-        entry = result["protocols"].get(protocol, {}).get("free", {}).get(kind, {}).get("against BL")
-        if entry and entry["ip"]:
-            points.append((entry["ip"]["gain"], y, entry["ip"]["low"], entry["ip"]["high"]))
+        below = against(got(result, protocol, "free", kind), PLAIN)
+        if below and below.ip:
+            points.append((below.ip.gain, y, below.ip.low, below.ip.high))
     if points:
         x, y, low, high = np.array(points).T
         ends = [np.maximum(x - low, 0), np.maximum(high - x, 0)]
@@ -93,7 +96,7 @@ def _gains(
 def attacks(found: Results) -> Any:
     """Figure 5: accuracy under PGD against its radius."""
     shown = [
-        r for r in found if r["dataset"] not in ("ls", "circ", "moon", "ol") and "curve_pgd" in r["kinds"]["BL"]
+        r for r in found if r.dataset not in ("ls", "circ", "moon", "ol") and r.kinds["BL"].curve_pgd is not None
     ]
     rows = 1 if len(shown) < 4 else 2
     columns = -(-len(shown) // rows)
@@ -103,12 +106,12 @@ def attacks(found: Results) -> Any:
         axes.set_visible(False)
     for result, axes in zip(shown, panels.flat, strict=False):
         for kind, colour in COLOURS.items():
-            if kind in result["kinds"]:
-                curve = np.array(result["kinds"][kind]["curve_pgd"])
+            if kind in result.kinds:
+                curve = np.array(result.kinds[kind].curve_pgd)
                 axes.plot(RADII, curve.mean(axis=1), color=colour, lw=1.3, label=NAMES.get(kind, kind))
                 axes.fill_between(RADII, curve.min(axis=1), curve.max(axis=1), color=colour, alpha=0.15, lw=0)
         axes.set_ylim(0, 1)
-        dress(axes, result["title"])
+        dress(axes, result.title)
     handles = panels[0, 0].get_legend_handles_labels()
     last = panels.flat[-1]
     if last.get_visible():
@@ -130,9 +133,9 @@ def digits(found: Results) -> Any:
     if shown is None:
         return None
     rows = {}
-    for name, points in shown["recourse"].items():
+    for name, points in (shown.recourse or {}).items():
         kind, protocol = name.rsplit(", ", 1)
-        rows[f"{NAMES[kind]},\n{protocol}"] = [shown["factual"], *points]
+        rows[f"{NAMES[kind]},\n{protocol}"] = [shown.factual or "", *points]
     return _mosaic(rows, ["factual", *(f"to {k}" for k in range(1, 10))], "gray")
 
 
@@ -146,7 +149,7 @@ def saliency(found: Results) -> Any:
         "CT, protected": "CT as printed,\nprotected",
         "CT, ours, protected": "CT, ours,\nprotected",
     }
-    rows = {names[kind]: maps for kind, maps in images["saliency"].items()}
+    rows = {names[kind]: maps for kind, maps in (images.saliency or {}).items()}
     figure = _mosaic(rows, [str(k) for k in range(10)], "magma")
     for row in range(len(rows)):
         for edge in (5, 23):
@@ -173,9 +176,9 @@ def _mosaic(rows: dict[str, list[str]], columns: list[str], colours: str) -> Any
     return figure
 
 
-def _digits(found: Results) -> dict[str, Any] | None:
+def _digits(found: Results) -> Pictures | None:
     """What MNIST's run kept of images, once there is one."""
-    return next((r["pictures"] for r in found if r["dataset"] == "mnist" and "pictures" in r), None)
+    return next((r.pictures for r in found if r.dataset == "mnist"), None)
 
 
 def _image(kept: str) -> np.ndarray:

@@ -12,6 +12,7 @@ from experiments.robustness_tradeoffs._bounds import bounds
 from experiments.robustness_tradeoffs._compare import compared
 from experiments.robustness_tradeoffs._measure import Judged, accepts, judge
 from experiments.robustness_tradeoffs._nearby import nearby
+from experiments.robustness_tradeoffs._result import Result
 from experiments.robustness_tradeoffs._settings import (
     FEWEST,
     KINDS,
@@ -65,8 +66,8 @@ def run(
     quick: bool = False,
     parts: Collection[str] = (),
     say: Callable[[str], None] = lambda _: None,
-) -> dict[str, Any]:
-    """Run one dataset and return its figures as plain numbers.
+) -> Result:
+    """Run one dataset and return its figures.
 
     Parameters
     ----------
@@ -127,12 +128,12 @@ def run(
         result["sizes"] = _sizes(tasks, sizes, clock)
     if "nearby" in wanted:
         clock("neighbourhoods")
-        result["nearby"] = nearby(data.left(0), [row[0] for row in trained["MLP"]])
+        result["nearby"] = nearby(data.left(0), [row[0] for row in trained["MLP"]]) or None
     if "kernel" in wanted:
         clock("kernel models")
         result["kernel"] = kernel_models(tasks, trained["MLP"], sizes.radii)
     clock.stop()
-    return result | {"seconds": clock.seconds}
+    return Result.from_dict(result | {"seconds": clock.seconds})
 
 
 def _swept(

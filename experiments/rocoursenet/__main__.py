@@ -43,7 +43,7 @@ def run(dataset: str, folder: Path, parts: list[str], n_seeds: int, *, quick: bo
     def keep(found: dict[str, Any]) -> None:
         write(place, found | {"device": jax.devices()[0].device_kind})
 
-    keep(experiment(dataset, n_splits=n_seeds, quick=quick, parts=parts, say=say, keep=keep, **others))
+    keep(experiment(dataset, n_splits=n_seeds, quick=quick, parts=parts, say=say, keep=keep, **others).to_dict())
     say("done")
 
 

@@ -1,19 +1,19 @@
 """What the paper shows in figures, as Markdown: fronts, attacks, sweeps, curves."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from experiments._report import cell, table
+from experiments.rocoursenet._result import OfSeed, Performance, Result
 
-Seeds = Sequence[dict[str, Any]]
-Results = Sequence[dict[str, Any]]
+Seeds = Sequence[OfSeed | Performance]
+Results = Sequence[Result]
 
 
 def over(seeds: Seeds, key: str) -> tuple[float | None, float | None]:
     """Mean of a figure over seeds and its deviation."""
-    return spread([s[key] for s in seeds if s.get(key) is not None])
+    return spread([value for s in seeds if (value := getattr(s, key)) is not None])
 
 
 def spread(values: Sequence[float]) -> tuple[float | None, float | None]:
@@ -51,9 +51,9 @@ def _swept(results: Results, wanted: Callable[[str], bool], title: str) -> str:
     texts = []
     for r in results:
         rows = []
-        for sweep, labels in r["sweeps_of"].items():
+        for sweep, labels in r.sweeps_of.items():
             for name, label in labels.items() if wanted(sweep) else ():
-                own = r["methods"].get(name, [])
+                own = r.methods.get(name, [])
                 cells = [
                     _cell(over(own, key), digits)
                     for key, digits in (("robust", 3), ("validity", 3), ("proximity", 2))
@@ -61,7 +61,7 @@ def _swept(results: Results, wanted: Callable[[str], bool], title: str) -> str:
                 rows.append([f"{sweep}: {label}", *cells, str(len(own))])
         if rows:
             head = ["", "robust validity", "validity", "proximity (l1)", "seeds"]
-            texts.append(f"### {r['title']}: {title}\n\n" + table(head, rows))
+            texts.append(f"### {r.title}: {title}\n\n" + table(head, rows))
     return "\n\n".join(texts)
 
 
@@ -73,17 +73,17 @@ def attacks(results: Results, *, norm: str, figure: int) -> str:
     """Recourse that survives an attack, and how good the shifted model still is."""
     texts = []
     for r in results:
-        for sweep, found in r.get("attacks", {}).items():
+        for sweep, found in r.attacks.items():
             if f", {norm}," not in sweep or not found:
                 continue
             values = list(next(iter(found.values())))
             rows = [
-                [f"{name}{what}", *(_cell(spread(found[name][v][key])) for v in values)]
+                [f"{name}{what}", *(_cell(spread(getattr(found[name][v], key))) for v in values)]
                 for name in found
                 for key, what in (("survival", ""), ("accuracy", ": accuracy of the shifted model"))
             ]
-            n = len(next(iter(found.values()))[values[0]]["survival"])
-            texts.append(f"### {r['title']}: validity under attack, {sweep}, {n} seeds (Figure {figure})\n\n"
+            n = len(next(iter(found.values()))[values[0]].survival)
+            texts.append(f"### {r.title}: validity under attack, {sweep}, {n} seeds (Figure {figure})\n\n"
                          + table(["", *values], rows))  # fmt: skip
     return "\n\n".join(texts)
 
@@ -92,9 +92,9 @@ def losses(results: Results) -> str:
     """What trainings told, at five moments."""
     rows = []
     for r in results:
-        for name, seeds in r.get("losses", {}).items():
+        for name, seeds in r.losses.items():
             at = [round(v) for v in np.linspace(0, len(seeds[0]) - 1, 5)]
             known = [[curve[i] for curve in seeds if curve[i] is not None] for i in at]
-            rows.append([f"{r['title']}, {name}", *(_cell(spread(v)) for v in known)])
+            rows.append([f"{r.title}, {name}", *(_cell(spread(v)) for v in known)])
     head = ["", "first epoch", "a quarter", "half", "three quarters", "last"]
     return "### Training losses (Figure 11)\n\n" + table(head, rows) if rows else ""

@@ -1,9 +1,8 @@
 """Colours and markers that the pictures of the RoCourseNet page share."""
 
-from typing import Any
-
 from experiments._drawing import BLUE, GREEN, GREY, ORANGE, PURPLE
 from experiments.rocoursenet import _tables as tables
+from experiments.rocoursenet._result import Result
 
 STYLES = {
     "VanillaCF": (GREY, "s"),
@@ -20,6 +19,6 @@ STYLES = {
 HOLLOW = {"CounterNet, ours", "RoCourseNet, ours", "CF Model"}
 
 
-def mean(result: dict[str, Any], name: str, key: str) -> float | None:
+def mean(result: Result, name: str, key: str) -> float | None:
     """Mean of a method's figure over its seeds."""
-    return tables.over(result["methods"].get(name, []), key)[0]
+    return tables.over(result.methods.get(name, []), key)[0]

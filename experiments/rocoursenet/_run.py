@@ -12,6 +12,7 @@ from experiments.rocoursenet._generators import curves, judged, ms_per_person, t
 from experiments.rocoursenet._judge import performance
 from experiments.rocoursenet._oracle import ceiling, cheapest
 from experiments.rocoursenet._recipes import GUIDED, MAIN, Sizes, recipes
+from experiments.rocoursenet._result import Result
 from experiments.rocoursenet._settings import BASE_WIDTHS, SETTINGS
 from experiments.rocoursenet._sweeps import attacked, sweeps
 from experiments.rocoursenet._train import fit_all, plain
@@ -63,8 +64,8 @@ def run(
     parts: Collection[str] = (),
     say: Callable[[str], None] = lambda _: None,
     keep: Callable[[dict[str, Any]], None] = lambda _: None,
-) -> dict[str, Any]:
-    """Run one dataset and return its figures as plain numbers.
+) -> Result:
+    """Run one dataset and return its figures.
 
     Parameters
     ----------
@@ -139,7 +140,7 @@ def run(
             keep(result)
     _few(result, tasks, made, replace(sizes, seeds=list(sizes.seeds)[:N_FEW]), wanted, clock, keep)
     clock.stop()
-    return result | {"seconds": clock.seconds}
+    return Result.from_dict(result | {"seconds": clock.seconds})
 
 
 def _generators(

@@ -10,9 +10,10 @@ from matplotlib.lines import Line2D
 from experiments._drawing import BLUE, GREEN, GREY, ORANGE, SOFT, dress
 from experiments.rocoursenet._figures import over, spread
 from experiments.rocoursenet._look import STYLES
+from experiments.rocoursenet._result import Result
 
 KINDS = {"linf, sgd": "plain steps, l-inf", "linf, adam": "Adam, l-inf", "l2, adam": "Adam, l2"}
-Results = Sequence[dict[str, Any]]
+Results = Sequence[Result]
 Pair = tuple[float | None, float | None]
 """Mean and deviation over seeds."""
 SHADES = {"0.1": 0.35, "0.3": 0.65, "1": 1.0}
@@ -24,10 +25,10 @@ def bars(axes: Any, x: Sequence[float], pairs: Sequence[Pair], **style: Any) -> 
     axes.errorbar(x, [m for m, _ in pairs], yerr=half, capsize=2, ms=3.5, lw=1, elinewidth=0.7, **style)
 
 
-def swept(result: dict[str, Any], title: str, key: str) -> tuple[list[float], list[Pair]]:
+def swept(result: Result, title: str, key: str) -> tuple[list[float], list[Pair]]:
     """Numbers of a sweep, in order, and the figures that belong to them."""
-    named = sorted(result["sweeps_of"].get(title, {}).items(), key=lambda pair: float(pair[1]))
-    return [float(label) for _, label in named], [over(result["methods"][n], key) for n, _ in named]
+    named = sorted(result.sweeps_of.get(title, {}).items(), key=lambda pair: float(pair[1]))
+    return [float(label) for _, label in named], [over(result.methods[n], key) for n, _ in named]
 
 
 def even(axes: Any, values: Sequence[float]) -> None:
@@ -44,7 +45,7 @@ def explained(figure: Any, handles: Sequence[Any], labels: Sequence[str], room: 
 
 def attacks(found: Results) -> Any:
     """Recourse that survives an attack of more steps or a larger radius (Figures 4a, 4d and 12)."""
-    have = [r for r in found if r.get("attacks")]
+    have = [r for r in found if r.attacks]
     if not have:
         return None
     panels = [(sweep, kind) for sweep in ("steps T", "radius E") for kind in KINDS]
@@ -53,14 +54,14 @@ def attacks(found: Results) -> Any:
     )
     for result, row in zip(have, grid, strict=True):
         for (sweep, kind), axes in zip(panels, row, strict=True):
-            for name, values in result["attacks"].get(f"{sweep}, {kind}", {}).items():
+            for name, values in result.attacks.get(f"{sweep}, {kind}", {}).items():
                 colour, marker = STYLES.get(name, (GREY, "x"))
-                pairs = [spread(v["survival"]) for v in values.values()]
+                pairs = [spread(v.survival) for v in values.values()]
                 bars(axes, range(len(pairs)), pairs, color=colour, marker=marker, label=name)
                 even(axes, [float(v) for v in values])
             axes.set_ylim(-0.03, 1.04)
             axes.set_xlabel(sweep, color=SOFT)
-            dress(axes, f"{result['title']}\n{KINDS[kind]}")
+            dress(axes, f"{result.title}\n{KINDS[kind]}")
             axes.title.set_fontsize(8.5)
         row[0].set_ylabel("survives", color=SOFT)
     return explained(figure, *grid[0, 0].get_legend_handles_labels())
@@ -68,7 +69,7 @@ def attacks(found: Results) -> Any:
 
 def attackers(found: Results) -> Any:
     """Training against attackers of more steps or a larger radius (Figures 4b, 4c, 4e, 4f and 12)."""
-    have = [r for r in found if r["sweeps_of"].get("radius E")]
+    have = [r for r in found if r.sweeps_of.get("radius E")]
     if not have:
         return None
     panels = [(s, k) for k in ("robust", "proximity") for s in ("attacker steps T", "radius E")]
@@ -83,30 +84,30 @@ def attackers(found: Results) -> Any:
                     places = [shown.index(v) for v in values]
                     bars(axes, places, pairs, color=colour, marker=marker, label=label)
             even(axes, shown)
-            plain = over(result["methods"].get("CounterNet", []), key)[0]
-            if plain is not None and result["dataset"] != "loan":  # there the sweep has four of the years
+            plain = over(result.methods.get("CounterNet", []), key)[0]
+            if plain is not None and result.dataset != "loan":  # there the sweep has four of the years
                 axes.axhline(plain, color=GREY, lw=1, ls="--", label="no attacker (CounterNet)")
             axes.set_xlabel(f"{sweep.removeprefix('attacker ')} in training", color=SOFT)
             axes.set_ylim(0, 1.04 if key == "robust" else None)
             axes.set_ylabel("robust validity" if key == "robust" else "l1 cost", color=SOFT)
-            dress(axes, result["title"])
+            dress(axes, result.title)
     return explained(figure, *grid[0, 0].get_legend_handles_labels())
 
 
 def sizes(found: Results) -> Any:
     """Fronts of trainings on a part of the rows (Figure 5)."""
-    have = [r for r in found if any("of the rows" in t for t in r["sweeps_of"])]
+    have = [r for r in found if any("of the rows" in t for t in r.sweeps_of)]
     if not have:
         return None
     figure, grid = plt.subplots(1, 2 * len(have), figsize=(2.7 * 2 * len(have), 3.2), squeeze=False, sharey=True)
     shown = [(r, m) for r in have for m in ("RoCourseNet", "RoCourseNet, guides")]
     for (result, method), axes in zip(shown, grid[0], strict=True):
         for share, shade in SHADES.items():
-            labels = result["sweeps_of"].get(f"{share} of the rows, {method}", {})
+            labels = result.sweeps_of.get(f"{share} of the rows, {method}", {})
             if share == "1" and not labels:
                 # Of all rows there are the front, or else the row of Table 2.
-                labels = result["sweeps_of"].get(f"cost weight, {method}", {method: ""})
-            own = [result["methods"][name] for name in labels]
+                labels = result.sweeps_of.get(f"cost weight, {method}", {method: ""})
+            own = [result.methods[name] for name in labels]
             rows = [(over(seeds, "proximity")[0], *over(seeds, "robust")) for seeds in own]
             if rows:
                 x, y, half = zip(*rows, strict=True)
@@ -114,7 +115,7 @@ def sizes(found: Results) -> Any:
                 bars(axes, x, list(zip(y, half, strict=True)), color=colour, alpha=shade, marker="o")
         axes.set_ylim(0, 1.04)
         axes.set_xlabel("l1 cost", color=SOFT)
-        dress(axes, f"{result['title']}\n{method}")
+        dress(axes, f"{result.title}\n{method}")
     grid[0, 0].set_ylabel("robust validity", color=SOFT)
     shades = [Line2D([], [], color="#1f2933", alpha=a, marker="o", ms=3.5, lw=1) for a in SHADES.values()]
     names = [f"{float(share):.0%} of the rows" for share in SHADES]
@@ -123,12 +124,12 @@ def sizes(found: Results) -> Any:
 
 def schedules(found: Results) -> Any:
     """A radius that grows over the training beside one that does not (Figure 6)."""
-    have = [r for r in found if r["sweeps_of"].get("schedule")]
+    have = [r for r in found if r.sweeps_of.get("schedule")]
     if not have:
         return None
     figure, grid = plt.subplots(1, len(have), figsize=(3.0 * len(have), 2.7), squeeze=False, sharey=True)
     for result, axes in zip(have, grid[0], strict=True):
-        by = {label: over(result["methods"][n], "robust") for n, label in result["sweeps_of"]["schedule"].items()}
+        by = {label: over(result.methods[n], "robust") for n, label in result.sweeps_of["schedule"].items()}
         radii = list(dict.fromkeys(label.split("E = ")[1] for label in by))
         for offset, schedule, colour in ((-0.15, "linear", GREEN), (0.15, "static", ORANGE)):
             pairs = [by[f"{schedule}, E = {e}"] for e in radii]
@@ -139,7 +140,7 @@ def schedules(found: Results) -> Any:
         axes.set_xticks(range(len(radii)), radii)
         axes.set_ylim(0, 1.04)
         axes.set_xlabel("radius E in training", color=SOFT)
-        dress(axes, result["title"])
+        dress(axes, result.title)
     grid[0, 0].set_ylabel("robust validity", color=SOFT)
     grid[0, 0].legend(frameon=False, fontsize=8)
     figure.tight_layout()

@@ -11,6 +11,7 @@ import numpy as np
 from experiments._report import beside, cell, table
 from experiments.rocoursenet import _figures as figures
 from experiments.rocoursenet._figures import Seeds, over
+from experiments.rocoursenet._result import Ceiling, OfSeed, Result
 
 REAL = ("loan", "german", "student")
 SEARCHED = ("VanillaCF", "ROAR-LIME", "RBR")
@@ -23,9 +24,9 @@ def printed() -> dict[str, Any]:
     return json.loads(files("experiments.rocoursenet").joinpath("printed.json").read_text("utf-8"))
 
 
-def markdown(results: Sequence[dict[str, Any]], parts: Collection[str] = ()) -> str:
+def markdown(results: Sequence[Result], parts: Collection[str] = ()) -> str:
     """Tables of some datasets' results: those of the paper that are asked for, or all, and what it lacks."""
-    shown: list[tuple[set[str], Callable[[Sequence[dict[str, Any]]], str]]] = [
+    shown: list[tuple[set[str], Callable[[Sequence[Result]], str]]] = [
         ({"table 2", "table 9"}, _main),
         ({"table 2", "figure 3"}, _ceiling),
         ({"table 3"}, _framework),
@@ -59,9 +60,9 @@ def _cells(seeds: Seeds, theirs: dict[str, Any]) -> list[str]:
     return out
 
 
-def _extra(seeds: Seeds) -> list[str]:
+def _extra(seeds: Sequence[OfSeed]) -> list[str]:
     """What the paper does not report: recourse by direction, distinct patterns, share inside the schema."""
-    low, high = ([s["towards"][d] for s in seeds if s["towards"][d] is not None] for d in "01")
+    low, high = ([share for s in seeds if (share := s.towards[d]) is not None] for d in "01")
     shown = [cell(float(np.mean(v)) if v else None, 3) for v in (high, low)]
     return [*shown, cell(over(seeds, "patterns")[0], 0), cell(over(seeds, "inside")[0], 3)]
 
@@ -77,19 +78,19 @@ HEAD = [
 ]
 
 
-def _methods_table(result: dict[str, Any], names: Sequence[str], source: Callable[[str], dict[str, Any]]) -> str:
+def _methods_table(result: Result, names: Sequence[str], source: Callable[[str], dict[str, Any]]) -> str:
     rows = [
-        [_named(result, name), *_cells(result["methods"][name], source(name)), *_extra(result["methods"][name])]
+        [_named(result, name), *_cells(result.methods[name], source(name)), *_extra(result.methods[name])]
         for name in names
-        if name in result["methods"]
+        if name in result.methods
     ]
     return table(["", *HEAD], rows) if rows else ""
 
 
-def _named(result: dict[str, Any], name: str) -> str:
+def _named(result: Result, name: str) -> str:
     """The name, and how many seeds there are where they are not those of the result."""
-    n = len(result["methods"][name])
-    return name if n == len(result["seeds"]) else f"{name} ({n} seed{'s'[: n != 1]})"
+    n = len(result.methods[name])
+    return name if n == len(result.seeds) else f"{name} ({n} seed{'s'[: n != 1]})"
 
 
 def _paper(part: str, name: str, dataset: str) -> dict[str, Any]:
@@ -97,26 +98,26 @@ def _paper(part: str, name: str, dataset: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _main(results: Sequence[dict[str, Any]]) -> str:
+def _main(results: Sequence[Result]) -> str:
     texts = []
     for r in results:
-        part = "table 2" if r["dataset"] in REAL else "table 9"
-        names = [n for n in r["main"] if n in r["methods"]]
-        text = _methods_table(r, names, lambda n, r=r, part=part: _paper(part, n, r["dataset"]))
+        part = "table 2" if r.dataset in REAL else "table 9"
+        names = [n for n in r.main if n in r.methods]
+        text = _methods_table(r, names, lambda n, r=r, part=part: _paper(part, n, r.dataset))
         if text:
             number = part.split()[1]
-            texts.append(f"### {r['title']}: recourse under the other subsets' models (Table {number}), "
-                         f"ours ± deviation over {len(r['seeds'])} seeds / printed\n\n{text}")  # fmt: skip
+            texts.append(f"### {r.title}: recourse under the other subsets' models (Table {number}), "
+                         f"ours ± deviation over {len(r.seeds)} seeds / printed\n\n{text}")  # fmt: skip
     return "\n\n".join(texts)
 
 
-def _ceiling(results: Sequence[dict[str, Any]]) -> str:
+def _ceiling(results: Sequence[Result]) -> str:
     rows = []
     for r in results:
-        for name, found in r.get("oracle", {}).items():
+        for name, found in r.oracle.items():
             keys = ("robust", "validity", "proximity", "under_all", "nearest")
-            mean = [float(np.mean([f[k] for f in found])) for k in keys]
-            rows.append([f"{r['title']}, models of {name}", *(f"{v:.3f}" for v in mean[:2]), f"{mean[2]:.2f}",
+            mean = [float(np.mean([getattr(f, k) for f in found])) for k in keys]
+            rows.append([f"{r.title}, models of {name}", *(f"{v:.3f}" for v in mean[:2]), f"{mean[2]:.2f}",
                          f"{mean[3]:.3f}", f"{mean[4]:.2f}", _front(found)])  # fmt: skip
     if not rows:
         return ""
@@ -125,46 +126,46 @@ def _ceiling(results: Sequence[dict[str, Any]]) -> str:
     return "### The oracle, which sees all models: what can be had\n\n" + table(head, rows)
 
 
-def _front(found: Sequence[dict[str, Any]]) -> str:
-    points = found[0]["front"]
+def _front(found: Sequence[Ceiling]) -> str:
+    points = found[0].front
     few = [points[i] for i in sorted({round(v) for v in np.linspace(0, len(points) - 1, 5)})]
     return ", ".join(f"{share:.3f} at {cost:.2f}" for cost, share in few)
 
 
-def _framework(results: Sequence[dict[str, Any]]) -> str:
+def _framework(results: Sequence[Result]) -> str:
     names = [*printed()["table 3"]]
     texts = [
-        f"### {r['title']}: other generators, plain and robust (Table 3; the print is of Loan)\n\n{text}"
+        f"### {r.title}: other generators, plain and robust (Table 3; the print is of Loan)\n\n{text}"
         for r in results
-        if (text := _methods_table(r, names, lambda n, r=r: _paper("table 3", n, r["dataset"])))
+        if (text := _methods_table(r, names, lambda n, r=r: _paper("table 3", n, r.dataset)))
     ]
     return "\n\n".join(texts)
 
 
-def _heuristics(results: Sequence[dict[str, Any]]) -> str:
+def _heuristics(results: Sequence[Result]) -> str:
     names = ["VanillaCF-Random", "RoCourseNet-Random"]
     texts = [
-        f"### {r['title']}: heuristics (Table 8; the print is of Loan)\n\n{text}"
+        f"### {r.title}: heuristics (Table 8; the print is of Loan)\n\n{text}"
         for r in results
-        if (text := _methods_table(r, names, lambda n, r=r: _paper("table 8", n, r["dataset"])))
+        if (text := _methods_table(r, names, lambda n, r=r: _paper("table 8", n, r.dataset)))
     ]
     return "\n\n".join(texts)
 
 
-def _performance(results: Sequence[dict[str, Any]]) -> str:
+def _performance(results: Sequence[Result]) -> str:
     rows = []
     for r in results:
-        for name, seeds in r["performance"].items():
+        for name, seeds in r.performance.items():
             theirs = [
-                printed()[part].get(name.split(",")[0], {}).get(r["dataset"]) for part in ("table 6", "table 7")
+                printed()[part].get(name.split(",")[0], {}).get(r.dataset) for part in ("table 6", "table 7")
             ]
             cells = [
                 beside(*_swap(over(seeds, key), them))
                 for key, them in zip(("accuracy", "auc"), theirs, strict=True)
             ]
-            low = min(min(s["favourable"]) for s in seeds)
-            high = max(max(s["favourable"]) for s in seeds)
-            rows.append([f"{r['title']}, {name}", *cells, f"{low:.2f} to {high:.2f}"])
+            low = min(min(s.favourable) for s in seeds)
+            high = max(max(s.favourable) for s in seeds)
+            rows.append([f"{r.title}, {name}", *cells, f"{low:.2f} to {high:.2f}"])
     if not rows:
         return ""
     head = ["", "accuracy", "AUC", "predicted favourable, by subset"]
@@ -175,72 +176,72 @@ def _swap(ours: tuple[float | None, float | None], theirs: Any) -> tuple[Any, An
     return ours[0], theirs, 3, ours[1]
 
 
-def _matrices(results: Sequence[dict[str, Any]]) -> str:
+def _matrices(results: Sequence[Result]) -> str:
     """Only of two subsets; sixteen have their picture."""
     rows = []
     for r in results:
-        for name, seeds in r["methods"].items():
-            matrix = np.mean([s["matrix"] for s in seeds], axis=0)
-            if len(matrix) == 2 and (name in r["main"] or name in printed()["table 3"]):
-                rows.append([f"{r['title']}, {name}", *(f"{v:.3f}" for v in matrix.ravel())])
+        for name, seeds in r.methods.items():
+            matrix = np.mean([s.matrix for s in seeds], axis=0)
+            if len(matrix) == 2 and (name in r.main or name in printed()["table 3"]):
+                rows.append([f"{r.title}, {name}", *(f"{v:.3f}" for v in matrix.ravel())])
     head = ["", "first, own", "first under second", "second under first", "second, own"]
     return "### Validity matrices (Figures 7 and 10)\n\n" + table(head, rows) if rows else ""
 
 
-def _times(results: Sequence[dict[str, Any]]) -> str:
+def _times(results: Sequence[Result]) -> str:
     rows = []
     for r in results:
-        swept = {name for names in r["sweeps_of"].values() for name in names}
-        for name, t in r.get("times", {}).items():
+        swept = {name for names in r.sweeps_of.values() for name in names}
+        for name, t in r.times.items():
             if name in swept:
                 continue
             them = [
-                printed()[part].get(name.split(",")[0], {}).get(r["dataset"]) for part in ("table 10", "table 11")
+                printed()[part].get(name.split(",")[0], {}).get(r.dataset) for part in ("table 10", "table 11")
             ]
             cells = [
-                f"{cell(t.get(key), digits)} / {cell(None if v is None else v[0], 2)}"
+                f"{cell(getattr(t, key), digits)} / {cell(None if v is None else v[0], 2)}"
                 for key, v, digits in zip(("train_s", "ms_per_person"), them, (1, 4), strict=True)
             ]
-            rows.append([f"{r['title']}, {name}", *cells])
+            rows.append([f"{r.title}, {name}", *cells])
     if not rows:
         return ""
     head = ["", "training, s, all subsets, one seed", "ms per recourse"]
     return "### Time (Tables 10 and 11), ours / printed\n\n" + table(head, rows)
 
 
-def _choice(results: Sequence[dict[str, Any]]) -> str:
+def _choice(results: Sequence[Result]) -> str:
     """The most robust of the settings that were tried on rows to learn from alone."""
     figures = ("robust", "validity", "proximity", "accuracy")
     known = {*figures, "to 0", "to 1", "patterns", "least", "auc"}
     texts = []
     for r in results:
-        found = r.get("choice")
-        if not found:
+        found = r.choice
+        if found is None:
             continue
         rows = [
             [", ".join(f"{k} {v}" for k, v in row.items() if k not in known), *(f"{row[k]:.3f}" for k in figures)]
-            for row in sorted(found["rows"], key=lambda row: row["robust"])[-CHOICES:]
+            for row in sorted(found.rows, key=lambda row: row["robust"])[-CHOICES:]
         ]
-        told = [f"of {len(found['rows'])} settings the most robust {len(rows)}"]
-        told += [f"{found['seeds']} seed{'s'[: found['seeds'] != 1]}"] if "seeds" in found else []
-        told += [f"base model: accuracy {found['base_accuracy']:.3f}"] if "base_accuracy" in found else []
-        texts.append(f"### {r['title']}: guides on rows to learn from ({'; '.join(told)})\n\n"
+        told = [f"of {len(found.rows)} settings the most robust {len(rows)}"]
+        told += [f"{found.seeds} seed{'s'[: found.seeds != 1]}"] if found.seeds is not None else []
+        told += [f"base model: accuracy {found.base_accuracy:.3f}"] if found.base_accuracy is not None else []
+        texts.append(f"### {r.title}: guides on rows to learn from ({'; '.join(told)})\n\n"
                      + table(["", "robust validity", "validity", "proximity", "accuracy"], rows))  # fmt: skip
     return "\n\n".join(texts)
 
 
-def _run(results: Sequence[dict[str, Any]]) -> str:
+def _run(results: Sequence[Result]) -> str:
     rows = [
-        ["subsets", *(str(len(r["subsets"])) for r in results)],
-        ["rows to learn from, of a subset", *(_range(r["n_learned"]) for r in results)],
-        ["people asked about, of a subset", *(_range(r["n_people"]) for r in results)],
-        ["the same, by searches", *(str(r["n_searched"]) for r in results)],
-        ["seeds", *(str(len(r["seeds"])) for r in results)],
-        ["updates of a model", *(str(r["n_updates"]) for r in results)],
-        ["device", *(str(r.get("device", "-")) for r in results)],
-        ["seconds in all", *(f"{sum(r['seconds'].values()):.0f}" for r in results)],
+        ["subsets", *(str(len(r.subsets)) for r in results)],
+        ["rows to learn from, of a subset", *(_range(r.n_learned) for r in results)],
+        ["people asked about, of a subset", *(_range(r.n_people) for r in results)],
+        ["the same, by searches", *(str(r.n_searched) for r in results)],
+        ["seeds", *(str(len(r.seeds)) for r in results)],
+        ["updates of a model", *(str(r.n_updates) for r in results)],
+        ["device", *(str(r.device or "-") for r in results)],
+        ["seconds in all", *(f"{sum(r.seconds.values()):.0f}" for r in results)],
     ]
-    return "### What was run\n\n" + table(["", *(r["title"] for r in results)], rows)
+    return "### What was run\n\n" + table(["", *(r.title for r in results)], rows)
 
 
 def _range(values: Sequence[int]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import platform
 import sys
 from dataclasses import dataclass
 from importlib import import_module
@@ -19,7 +18,7 @@ from holdtrue.cli._options import json_option, ray_options, where
 from holdtrue.errors import DataError, MissingDependencyError
 
 if TYPE_CHECKING:
-    from experiments import Experiment
+    from experiments import AbstractResult, Experiment
 
 ROOT = Path(__file__).parents[2]
 """Of the source tree, where this is one: its `experiments` are not part of the package."""
@@ -89,19 +88,19 @@ def command(
     use_cache()
     options = chosen.options | given | {"quick": quick} | ({"parts": parts} if parts else {})
     executor = where(ray, ray_cores, ray_gpus)
-    done: dict[int, dict[str, Any]] = {}
+    done: dict[int, AbstractResult] = {}
 
     def work() -> None:
         tasks = []
         for number, name in enumerate(names):
-            kept = _read(folder, name, options)
+            kept = _read(chosen, folder, name, options)
             if kept is None:
                 tasks.append((number, name))
             else:
                 done[number] = kept
-        for number, result in executor.map(Dataset(paper, options), tasks):
-            _write(folder, names[number], result)
-            done[number] = result
+        for number, found in executor.map(Dataset(paper, options), tasks):
+            _write(folder, names[number], found)
+            done[number] = chosen.result(found)
 
     try:
         interruptible(work)
@@ -113,7 +112,7 @@ def command(
     if folder is not None:
         (folder / "tables.md").write_text(text, encoding="utf-8")
     if as_json:
-        print_json({"paper": paper, "results": found})
+        print_json({"paper": paper, "results": [result.to_dict() for result in found]})
     else:
         from rich.markdown import Markdown
 
@@ -161,7 +160,7 @@ def _option(name: str) -> str:
     return name.removeprefix("n_")
 
 
-def _read(folder: Path | None, name: str, options: dict[str, Any]) -> dict[str, Any] | None:
+def _read(chosen: Experiment, folder: Path | None, name: str, options: dict[str, Any]) -> AbstractResult | None:
     """What an earlier run with the same options left of a dataset, or None."""
     place = None if folder is None else folder / f"{name}.json"
     if place is None or not place.exists():
@@ -173,7 +172,7 @@ def _read(folder: Path | None, name: str, options: dict[str, Any]) -> dict[str, 
             "delete it."
         )
     say(f"{name}: read from {place}")
-    return kept
+    return chosen.result(kept)
 
 
 def _write(folder: Path | None, name: str, result: dict[str, Any]) -> None:
@@ -189,17 +188,7 @@ class Dataset:
     options: dict[str, Any]
 
     def __call__(self, name: str) -> dict[str, Any]:
-        """Figures of a dataset, with what they were made by."""
+        """A dataset's result as plain values, which travel from any worker, with what it was made by."""
         use_cache()
         result = experiment(self.paper).run(name, **self.options, say=lambda what: say(f"{name}: {what}"))
-        return result | made_by(self.options)
-
-
-def made_by(options: dict[str, Any]) -> dict[str, Any]:
-    """What a dataset's figures were made with: options, versions, device."""
-    import jax
-
-    from holdtrue import __version__
-
-    versions = {"holdtrue": __version__, "jax": jax.__version__, "python": platform.python_version()}
-    return {"options": options, "versions": versions, "device": jax.devices()[0].device_kind}
+        return result.made_with(self.options).to_dict()

@@ -74,7 +74,8 @@ def test_papers_are_listed_and_wrong_names_answered():
 
 def test_a_single_table_can_be_asked_for(quick):
     result, _, _ = quick
-    text = experiment("consistent-counterfactuals").markdown([result], ["table 2"])
+    own = experiment("consistent-counterfactuals")
+    text = own.markdown([own.result(result)], ["table 2"])
     assert text.startswith("### Success rate (Table 2)")
     assert "Invalidation" not in text
 
@@ -114,11 +115,11 @@ def test_shelf_life_of_coins():
     yes = rng.uniform(size=(100, 4000)) < p
     everyone = np.ones(4000, bool)
     told = _shelf_life({"a": (everyone, None)}, {"a": {"iv_rs": yes}})
-    assert abs(told["bias"]) < 0.005
+    assert abs(told.bias) < 0.005
     # Of a normal difference with variance p(1-p)(1/20 + 1/80), the mean absolute value.
     expected = np.mean(np.sqrt(2 / np.pi * p * (1 - p) * (1 / 20 + 1 / 80)))
-    assert told["mean_absolute_error"] == pytest.approx(expected, rel=0.05)
-    assert sum(b["n"] for b in told["bins"]) == 4000
+    assert told.mean_absolute_error == pytest.approx(expected, rel=0.05)
+    assert sum(b.n for b in told.bins) == 4000
 
 
 def test_squared_correlation():

@@ -1,6 +1,7 @@
 """Counterfactual training's experiment: gains and discrepancies by hand, searches that land, a quick run."""
 
 import json
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +14,7 @@ from experiments._task import Rows, Task
 from experiments.counterfactual_training import run
 from experiments.counterfactual_training._compare import discrepancy_gain, gain
 from experiments.counterfactual_training._judge import accuracies, sensitivities
+from experiments.counterfactual_training._result import Against, Gain, OfKind, Recourse
 from experiments.counterfactual_training._run import PARTS, fitted
 from experiments.counterfactual_training._search import search
 from experiments.counterfactual_training._settings import OURS, PAPER, PGD, PLAIN, PROTOCOLS, SETTINGS, regimes
@@ -155,13 +157,21 @@ def test_every_dataset_and_part_is_there():
 
 def test_goals_are_told_by_name():
     def against(ip):
-        return {"ip": {"gain": ip}}
+        return Against(ip=Gain(gain=ip, low=ip, high=ip, error=0.0, seeds=[], base=1.0, other=1.0))
 
-    free = {OURS: {"validity": 0.99, "against BL": against(7), "against PGD": against(4)}}
+    ours = Recourse(
+        validity=0.99,
+        validity_seeds=[],
+        implausibility=1.0,
+        cost=1.0,
+        against_plain=against(7),
+        against_pgd=against(4),
+    )
     kinds = {
-        k: {"accuracy": [a], "pgd": [r]} for k, a, r in ((OURS, 0.80, 0.7), (PLAIN, 0.81, 0.1), (PGD, 0.7, 0.72))
+        k: OfKind(accuracy=[a], pgd=[r], largest_logit=[])
+        for k, a, r in ((OURS, 0.80, 0.7), (PLAIN, 0.81, 0.1), (PGD, 0.7, 0.72))
     }
-    goals = meets({"protocols": {"honest": {"free": free}}, "kinds": kinds})
+    goals = meets(SimpleNamespace(protocols={"honest": {"free": {OURS: ours}}}, kinds=kinds))
     assert [name for name, ok in goals.items() if not ok] == ["IP 5% below PGD"]
 
 

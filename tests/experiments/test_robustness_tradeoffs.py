@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -134,7 +135,7 @@ def test_costs_are_compared_on_the_same_people():
 
 def test_a_constant_model_is_named_and_never_called_invalid():
     def entry(*splits):
-        return {"splits": [{"n_refused": n, "exists": e} for n, e in splits]}
+        return SimpleNamespace(splits=[SimpleNamespace(n_refused=n, exists=e) for n, e in splits])
 
     assert nothing(entry((0, "yes"), (0, "yes"))) == "none refused"
     assert nothing(entry((2, "yes"), (0, "yes"))) == "fewer than 5 refused"

@@ -20,6 +20,7 @@ from experiments.rocoursenet._data import alike, read_tasks
 from experiments.rocoursenet._judge import Answer, judge, patterns, performance, wishes
 from experiments.rocoursenet._oracle import ceiling, cheapest
 from experiments.rocoursenet._recipes import Sizes
+from experiments.rocoursenet._result import Attacked, OfSeed, Result
 from experiments.rocoursenet._run import PARTS
 from experiments.rocoursenet._settings import SETTINGS
 from experiments.rocoursenet._sweeps import sweeps
@@ -231,15 +232,33 @@ def test_attacks_are_told_for_every_seed(monkeypatch):
 
 
 def test_figures_are_told_with_their_deviation_over_seeds():
-    seeds = [{"robust": r, "validity": 1.0, "proximity": 2.0} for r in (0.5, 0.7)]
-    survived = {"survival": [0.25, 0.75], "accuracy": [0.6, 0.6]}
-    result = {
-        "title": "Made up",
-        "methods": {"T = 7": seeds, "T = 7, l2": seeds[:1]},
-        "sweeps_of": {"attacker steps T": {"T = 7": "7"}, "attacker steps T, l2": {"T = 7, l2": "7"}},
-        "attacks": {"steps T, linf, adam": {"RoCourseNet": {"7": survived}}},
-        "losses": {"cost": [[None, 1.0], [3.0, 1.0]]},
-    }
+    same = {"validity_std": 0.0, "robust_std": 0.0, "proximity_std": 0.0, "found": 1.0, "inside": 1.0}
+    seeds = [
+        OfSeed(robust=r, validity=1.0, proximity=2.0, towards={}, patterns=None, matrix=[], **same)
+        for r in (0.5, 0.7)
+    ]
+    survived = Attacked(survival=[0.25, 0.75], accuracy=[0.6, 0.6])
+    result = Result(
+        dataset="german",
+        title="Made up",
+        seconds={},
+        subsets=["one", "two"],
+        n_learned=[3, 3],
+        n_people=[1, 1],
+        n_searched=1,
+        n_columns=4,
+        seeds=[0, 1],
+        n_updates=1,
+        main=[],
+        methods={"T = 7": seeds, "T = 7, l2": seeds[:1]},
+        performance={},
+        oracle={},
+        times={},
+        sweeps_of={"attacker steps T": {"T = 7": "7"}, "attacker steps T, l2": {"T = 7, l2": "7"}},
+        attacks={"steps T, linf, adam": {"RoCourseNet": {"7": survived}}},
+        losses={"cost": [[None, 1.0], [3.0, 1.0]]},
+    )
+    assert Result.from_dict(result.to_dict()) == result
     four = markdown([result], ["figure 4"])
     assert "| attacker steps T: 7 | 0.600 ± 0.14 | 1.000 ± 0.00 | 2.00 ± 0.00 | 2 |" in four
     assert "| RoCourseNet | 0.500 ± 0.35 |" in four
@@ -274,6 +293,6 @@ def test_seeds_of_other_processes_are_joined():
 
 def test_a_single_table_can_be_asked_for(quick):
     result, _ = quick
-    text = markdown([result], ["table 6"])
+    text = markdown([Result.from_dict(result)], ["table 6"])
     assert text.startswith("### Accuracy and AUC")
     assert "Table 9" not in text
