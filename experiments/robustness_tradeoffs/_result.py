@@ -65,7 +65,7 @@ class AtRadius:
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
-    """How often a form of a theorem applies and is violated; how tight a bound is, how often a condition is true."""
+    """How often a form of a theorem applies and is violated; how tight a bound is, how often a condition holds."""
 
     cases: int
     applies: float
