@@ -37,7 +37,7 @@ check: $(TOOLS)
 # programs and fixtures, so they stay together. Where Python writes no bytecode, each of the processes that the tests
 # start would compile all of holdtrue.
 tests: $(TOOLS)
-	$(BIN)/python -m compileall -qq holdtrue
+	$(BIN)/python -m compileall -qq holdtrue experiments
 	$(BIN)/python -m pytest -n 2 --dist loadfile --durations 25
 
 # Between two edits: everything that needs no long compilation.
@@ -68,7 +68,7 @@ docs: $(TOOLS)
 	$(BIN)/python docs/reference/make_comparison.py
 	$(BIN)/python docs/explanation/make_sizing.py
 	$(BIN)/python docs/images/make.py
-	$(BIN)/python docs/papers/make.py
+	$(BIN)/python -m experiments
 
 bench: $(TOOLS)
 	$(BIN)/python -m benchmarks
