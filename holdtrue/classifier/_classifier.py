@@ -4,7 +4,7 @@ import copy
 import platform
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from holdtrue import __version__
-from holdtrue.batch import Predictor
+from holdtrue.batch import Predictor, RetrainableClassifier
 from holdtrue.classifier import _file
 from holdtrue.classifier._certificate import Certificate
 from holdtrue.classifier._objects import describe, rebuild
@@ -39,7 +39,7 @@ from holdtrue.models import (
     with_arrays,
 )
 from holdtrue.reports import Report, audit
-from holdtrue.retraining import Retrained, TrainingData, Vary, start_keys
+from holdtrue.retraining import Retrained, TrainedClassifier, TrainingData, Vary, start_keys
 from holdtrue.retraining import retrain as train_again
 from holdtrue.schema import Schema, Table, as_table, plain
 from holdtrue.training import AbstractRegime, Setting, StandardTraining
@@ -80,8 +80,8 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         Losses per epoch.
     certificate_ : Certificate or None
         The guarantee of recourse that `holdtrue.certify` made; written to model files.
-    training_ : TrainingData
-        Encoded training rows, for `retrain`; not written to model files.
+    training_ : TrainingData or None
+        Encoded training rows, for `retrain`; None where it was read from a model file, which holds none.
 
     Notes
     -----
@@ -169,7 +169,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         model, self.history_ = self.regime_.train(
             model, data, fit_key, setting=setting, seed=seed, on_epoch=on_epoch
         )
-        self.training_ = TrainingData(data, copies, seed)
+        self.training_: TrainingData | None = TrainingData(data, copies, seed)
         self._assemble(encoder, model, setting.favourable)
         self._retrained: dict[Any, Retrained] = {}
         self.certificate_: Certificate | None = None
@@ -200,8 +200,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
     def setting_(self) -> Setting:
         """What a training regime may know of the task."""
         decision = self.predictor_.decision
-        training: TrainingData | None = getattr(self, "training_", None)
-        n_rows = None if training is None else len(training.data.x)
+        n_rows = None if self.training_ is None else len(self.training_.data.x)
         return Setting(Permits.of(self.predictor_.encoder), decision.favourable, self.threshold, n_rows)
 
     def recourse(self, X: Any, *, method: str | AbstractMethod | None = None, **options: Any) -> RecourseFrame:
@@ -278,7 +277,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         _file.write(path, header, arrays)
 
     @classmethod
-    def load(cls, path: str | Path) -> "RecourseClassifier":
+    def load(cls, path: str | Path) -> Self:
         """Read a model file. Nothing in the file is run."""
         header, arrays = _file.read(path)
         try:
@@ -292,7 +291,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
             ) from error
 
     @classmethod
-    def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> "RecourseClassifier":
+    def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
         self = cls(**{name: rebuild(value) for name, value in header["params"].items()})
         parts = {name: arrays[f"encoder/{name}"] for name in ("scale", "offset", "spread")}
         encoder = Encoder.from_dict(header["encoder"], parts)
@@ -303,7 +302,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         self.regime_ = StandardTraining() if self.regime is None else self.regime
         empty = self.architecture().build(encoder.n_columns, len(self.classes_), jax.random.key(0))
         self._retrained = {}
-        self.certificate_ = None
+        self.certificate_ = self.training_ = None
         self._assemble(encoder, with_arrays(empty, arrays, "model/"), int(header["favourable"]))
         state = {name.removeprefix("method/"): v for name, v in arrays.items() if name.startswith("method/")}
         self.method_ = self._fresh_method().restore(self.predictor_, state)
@@ -335,18 +334,20 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         self.threshold = float(threshold)
         old = self.predictor_.decision
         self._assemble(self.predictor_.encoder, old.model, old.favourable)
-        state = dict(self.method_.state_)
-        if "decided" in state and "rows" in state:  # what the model decides about rows that the method keeps
-            rows = self.predictor_.logits_of(state["rows"])
-            state["decided"] = self.predictor_.decide_of(rows).astype(state["decided"].dtype)
-        self.method_ = fresh(self.method_).restore(self.predictor_, state)
+        self.method_ = self.method_.rebind(self.predictor_)
         self._retrained = {}
         self.certificate_ = None
         return self
 
-    def at_threshold(self, threshold: float) -> "RecourseClassifier":
+    def at_threshold(self, threshold: float) -> Self:
         """Return a copy with another threshold; see `set_threshold`."""
         return copy.copy(self).set_threshold(threshold)
+
+    def with_method(self, method: AbstractMethod) -> Self:
+        """Return a copy whose own method is this one, which was fitted to the classifier."""
+        out = copy.copy(self)
+        out.method = out.method_ = method
+        return out
 
     # ---- parts --------------------------------------------------------------------------------------
 
@@ -424,3 +425,10 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
                 )
             X = dict(zip(self.schema.names, array.T, strict=True))
         return as_table(X, where="RecourseClassifier")
+
+
+if TYPE_CHECKING:
+
+    def _is_both(clf: RecourseClassifier) -> tuple[TrainedClassifier, RetrainableClassifier]:
+        """What lower layers ask of a classifier, this one has: held by the type checker."""
+        return clf, clf

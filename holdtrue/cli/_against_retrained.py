@@ -181,7 +181,7 @@ def with_rows(classifier: Any, X: Any, y: Any, n: int, work: Callable[..., Any],
     again.set_params(schema=classifier.schema_)
     with progress("retraining", n, "models") as bar:
         try:
-            if hasattr(classifier, "training_"):
+            if classifier.training_ is not None:
                 again = classifier
             elif how.get("vary") == "finetune":
                 again = classifier

@@ -15,10 +15,11 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from holdtrue.batch import Predictor, distances, proba_of, solve
+from holdtrue.batch import FittedClassifier, Predictor, distances, predictor_of, proba_of, solve
 from holdtrue.encoding import NORMS, Norm, broken_limits, decode_recourse, feasible_sets
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
+from holdtrue.models import fresh
 from holdtrue.schema import Table, normalise_restrictions
 from holdtrue.search import AbstractSolver, Problem, Solution, Status, add_option, by_feature, is_found
 
@@ -72,7 +73,7 @@ class AbstractMethod(BaseEstimator):
         """
         return ()
 
-    def fit(self, model: Any, X: Any = None, y: Any = None) -> Self:
+    def fit(self, model: FittedClassifier | Predictor, X: Any = None, y: Any = None) -> Self:
         """Prepare for a fitted classifier; methods that need training rows learn from `X`.
 
         Parameters
@@ -83,8 +84,8 @@ class AbstractMethod(BaseEstimator):
         y : array, optional
             Their labels.
         """
-        predictor = getattr(model, "predictor_", model)
-        if not isinstance(predictor, Predictor):
+        predictor = predictor_of(model)
+        if predictor is None:
             raise CapabilityError(
                 f"{type(self).__name__}: `model` must be a fitted RecourseClassifier; got {type(model).__name__}. "
                 "For any other model use holdtrue.recourse(model, X, schema)."
@@ -117,6 +118,18 @@ class AbstractMethod(BaseEstimator):
         """Put back what `fit` learned, as from a model file."""
         self.predictor_, self.state_ = predictor, state
         return self
+
+    def rebind(self, predictor: Predictor) -> Self:
+        """Return this method, fitted, for the same model at another threshold.
+
+        What it learned from training rows stays; what the model decided about rows that it keeps is asked again.
+        """
+        self._check_fitted()
+        return fresh(self).restore(predictor, self.state_at(predictor))
+
+    def state_at(self, predictor: Predictor) -> dict[str, np.ndarray]:
+        """`state_` as it is for the same model at another threshold: the same, unless it holds decisions."""
+        return dict(self.state_)
 
     def recourse(
         self,

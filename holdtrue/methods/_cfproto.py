@@ -6,10 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from holdtrue.batch import Predictor
 from holdtrue.encoding import Norm
 from holdtrue.errors import DataError
 from holdtrue.methods._elastic_net import check_norm, elastic_search
-from holdtrue.methods._kept_rows import kept_rows
+from holdtrue.methods._kept_rows import kept_rows, kept_rows_at
 from holdtrue.methods._latent_base import AbstractGenerativeMethod
 from holdtrue.models import Autoencoder, Rows, build_autoencoder
 from holdtrue.search import ElasticSolver, Prototype, PrototypePull
@@ -140,6 +141,10 @@ class CFProto(AbstractGenerativeMethod):
         if not self.prototype_weight >= 0:
             raise DataError(f"CFProto: `prototype_weight` must not be negative; got {self.prototype_weight!r}.")
         return kept_rows(self, x) | (super().learn(x, y) if self.autoencoder else {})
+
+    def state_at(self, predictor: Predictor) -> dict[str, np.ndarray]:
+        """The rows, as they are decided at the other threshold."""
+        return kept_rows_at(predictor, super().state_at(predictor))
 
     def solver(self) -> ElasticSolver:
         """Elastic-net search with a pull."""

@@ -6,10 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from holdtrue.batch import Predictor
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractSolverMethod
-from holdtrue.methods._kept_rows import kept_rows
+from holdtrue.methods._kept_rows import kept_rows, kept_rows_at
 from holdtrue.search import OddsSolver
 
 
@@ -123,6 +124,10 @@ class RBR(AbstractSolverMethod):
             if getattr(self, name) < 1:
                 raise DataError(f"RBR: `{name}` must be at least 1; got {getattr(self, name)!r}.")
         return kept_rows(self, x)
+
+    def state_at(self, predictor: Predictor) -> dict[str, np.ndarray]:
+        """The rows, as they are decided at the other threshold."""
+        return kept_rows_at(predictor, super().state_at(predictor))
 
     def solver(self) -> OddsSolver:
         """Descent on the worst odds."""

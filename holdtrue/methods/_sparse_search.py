@@ -87,14 +87,15 @@ class SparseSearch(AbstractSolverMethod):
         check_sizes(self)
         if not self._looks_at_leaves():
             return {"values": listed_values(self.predictor_, x, self.n_values)}
-        self.boxes_ = boxes_of(self._trees())
         return {"accepted": some_of_each_class(self.predictor_, x)}
 
     def solver(self) -> SparseSolver | DiveSolver:
         """Exhaustive search over the lists, or dives over the leaves."""
         if not self._looks_at_leaves():
             return sparse_solver(self)
-        boxes: Boxes = self.boxes_
+        if not hasattr(self, "boxes_"):  # of the trees alone: the same at any threshold
+            self.boxes_: Boxes = boxes_of(self._trees())
+        boxes = self.boxes_
         n_slots = boxes.cells.n_slots
         return DiveSolver(
             decision=self.predictor_.decision,

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.stats import t
 
+from holdtrue.batch import FittedClassifier, Predictor, RetrainableClassifier, RetrainedModels, predictor_of
 from holdtrue.encoding import norm_weights
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods._base import AbstractMethod
@@ -94,7 +95,14 @@ class StableSearch(AbstractClimbingMethod):
         self.n_steps = n_steps
         self.random_state = random_state
 
-    def fit(self, model: Any, X: Any = None, y: Any = None, *, guides: Any = None) -> Self:
+    def fit(
+        self,
+        model: FittedClassifier | Predictor,
+        X: Any = None,
+        y: Any = None,
+        *,
+        guides: RetrainedModels | None = None,
+    ) -> Self:
         """Prepare for a fitted classifier, with `guides` or, where it can be trained again, with ones of its own.
 
         Parameters
@@ -113,21 +121,20 @@ class StableSearch(AbstractClimbingMethod):
             raise DataError(f"StableSearch: `growth` must exceed 1; got {self.growth!r}.")
         if not 0.5 <= self.aim < 1:
             raise DataError(f"StableSearch: `aim` must lie between 0.5 and 1; got {self.aim!r}.")
-        predictor = getattr(model, "predictor_", model)
-        if self.needs <= getattr(predictor, "capabilities", frozenset()):  # else said below, as for any method
+        predictor = predictor_of(model)
+        if predictor is not None and self.needs <= predictor.capabilities:  # else said below, as for any method
             guides = self._own_guides(model) if guides is None else guides
             self._guides = to_arrays(guides.ensemble.members, PREFIX)
         return super().fit(model, X, y)
 
-    def _own_guides(self, model: Any) -> Any:
-        again = getattr(model, "retrain", None)
-        if again is None:
+    def _own_guides(self, model: FittedClassifier | Predictor) -> RetrainedModels:
+        if not isinstance(model, RetrainableClassifier):
             raise CapabilityError(
                 f"StableSearch: needs guides for {type(model).__name__}, which cannot be trained again here. Use "
                 "SNS, or give fit(model, X, guides=...) what holdtrue.retrain returned."
             )
         # Never the models that `retrain` draws from the same seed: those are what survival is measured on.
-        return again(self.n_guides, random_state=(GUIDE_SEED + (self.random_state or 0)) % 2**32)
+        return model.retrain(self.n_guides, random_state=(GUIDE_SEED + (self.random_state or 0)) % 2**32)
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Fit the base, and keep the guides' weights."""

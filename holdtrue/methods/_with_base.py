@@ -9,7 +9,7 @@ import equinox as eqx
 import numpy as np
 from sklearn.base import clone
 
-from holdtrue.batch import solve
+from holdtrue.batch import Predictor, solve
 from holdtrue.encoding import Norm
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._wachter import Wachter
@@ -32,7 +32,11 @@ class AbstractBasedMethod(AbstractMethod):
     def _learn_base(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Fit the base; its state is kept under its own prefix."""
         base = self._fresh_base().fit_encoded(self.predictor_, x if len(x) else None, y)
-        return {PREFIX + name: value for name, value in base.state_.items()}
+        return _under_prefix(base.state_)
+
+    def state_at(self, predictor: Predictor) -> dict[str, np.ndarray]:
+        """Its own part as it is, and the base's for the other threshold."""
+        return self.state_ | _under_prefix(self._fitted_base().state_at(predictor))
 
     def consulted(self) -> tuple[str, ...]:
         """What the base asked."""
@@ -46,6 +50,10 @@ class AbstractBasedMethod(AbstractMethod):
         """The base as it was fitted: from the state alone, so that a model file needs nothing else."""
         state = {name.removeprefix(PREFIX): v for name, v in self.state_.items() if name.startswith(PREFIX)}
         return self._fresh_base().restore(self.predictor_, state)
+
+
+def _under_prefix(state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {PREFIX + name: value for name, value in state.items()}
 
 
 class AbstractClimbingMethod(AbstractBasedMethod):

@@ -16,7 +16,7 @@ from holdtrue.reports._against import Panel, answers, check_plan, check_shares, 
 from holdtrue.reports._calibration import Calibration
 from holdtrue.reports._parts import spread
 from holdtrue.reports._report import head, people_frame
-from holdtrue.retraining import Retrained, retrain
+from holdtrue.retraining import Retrained, TrainedClassifier, Vary, retrain
 from holdtrue.search import Status
 
 FORMAT = "holdtrue-shelf-life"
@@ -195,9 +195,9 @@ class ShelfLife:
 
 def shelf_life(
     plan: RecourseFrame,
-    clf: Any = None,
+    clf: TrainedClassifier | None = None,
     n: int = 100,
-    vary: Any = "seed",
+    vary: Vary = "seed",
     *,
     random_state: int | None = 0,
     against: Any = None,

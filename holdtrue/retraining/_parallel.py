@@ -11,7 +11,8 @@ from sklearn.utils import check_random_state
 
 from holdtrue.batch import AbstractExecutor, from_bytes, to_bytes
 from holdtrue.models import AbstractModel, Data, to_arrays, with_arrays
-from holdtrue.retraining._retrain import TrainingData, Trainings, trainings
+from holdtrue.retraining._classifier import TrainedClassifier, TrainingData
+from holdtrue.retraining._retrain import Trainings, trainings
 
 PARTS = 4  # for every worker: small enough that nobody waits long for the last
 
@@ -20,7 +21,7 @@ PARTS = 4  # for every worker: small enough that nobody waits long for the last
 class Part:
     """Trains the models from one number up to another. To another process it goes as a model file and rows."""
 
-    clf: Any
+    clf: TrainedClassifier
     asked: dict[str, Any]
     plan: Trainings | None = None
 
@@ -31,15 +32,14 @@ class Part:
         return [to_arrays(model, "") for model in self.plan.fit(slice(*span))]
 
     def __reduce__(self) -> Any:
-        training: TrainingData | None = getattr(self.clf, "training_", None)
-        rows = None
+        training, rows = self.clf.training_, None
         if training is not None:
             data = training.data
             rows = (*(np.asarray(part) for part in (data.x, data.y, data.weight)), training.copies, training.seed)
         return _part, (type(self.clf), to_bytes(self.clf), rows, self.asked)
 
 
-def _part(cls: type, model: bytes, rows: Any, asked: dict[str, Any]) -> Part:
+def _part(cls: type[TrainedClassifier], model: bytes, rows: Any, asked: dict[str, Any]) -> Part:
     clf = from_bytes(cls, model)
     if rows is not None:
         x, y, weight, copies, seed = rows
@@ -48,7 +48,7 @@ def _part(cls: type, model: bytes, rows: Any, asked: dict[str, Any]) -> Part:
 
 
 def in_parts(
-    clf: Any,
+    clf: TrainedClassifier,
     asked: dict[str, Any],
     n: int,
     executor: AbstractExecutor,

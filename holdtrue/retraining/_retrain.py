@@ -25,31 +25,13 @@ from holdtrue.models import (
     fit_many,
     stack,
 )
+from holdtrue.retraining._classifier import TrainedClassifier, TrainingData
 from holdtrue.retraining._finetune import top_layer_step
 from holdtrue.schema import as_table
 
 Vary = Literal["seed", "leave_one_out", "bootstrap", "shift", "finetune"]
 Layers = Literal["top", "all"]
 FINETUNE_EPOCHS = 5
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """What a classifier learned from, encoded.
-
-    Attributes
-    ----------
-    data : Data
-        With class weights multiplied in.
-    copies : array
-        How many identical rows each row stands for.
-    seed : int
-        From which the first weights and the shuffles follow.
-    """
-
-    data: Data
-    copies: np.ndarray
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -113,7 +95,7 @@ def _decide_all(ensemble: EnsembleModel, decision: Decision, x: Float[Array, "n 
 
 
 def retrain(
-    clf: Any,
+    clf: TrainedClassifier,
     n: int = 100,
     *,
     vary: Vary = "seed",
@@ -196,7 +178,7 @@ class Trainings:
         As `fit_many` has them.
     """
 
-    clf: Any
+    clf: TrainedClassifier
     vary: Vary
     starts: Sequence[AbstractModel]
     sets: Sequence[Data]
@@ -232,7 +214,7 @@ class Trainings:
 
 
 def trainings(
-    clf: Any,
+    clf: TrainedClassifier,
     *,
     n: int,
     vary: Vary,
@@ -244,8 +226,7 @@ def trainings(
     strategy: Strategy,
 ) -> Trainings:
     """Draw the seeds and rows of every model; the parameters are those of `retrain`, checked."""
-    training: TrainingData | None = getattr(clf, "training_", None)
-    predictor: Predictor = clf.predictor_
+    training, predictor = clf.training_, clf.predictor_
     rng = check_random_state(random_state)
     seed = training.seed if training is not None else 0
     if vary == "shift" or tables is not None:
@@ -275,7 +256,7 @@ def _how(vary: Vary, new_order: bool, layers: Layers | None) -> str:
 
 
 def _solved(
-    clf: Any,
+    clf: TrainedClassifier,
     vary: Vary,
     starts: Sequence[Any],
     sets: Sequence[Data],
@@ -296,7 +277,9 @@ def _solved(
     return models
 
 
-def _check_options(vary: Vary, tables: Any, new_order: bool, layers: Any, n_epochs: Any) -> None:
+def _check_options(
+    vary: Vary, tables: Sequence[object] | None, new_order: bool, layers: Layers | None, n_epochs: int | None
+) -> None:
     """Refuse an option that the kind of retraining would not use."""
     uses: dict[str, tuple[Vary, ...]] = {
         "tables": ("shift", "finetune"),
@@ -340,7 +323,7 @@ def _varied(training: TrainingData, n: int, vary: Vary, rng: Any) -> tuple[list[
     return sets, [training.seed] * n
 
 
-def training_rows(clf: Any, X: Any, y: Any) -> TrainingData:
+def training_rows(clf: TrainedClassifier, X: Any, y: Any) -> TrainingData:
     """Encode a table as training rows, so that a classifier read from a file can be fine-tuned on resamples of it:
     ``clf.training_ = training_rows(clf, X, y)``."""
     x, codes, weight = _encoded(clf, X, y)
@@ -348,8 +331,8 @@ def training_rows(clf: Any, X: Any, y: Any) -> TrainingData:
     return TrainingData(data, np.ones(len(x)), 0)
 
 
-def _encoded(clf: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    predictor: Predictor = clf.predictor_
+def _encoded(clf: TrainedClassifier, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    predictor = clf.predictor_
     index = {label: i for i, label in enumerate(predictor.classes.tolist())}
     labels = np.asarray(y).tolist()
     unknown = [label for label in labels if label not in index]
@@ -362,7 +345,7 @@ def _encoded(clf: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return x, codes, clf.regime_.weights(codes, np.ones(len(x)), predictor.classes)
 
 
-def _shifted(clf: Any, tables: Sequence[tuple[Any, Any]] | None, vary: Vary) -> list[Data]:
+def _shifted(clf: TrainedClassifier, tables: Sequence[tuple[Any, Any]] | None, vary: Vary) -> list[Data]:
     if not tables:
         raise DataError(f"retrain: vary={vary!r} needs `tables`, a list of (X, y); got none.")
     encoded = [_encoded(clf, X, y) for X, y in tables]

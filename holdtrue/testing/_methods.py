@@ -43,12 +43,16 @@ class MethodChecks:
 
     def plan(self, method: AbstractMethod, X: Any = None, clf: Any = None, **options: Any) -> RecourseFrame:
         """Recourse for the first refused people of the small world."""
+        fitted = self.fitted(method, clf)
+        return fitted.recourse(world.refused(fitted.predictor_, N) if X is None else X, **options)
+
+    def fitted(self, method: AbstractMethod, clf: Any = None) -> AbstractMethod:
+        """The method, fitted once to a classifier of the small world."""
         clf = self.classifier(method) if clf is None else clf
         key = (*self._named(method), id(clf))
         if key not in _FITTED:  # the classifier is kept beside, so that no other has its id
             _FITTED[key] = clf, fresh(method).fit(clf, *world.people())
-        predictor = getattr(clf, "predictor_", clf)
-        return _FITTED[key][1].recourse(world.refused(predictor, N) if X is None else X, **options)
+        return _FITTED[key][1]
 
     def known(self, method: AbstractMethod) -> RecourseFrame:
         """`plan` with nothing asked for, searched once for all the checks that only look at it."""
@@ -115,6 +119,15 @@ class MethodChecks:
         plan = self.plan(method, clf=self.classifier(method, threshold=0.8))
         assert plan.found.any()
         assert (plan.after[plan.found] >= 0.8 - 1e-6).all()
+
+    def test_another_threshold_is_as_if_fitted_there(self, method: AbstractMethod) -> None:
+        """Bound to the same model at another threshold, it answers as one fitted to that; the first stays."""
+        method = _seeded(method)
+        known, moved = self.known(method), self.classifier(method, threshold=0.8)
+        X = world.refused(moved.predictor_, N)
+        fitted = self.fitted(method)
+        _assert_same(self.plan(method, X, clf=moved), fitted.rebind(moved.predictor_).recourse(X))
+        assert fitted.predictor_ is known.predictor
 
     def test_three_classes(self, method: AbstractMethod) -> None:
         """With more classes, the wanted one wins."""

@@ -58,6 +58,7 @@ class RegimeChecks:
     def test_weight_zero_is_absence(self, regime: AbstractRegime) -> None:
         """Rows of weight 0 leave no trace, wherever they stand and whatever they hold."""
         clf = self.fitted(regime)  # the same rows in the same number, so that its program serves
+        assert clf.training_ is not None  # fitted here
         data, encoder = clf.training_.data, clf.predictor_.encoder
         setting = Setting(Permits.of(encoder), 1, clf.threshold, len(data.x))
         model_key, fit_key = jax.random.split(jax.random.key(0))

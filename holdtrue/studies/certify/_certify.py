@@ -345,7 +345,7 @@ def _plain(value: Any) -> Any:
 
 def _notes(clf: RecourseClassifier, encoded: np.ndarray, weighting: dict[str, Any] | None) -> list[str]:
     notes = []
-    if hasattr(clf, "training_"):
+    if clf.training_ is not None:
         known = {row.tobytes() for row in np.asarray(clf.training_.data.x, np.float32)}
         share = float(np.mean([row.tobytes() in known for row in np.ascontiguousarray(encoded, np.float32)]))
         if share > 0:

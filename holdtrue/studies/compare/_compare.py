@@ -141,7 +141,7 @@ def compare(
             raise DataError("compare: the model refuses none of the test rows, so there is nobody to ask for.")
         asked = asked.take(refused)
         against = _against(classifier, predictor, learn, known, retrainings, vary, random_state, progress)
-        again = classifier is not None and hasattr(classifier, "training_")
+        again = classifier is not None and classifier.training_ is not None
         for label in names:
             if any(row.name == label for row in rows):
                 continue
@@ -315,7 +315,7 @@ def _against(
     on_model = None if progress is None else lambda done: progress("retraining", done, n)
     if classifier is None:
         return refit(predictor, rows, labels, n, vary=vary, random_state=seed, on_model=on_model)
-    if not hasattr(classifier, "training_"):
+    if classifier.training_ is None:
         # Read from a file, which holds no rows: the same configuration learns from the training rows. The schema
         # with its bounds and levels, since the retrained models must read the same columns.
         again: Any = clone(classifier)

@@ -104,6 +104,7 @@ def tradeoff(
             method=None if method is None else fresh(method), favourable=favourable, random_state=random_state,
         ).fit(X_train, y[train])  # fmt: skip
         if collapse is None:
+            assert clf.training_ is not None  # fitted here
             data = clf.training_.data
             radius = collapse_radius(
                 np.asarray(data.x), np.asarray(data.y), norm=norm, weight=np.asarray(data.weight)
