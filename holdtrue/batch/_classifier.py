@@ -25,6 +25,7 @@ def predictor_of(model: object) -> Predictor | None:
     return inner if isinstance(inner, Predictor) else None
 
 
+@runtime_checkable
 class StoredClassifier(FittedClassifier, Protocol[Method]):
     """One that can be written to a model file and read back, with another way to find recourse if need be."""
 
@@ -42,6 +43,7 @@ class StoredClassifier(FittedClassifier, Protocol[Method]):
         ...
 
 
+@runtime_checkable
 class RetrainedModels(Protocol):
     """Retrained models that answer together."""
 

@@ -42,7 +42,7 @@ class Permits(eqx.Module):
     rises: Bool[Array, " d"]
     falls: Bool[Array, " d"]
     level: Bool[Array, " d"]
-    reach: tuple[Bool[Array, "k k"], ...]
+    reach: tuple[Bool[Array, "_ _"], ...]
     a: Float[Array, "c d"]
     b: Float[Array, " c"]
     moves: Float[Array, " c"]

@@ -21,7 +21,7 @@ from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
 from holdtrue.models import fresh
 from holdtrue.schema import Table, normalise_restrictions
-from holdtrue.search import AbstractSolver, Problem, Solution, Status, add_option, by_feature, is_found
+from holdtrue.search import AbstractSolver, Problems, Solutions, Status, add_option, by_feature, is_found
 
 CHUNK = 16_384  # people whose arrays are held at once
 CHECK_SHARE = 0.3  # of a deadline, kept for decoding and asking again
@@ -50,8 +50,10 @@ class AbstractMethod(BaseEstimator):
     state_: dict[str, np.ndarray]
 
     @abstractmethod
-    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
-        """Answer every problem of a batch; arrays of the answer are numpy. See `holdtrue.batch.solve`."""
+    def search(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
+        """Answer every problem of a batch; see `holdtrue.batch.solve`."""
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Learn from encoded training rows; what is returned is kept in `state_` and in model files."""
@@ -196,8 +198,8 @@ class AbstractMethod(BaseEstimator):
             return self._unreached(table, target, restrictions)
         encoder = self.predictor_.encoder
         feasible = feasible_sets(encoder, table, restrictions)
-        x = np.asarray(feasible.x)
-        problems = Problem(x, target.astype(np.int32), feasible, self._keys(x), x)  # type: ignore[arg-type]
+        x = feasible.x
+        problems = Problems(x, target.astype(np.int32), feasible, self._keys(x), x)
         if n_recourses == 1:
             return self._answer(problems, table, target, restrictions, until, on_rows)
         people, frames, whole = np.arange(len(x)), [], table
@@ -216,14 +218,14 @@ class AbstractMethod(BaseEstimator):
                 i: restrictions[k] for i, k in enumerate(kept.tolist()) if k in (restrictions or {})
             } or None
             problems = problems.take(kept)
-            changes = encoder.encode(frame.action.take(kept)).astype(np.float32) - np.asarray(problems.x)
-            options = add_option(options[kept], option, np.asarray(by_feature(encoder.layout, changes)))  # type: ignore[arg-type]
+            changes = encoder.encode(frame.action.take(kept)).astype(np.float32) - problems.x
+            options = add_option(options[kept], option, np.asarray(by_feature(encoder.layout, changes)))
         joined = concat(frames, whole)
         return joined.take(np.argsort(joined.person, kind="stable"))
 
     def _answer(
         self,
-        problems: Problem,
+        problems: Problems,
         table: Table,
         target: np.ndarray,
         restrictions: Any,
@@ -241,24 +243,25 @@ class AbstractMethod(BaseEstimator):
             rows = np.arange(start, min(table.n_rows, start + size))
             part, wanted = table.take(rows), target[rows]
             own = {i: restrictions[r] for i, r in enumerate(rows.tolist()) if r in (restrictions or {})} or None
-            found: Solution = jax.tree.map(lambda leaf, rows=rows: np.asarray(leaf)[rows], solution)
-            checked = within(until, partial(self._checked, found, part, wanted, own, time.monotonic()))
+            checked = within(
+                until, partial(self._checked, solution.take(rows), part, wanted, own, time.monotonic())
+            )
             frame = self._unreached(part, wanted, own) if checked is None else checked
             frames.append(replace(frame, person=rows))
             start, size = start + size, 2 * size
         return replace(concat(frames, table), seconds=time.monotonic() - began)
 
     def _checked(
-        self, solution: Solution, table: Table, target: np.ndarray, restrictions: Any, began: float
+        self, solution: Solutions, table: Table, target: np.ndarray, restrictions: Any, began: float
     ) -> RecourseFrame:
         """Decode, round, encode again, ask the model again, and hold every limit against every row."""
         predictor = self.predictor_
         encoder = predictor.encoder
         columns = {name: table.columns[name] for name in encoder.schema.names}
         n = table.n_rows
-        status = np.array(solution.status)
+        status = solution.status.copy()
         found = is_found(status)
-        proposed = decode_recourse(encoder, np.asarray(solution.x), table, restrictions).columns
+        proposed = decode_recourse(encoder, solution.x, table, restrictions).columns
         action = _only(found, proposed, columns)
         recourse, consequences = self.outcome(table, action)
         logits_before = predictor.logits(table)
@@ -288,7 +291,7 @@ class AbstractMethod(BaseEstimator):
             predictor=predictor,
             method=type(self).__name__,
             norm=self.norm,
-            n_steps=np.asarray(solution.n_steps),
+            n_steps=solution.n_steps,
             seconds=time.monotonic() - began,
             person=rows,
             restrictions=restrictions or {},
@@ -372,7 +375,9 @@ class AbstractSolverMethod(AbstractMethod):
     def solver(self) -> AbstractSolver:
         """Return the search for one person, from hyper-parameters, `predictor_` and `state_`."""
 
-    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
+    def search(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
         """Run the solver for every person."""
         return solve(self.solver(), problems, deadline=deadline, on_rows=on_rows)
 

@@ -19,8 +19,8 @@ from holdtrue.search import (
     CLEARANCE,
     ActionCost,
     Percentiles,
-    Problem,
-    Solution,
+    Problems,
+    Solutions,
     Status,
     Support,
     cheapest,
@@ -184,15 +184,12 @@ class Flipset(AbstractMethod):
         slots = [(slot.start, slot.stop) for slot in self.predictor_.encoder.layout.slots]
         return np.zeros(len(x)) if percentiles is None else percentiles.distance(x, own, slots)
 
-    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
+    def search(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
         """Answer people block by block."""
-        n = len(problems.x)
-        answer = Solution(
-            x=np.array(problems.x, np.float32),  # type: ignore[arg-type]
-            status=np.full(n, int(Status.NOT_REACHED), np.int32),  # type: ignore[arg-type]
-            cost=np.full(n, np.inf, np.float32),  # type: ignore[arg-type]
-            n_steps=np.zeros(n, np.int32),  # type: ignore[arg-type]
-        )
+        n = len(problems)
+        answer = Solutions.unreached(problems)
         until = np.inf if deadline is None else deadline
         local = Local(self.predictor_.decision, neighbourhood(self), self.n_samples)
         barred: list[list[Support]] = [[] for _ in range(n)]
@@ -210,27 +207,27 @@ class Flipset(AbstractMethod):
     def _block(
         self,
         local: "Local",
-        problems: Problem,
+        problems: Problems,
         rows: np.ndarray,
-        answer: Any,
+        answer: Solutions,
         until: float,
         barred: list[list[Support]],
     ) -> None:
         """Proposals for some people until each is answered; writes into `answer`."""
         predictor = self.predictor_
         exact = kind_of(self) == "linear"
-        own = np.asarray(problems.x)[rows]
-        target = np.asarray(problems.target)[rows]
+        own = problems.x[rows]
+        target = problems.target[rows]
         favourable = predictor.decide_of(predictor.logits_of(own)) == target
         answer.status[rows[favourable]] = int(Status.ALREADY_FAVOURABLE)
         answer.cost[rows[favourable]] = 0.0
         weights = norm_weights(predictor.encoder, self.norm)
         percentiles = self._percentiles
         open_ = np.flatnonzero(~favourable)
-        plain = {i: menu(problems.feasible, rows[i], weights, self.norm) for i in open_}
+        plain = {i: menu(problems.feasible, int(rows[i]), weights, self.norm) for i in open_}
         menus = dict(plain)
         if percentiles is not None:
-            menus = {i: menu(problems.feasible, rows[i], weights, self.norm, percentiles) for i in open_}
+            menus = {i: menu(problems.feasible, int(rows[i]), weights, self.norm, percentiles) for i in open_}
         for i, person in list(menus.items()):
             if not person.features:
                 answer.status[rows[i]] = int(Status.INFEASIBLE)

@@ -13,7 +13,7 @@ from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods._base import CHUNK, AbstractSolverMethod
 from holdtrue.methods._frame import iter_rows
 from holdtrue.schema import Table
-from holdtrue.search import CLEARANCE, HighestSolver, Problem, Solution
+from holdtrue.search import CLEARANCE, HighestSolver, Problems, Solutions
 
 SLOTS = 64  # people at once: all take much the same number of steps, so that slots need not be refilled early
 
@@ -103,7 +103,9 @@ class HighestScore(AbstractSolverMethod):
             n_points=self.n_points, has_slope="differentiable" in self.predictor_.capabilities,
         )  # fmt: skip
 
-    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
+    def search(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
         """Run the climb for every person."""
         return solve(self.solver(), problems, slots=SLOTS, deadline=deadline, on_rows=on_rows)
 
@@ -141,11 +143,11 @@ class HighestScore(AbstractSolverMethod):
         predictor = self.predictor_
         encoder = predictor.encoder
         feasible = feasible_sets(encoder, table)
-        x = np.asarray(feasible.x)
+        x = feasible.x
         target = np.full(len(x), predictor.decision.favourable, np.int32)
-        problems = Problem(x, target, feasible, self._keys(x), x)  # type: ignore[arg-type]
+        problems = Problems(x, target, feasible, self._keys(x), x)
         highest = solve(solver, problems, slots=SLOTS, on_rows=on_rows)
-        action = decode_recourse(encoder, np.asarray(highest.x), table, None)
+        action = decode_recourse(encoder, highest.x, table, None)
         recourse, consequences = self.outcome(table, action)
         kept = np.array([not b for b in broken_limits(encoder, table, recourse, None, consequences)], bool)
         before, after = (self._log_odds(t) for t in (table, recourse))

@@ -1,6 +1,6 @@
 """Training rows that a method keeps, with what the model decides about them."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -9,6 +9,7 @@ from holdtrue.batch import Predictor
 from holdtrue.errors import DataError
 
 
+@runtime_checkable
 class KeepsRows(Protocol):
     """A method that keeps training rows."""
 

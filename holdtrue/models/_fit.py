@@ -5,7 +5,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -19,6 +19,7 @@ from holdtrue.errors import DataError
 from holdtrue.models._base import AbstractModel
 
 Strategy = Literal["auto", "sequential", "threads", "vmap"]
+Learner = TypeVar("Learner", bound=eqx.Module)
 PREPARING = 2**31 - 1  # folded into the key: no epoch
 
 
@@ -46,25 +47,25 @@ class History(NamedTuple):
     notes: dict[str, Float[Array, " epochs"]] = {}  # noqa: RUF012  (a pytree, and nobody writes to it)
 
 
-class AbstractStep(eqx.Module):
+class AbstractStep(eqx.Module, Generic[Learner]):
     """What a training regime does with one minibatch. Numbers that may vary are array leaves, so that a
-    changed step size does not compile again."""
+    changed step size does not compile again. What learns is a classifier as a rule; an autoencoder does, too."""
 
     @abstractmethod
-    def init(self, model: AbstractModel) -> Any:
+    def init(self, model: Learner) -> Any:
         """State of the optimiser."""
 
     @abstractmethod
     def update(
-        self, model: AbstractModel, state: Any, batch: Data, key: PRNGKeyArray, epoch: Int[Array, ""]
-    ) -> tuple[AbstractModel, Any, Float[Array, ""]]:
+        self, model: Learner, state: Any, batch: Data, key: PRNGKeyArray, epoch: Int[Array, ""]
+    ) -> tuple[Learner, Any, Float[Array, ""]]:
         """One update: new model, new state, loss."""
 
     @abstractmethod
-    def validate(self, model: AbstractModel, data: Data) -> Float[Array, ""]:
+    def validate(self, model: Learner, data: Data) -> Float[Array, ""]:
         """Loss on held-out rows, without dropout; early stopping watches it."""
 
-    def prepare(self, data: Data, key: PRNGKeyArray) -> "AbstractStep":
+    def prepare(self, data: Data, key: PRNGKeyArray) -> "AbstractStep[Learner]":
         """The step with what it must learn from the rows before the first epoch; itself, as a rule."""
         return self
 
@@ -74,7 +75,7 @@ class AbstractStep(eqx.Module):
         return ()
 
     def begin_epoch(
-        self, model: AbstractModel, data: Data, n_batches: int, key: PRNGKeyArray, epoch: Int[Array, ""]
+        self, model: Learner, data: Data, n_batches: int, key: PRNGKeyArray, epoch: Int[Array, ""]
     ) -> tuple[Any, dict[str, Float[Array, ""]]]:
         """What is made once per epoch from all rows, and the epoch's `notes`.
 
@@ -83,7 +84,7 @@ class AbstractStep(eqx.Module):
         return None, {}
 
 
-class AbstractGradientStep(AbstractStep):
+class AbstractGradientStep(AbstractStep[Learner]):
     """Adam on a loss. A regime that only changes the loss derives from this."""
 
     step_size: eqx.AbstractVar[Float[Array, ""]]
@@ -91,23 +92,23 @@ class AbstractGradientStep(AbstractStep):
 
     @abstractmethod
     def loss(
-        self, model: AbstractModel, batch: Data, key: PRNGKeyArray | None, epoch: Int[Array, ""]
+        self, model: Learner, batch: Data, key: PRNGKeyArray | None, epoch: Int[Array, ""]
     ) -> Float[Array, ""]:
         """Loss of a minibatch; no `key` means no dropout."""
 
-    def init(self, model: AbstractModel) -> Any:
+    def init(self, model: Learner) -> Any:
         """State of Adam."""
         return optax.scale_by_adam().init(eqx.filter(model, eqx.is_inexact_array))
 
     def update(
-        self, model: AbstractModel, state: Any, batch: Data, key: PRNGKeyArray, epoch: Int[Array, ""]
-    ) -> tuple[AbstractModel, Any, Float[Array, ""]]:
+        self, model: Learner, state: Any, batch: Data, key: PRNGKeyArray, epoch: Int[Array, ""]
+    ) -> tuple[Learner, Any, Float[Array, ""]]:
         """One Adam update, with decoupled weight decay."""
         loss, grads = eqx.filter_value_and_grad(self.loss)(model, batch, key, epoch)
         model, state = adam(model, grads, state, self.step_size, self.weight_decay)
         return model, state, loss
 
-    def validate(self, model: AbstractModel, data: Data) -> Float[Array, ""]:
+    def validate(self, model: Learner, data: Data) -> Float[Array, ""]:
         """Return the loss itself, without dropout."""
         return self.loss(model, data, None, jnp.asarray(0))
 
@@ -143,8 +144,8 @@ def weighted_mean(values: Float[Array, " n"], weight: Float[Array, " n"]) -> Flo
 
 
 def fit(
-    model: AbstractModel,
-    step: AbstractStep,
+    model: Learner,
+    step: AbstractStep[Learner],
     data: Data,
     key: PRNGKeyArray,
     *,
@@ -153,7 +154,7 @@ def fit(
     validation: Data | None = None,
     patience: int | None = None,
     on_epoch: Callable[[int, float], None] | None = None,
-) -> tuple[AbstractModel, History]:
+) -> tuple[Learner, History]:
     """Fit a model: shuffled minibatches, every epoch in one compiled program.
 
     Every row takes part in every epoch; the last batch is filled up with rows of weight 0. With
@@ -174,16 +175,16 @@ def fit(
 
 
 def fit_inside(
-    model: AbstractModel, step: AbstractStep, data: Data, key: PRNGKeyArray, *, n_epochs: int, batch_size: int
-) -> tuple[AbstractModel, History]:
+    model: Learner, step: AbstractStep[Learner], data: Data, key: PRNGKeyArray, *, n_epochs: int, batch_size: int
+) -> tuple[Learner, History]:
     """`fit` without progress or early stopping, for use inside another compiled program."""
     return _fit(model, step, data, key, None, None, n_epochs, min(batch_size, data.x.shape[0]), None)
 
 
 @eqx.filter_jit
 def _fit(
-    model: AbstractModel,
-    step: AbstractStep,
+    model: Learner,
+    step: AbstractStep[Learner],
     data: Data,
     key: PRNGKeyArray,
     validation: Data | None,
@@ -191,7 +192,7 @@ def _fit(
     n_epochs: int,
     batch_size: int,
     patience: int | None,
-) -> tuple[AbstractModel, History]:
+) -> tuple[Learner, History]:
     step = step.prepare(data, jax.random.fold_in(key, PREPARING))
     n = data.x.shape[0]
     n_batches = -(-n // batch_size)

@@ -15,7 +15,7 @@ from holdtrue.methods import RecourseFrame
 from holdtrue.metrics import ATTACK_NORMS, AttackNorm
 from holdtrue.models import AbstractModel, Data, Decision, weighted_mean
 from holdtrue.reports._against import accepts, check_plan
-from holdtrue.retraining import TrainedClassifier, TrainingData
+from holdtrue.retraining import ClassifierWithRows, TrainingData
 from holdtrue.training import Inner, cross_entropies, virtual_data_shift
 
 BLOCK = 128  # a plan is filled up to a multiple of so many people
@@ -62,7 +62,7 @@ class Attack:
 
 def attack(
     plan: RecourseFrame,
-    clf: TrainedClassifier,
+    clf: ClassifierWithRows,
     *,
     T: int = 7,
     eps: float = 0.1,
@@ -147,7 +147,7 @@ def attack(
     return Attack(shifted, broken, found, np.asarray(shift), *rights)
 
 
-def _attacked(clf: TrainedClassifier) -> tuple[Predictor, TrainingData]:
+def _attacked(clf: ClassifierWithRows) -> tuple[Predictor, TrainingData]:
     predictor, training = predictor_of(clf), getattr(clf, "training_", None)  # neither, where it is not fitted
     if predictor is None or training is None:
         raise DataError(

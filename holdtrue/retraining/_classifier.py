@@ -1,11 +1,11 @@
 """What must be known of a classifier to train it again."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from holdtrue.batch import StoredClassifier
+from holdtrue.batch import FittedClassifier, StoredClassifier
 from holdtrue.methods import AbstractMethod
 from holdtrue.models import AbstractArchitecture, Data
 from holdtrue.training import AbstractRegime, Setting
@@ -30,12 +30,22 @@ class TrainingData:
     seed: int
 
 
+@runtime_checkable
+class ClassifierWithRows(FittedClassifier, Protocol):
+    """A fitted classifier that may still have the rows it learned from."""
+
+    @property
+    def training_(self) -> TrainingData | None:
+        """Encoded training rows; None where it was read from a file, which holds none."""
+        ...
+
+
+@runtime_checkable
 class TrainedClassifier(StoredClassifier[AbstractMethod], Protocol):
     """A fitted classifier that knows how it was trained, and can be sent to where it is to be trained again."""
 
     regime_: AbstractRegime
     training_: TrainingData | None
-    """None where it was read from a file, which holds no training rows."""
 
     @property
     def setting_(self) -> Setting:

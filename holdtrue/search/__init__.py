@@ -33,7 +33,7 @@ from holdtrue.search._options import add_option, by_feature, repetition
 from holdtrue.search._path import AbstractSampler, DescentSampler, LangevinSampler, LatentSampler, Path
 from holdtrue.search._percentile import ACTION_COSTS, ActionCost, Percentiles, ranks
 from holdtrue.search._polish import POLISH_STEPS, Polish
-from holdtrue.search._problem import Problem, Solution, Status, is_found
+from holdtrue.search._problem import Problem, Problems, Solution, Solutions, Status, is_found
 from holdtrue.search._prototype import Prototype, PrototypePull
 from holdtrue.search._robust import RobustSolver, worst_drop
 from holdtrue.search._robust_bayesian import OddsSolver
@@ -84,6 +84,7 @@ __all__ = [
     "Percentiles",
     "Polish",
     "Problem",
+    "Problems",
     "Prototype",
     "PrototypePull",
     "RobustSolver",
@@ -91,6 +92,7 @@ __all__ = [
     "SetSizePenalised",
     "ShellSolver",
     "Solution",
+    "Solutions",
     "SparseSolver",
     "SquaredScore",
     "StableSolver",

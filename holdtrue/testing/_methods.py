@@ -5,6 +5,7 @@ import time
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from holdtrue.batch import solve
@@ -13,7 +14,7 @@ from holdtrue.errors import CapabilityError
 from holdtrue.methods import AbstractMethod, AbstractSolverMethod, RecourseFrame, method, name_of
 from holdtrue.models import fresh
 from holdtrue.schema import as_table
-from holdtrue.search import Problem, Status, by_feature, iterate
+from holdtrue.search import Problem, Problems, Status, by_feature, iterate
 from holdtrue.testing import _world as world
 
 N = 16  # people a check looks at: as many as the smallest batch holds, so that few programs are compiled
@@ -191,19 +192,16 @@ class MethodChecks:
         predictor = fitted.predictor_
         table = as_table(world.refused(predictor, 6))
         feasible = feasible_sets(predictor.encoder, table)
-        x = np.asarray(feasible.x)
+        x = feasible.x
         target = np.full(len(x), predictor.decision.favourable, np.int32)
         keys = fitted._keys(x)
         solver = fitted.solver()
-        together = solve(solver, Problem(x, target, feasible, keys, x))  # type: ignore[arg-type]
+        together = solve(solver, Problems(x, target, feasible, keys, x))
         run = jax.jit(iterate)
         for i in range(len(x)):
-            own = feasible_sets(predictor.encoder, table.take(np.array([i])))
-            own = jax.tree.map(
-                lambda a, axis: a if axis is None else a[0], own, own.axes(own.layout), is_leaf=_none
-            )
-            key = jax.random.wrap_key_data(keys[i])
-            alone = run(solver, Problem(x[i], target[i], own, key, x[i]))  # type: ignore[arg-type]
+            own = feasible_sets(predictor.encoder, table.take(np.array([i]))).one(0)
+            key = jax.random.wrap_key_data(jnp.asarray(keys[i]))
+            alone = run(solver, Problem(own.x, jnp.asarray(target[i]), own, key, own.x))
             assert int(alone.status) == int(together.status[i])
             np.testing.assert_allclose(alone.cost, together.cost[i], rtol=1e-3, atol=1e-4)
 
@@ -270,7 +268,3 @@ def _assert_same(a: RecourseFrame, b: RecourseFrame) -> None:
     assert a.status.tolist() == b.status.tolist()
     # Rows of a matrix product may differ in the last bit with their place in it.
     np.testing.assert_allclose(a.cost, b.cost, rtol=1e-3, atol=1e-4)
-
-
-def _none(value: Any) -> bool:
-    return value is None

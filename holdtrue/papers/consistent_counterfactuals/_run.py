@@ -147,6 +147,7 @@ def _base(
 ) -> dict[str, Any]:
     """Every method for one base model: relaxed as the paper, hardened, and searched within the schema."""
     predictor = case.clf.predictor_
+    assert case.clf.training_ is not None  # fitted here
     encoded = np.asarray(case.clf.training_.data.x)
     view = relaxed(predictor, encoded)
     seen = {name: replace(models, predictor=view) for name, models in groups.items()}
@@ -231,6 +232,7 @@ def _within(case: Case, setting: Setting, guides: Retrained, groups: dict[str, R
     rows = np.flatnonzero(case.favourable)
     if len(rows) == 0:
         return {}
+    assert case.clf.training_ is not None  # fitted here
     X, encoded = case.X.iloc[rows], case.clf.predictor_.encoder.decode(np.asarray(case.clf.training_.data.x))
     base = ElasticNet(norm="l2")
     sns = SNS(base=base, radius=setting.sns_radius)

@@ -320,5 +320,5 @@ def _against(
         # with its bounds and levels, since the retrained models must read the same columns.
         again: Any = clone(classifier)
         again.set_params(schema=classifier.schema_, favourable=predictor.favourable)
-        classifier = again.fit(rows, labels)
+        return retrain(again.fit(rows, labels), n, vary=vary, random_state=seed, on_model=on_model)
     return retrain(classifier, n, vary=vary, random_state=seed, on_model=on_model)
