@@ -13,10 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from holdtrue.models import n_cores
-from holdtrue.search import AbstractSolver, Problems, Solutions, State, Status, is_found
+from holdtrue.search import AbstractSolver, AnyState, Problems, Solutions, Status, is_found
 
 _Arrays = tuple[Any, ...]
-_States = State[Any]
+_States = AnyState
 """Of every slot: with a leading axis over them."""
 
 BLOCK_SECONDS = 0.02  # between two looks at the clock and at who has finished
@@ -148,7 +148,7 @@ class _Run:
         pace = _pace(_Kind(self.solver, self.problems), self.slots)
         steps = pace.steps
         arrays: _Arrays = ()
-        state: _States | None = None
+        state: Any = None  # of every slot, once somebody was begun
         while True:
             empty = np.flatnonzero(rows < 0)
             taken = self._take(len(empty))
@@ -160,7 +160,6 @@ class _Run:
             if len(taken):
                 arrays = _arrays(self.solver, self.problems.take(np.maximum(rows, 0)))
                 begun = _begin(pace.kind, arrays)
-            assert begun is not None  # whoever has a slot was begun
             state = begun if state is None else state
             most = np.int32(min(steps, BLOCK_STEPS if self.next_row < self.n else LAST_STEPS))
             state, made = _round(pace.kind, arrays, state, begun, fresh, rows < 0, most)

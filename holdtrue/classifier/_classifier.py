@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -20,6 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from holdtrue import __version__
+from holdtrue._types import JsonObject, Label
 from holdtrue.batch import Predictor, RetrainableClassifier
 from holdtrue.classifier import _file
 from holdtrue.classifier._certificate import Certificate
@@ -38,10 +40,10 @@ from holdtrue.models import (
     to_arrays,
     with_arrays,
 )
-from holdtrue.reports import Report, audit
+from holdtrue.reports import Against, Report, audit
 from holdtrue.retraining import Retrained, TrainedClassifier, TrainingData, Vary, start_keys
 from holdtrue.retraining import retrain as train_again
-from holdtrue.schema import Schema, Table, as_table, plain
+from holdtrue.schema import Schema, Table, TableLike, as_table, plain
 from holdtrue.training import AbstractRegime, Setting, StandardTraining
 
 
@@ -107,7 +109,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         regime: AbstractRegime | None = None,
         method: AbstractMethod | str | None = None,
         threshold: float = 0.5,
-        favourable: Any = None,
+        favourable: Label | None = None,
         scaling: Scaling = "minmax",
         random_state: int | None = None,
     ) -> None:
@@ -123,7 +125,12 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
     # ---- scikit-learn -------------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, on_epoch: Callable[[int, float], None] | None = None
+        self,
+        X: TableLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        on_epoch: Callable[[int, float], None] | None = None,
     ) -> Self:
         """Learn from a table and its labels.
 
@@ -138,7 +145,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         if not isinstance(self.threshold, (int, float)) or not 0 < self.threshold < 1:
             raise DataError(f"RecourseClassifier: `threshold` must lie between 0 and 1; got {self.threshold!r}.")
         table, schema = self._read_for_fit(X, y)
-        y = column_or_1d(labels_of(y), warn=True)
+        y = np.asarray(column_or_1d(labels_of(y), warn=True))
         if len(y) != table.n_rows:
             raise DataError(
                 f"RecourseClassifier: X and y have inconsistent numbers of samples; got {table.n_rows} rows and "
@@ -163,7 +170,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         model_key, fit_key = start_keys(seed)
         weight = self.regime_.weights(codes, weight, classes)
         weight = (weight / weight.mean()).astype(np.float32)
-        data = jax.device_put(Data(x, codes.astype(np.int32), weight))  # type: ignore[arg-type]
+        data = Data(*jax.device_put((x, codes.astype(np.int32), weight)))
         model = self.architecture().build(encoder.n_columns, len(classes), model_key)
         setting = Setting(Permits.of(encoder), self._favourable(), self.threshold, len(x))
         model, self.history_ = self.regime_.train(
@@ -176,12 +183,12 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         self.method_ = self._fresh_method().fit(self, table, y)
         return self
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: TableLike) -> np.ndarray:
         """Probabilities of shape (n, classes)."""
         table = self._read(X)
         return self.predictor_.proba(table)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """Decisions: with two classes, the favourable one where its probability reaches the threshold."""
         table = self._read(X)
         return self.classes_[self.predictor_.decide(table)]
@@ -203,7 +210,9 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         n_rows = None if self.training_ is None else len(self.training_.data.x)
         return Setting(Permits.of(self.predictor_.encoder), decision.favourable, self.threshold, n_rows)
 
-    def recourse(self, X: Any, *, method: str | AbstractMethod | None = None, **options: Any) -> RecourseFrame:
+    def recourse(
+        self, X: TableLike, *, method: str | AbstractMethod | None = None, **options: Any
+    ) -> RecourseFrame:
         """Find recourse for every row; see `AbstractMethod.recourse` for the options.
 
         Parameters
@@ -232,7 +241,13 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         return self._retrained[asked]
 
     def audit(
-        self, X: Any, *, retrain: int = 0, vary: Vary = "seed", against: Any = None, **options: Any
+        self,
+        X: TableLike,
+        *,
+        retrain: int = 0,
+        vary: Vary = "seed",
+        against: Against | None = None,
+        **options: Any,
     ) -> Report:
         """Find recourse for every row of `X` and report on it; see `holdtrue.audit`.
 
@@ -291,7 +306,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
             ) from error
 
     @classmethod
-    def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
+    def _from_file(cls, header: JsonObject, arrays: dict[str, np.ndarray]) -> Self:
         self = cls(**{name: rebuild(value) for name, value in header["params"].items()})
         parts = {name: arrays[f"encoder/{name}"] for name in ("scale", "offset", "spread")}
         encoder = Encoder.from_dict(header["encoder"], parts)
@@ -391,7 +406,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         decision = Decision(model, jnp.asarray(self.threshold, jnp.float32), favourable)
         self.predictor_ = Predictor(encoder, decision, self.classes_)
 
-    def _read_for_fit(self, X: Any, y: Any) -> tuple[Table, Schema]:
+    def _read_for_fit(self, X: Any, y: ArrayLike | None) -> tuple[Table, Schema]:
         if y is None:
             raise DataError("RecourseClassifier: requires y to be passed, but the target y is None.")
         if self.schema is not None:

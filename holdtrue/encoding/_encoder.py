@@ -7,9 +7,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from holdtrue._types import JsonObject
 from holdtrue.encoding._layout import Layout, make_layout
 from holdtrue.errors import DataError, SchemaError
-from holdtrue.schema import MISSING_LEVEL, Feature, Schema, Table, plain
+from holdtrue.schema import MISSING_LEVEL, Feature, Schema, Table, TableLike, plain
 
 Scaling = Literal["minmax", "standard", "standard-all"]
 SCALINGS: tuple[Scaling, ...] = ("minmax", "standard", "standard-all")
@@ -49,7 +50,7 @@ class Encoder:
 
     @classmethod
     def fit(
-        cls, schema: Schema, data: Any, scaling: Scaling = "minmax", weight: np.ndarray | None = None
+        cls, schema: Schema, data: TableLike, scaling: Scaling = "minmax", weight: np.ndarray | None = None
     ) -> "Encoder":
         """Resolve the schema and learn the scaling from a table."""
         if scaling not in SCALINGS:
@@ -84,7 +85,7 @@ class Encoder:
         """Width of the encoded row."""
         return self.layout.n_columns
 
-    def encode(self, data: Any) -> np.ndarray:
+    def encode(self, data: TableLike) -> np.ndarray:
         """Float array of shape (n, d), not to be written to; says which column cannot be read."""
         table = self.schema.check(data)
         return table.remember_rows("encoded", self, self.schema.names, lambda: self._encode(table))
@@ -191,7 +192,7 @@ class Encoder:
 
     # ---- files --------------------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return everything but the arrays, in plain types."""
         return {
             "schema": self.schema.to_dict(),

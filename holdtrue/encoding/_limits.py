@@ -8,14 +8,14 @@ import numpy as np
 from holdtrue.encoding._encoder import Encoder, level_codes, to_grid
 from holdtrue.encoding._feasible import FeasibleSets
 from holdtrue.encoding._layout import level_positions
-from holdtrue.schema import MISSING_LEVEL, Feature, Table, normalise_restrictions
+from holdtrue.schema import MISSING_LEVEL, Feature, Restrictions, Table, normalise_restrictions
 
 EDGE = 1e-5  # how far a linear constraint may be missed, in encoded units of a unit row
 FINEST = 2e-6  # the least step a search counts, in encoded units
 ROUNDING = 5e-7  # and in units of what the row adds up, since a search adds it up in float32
 
 
-def feasible_sets(encoder: Encoder, factual: Table, restrictions: Any = None) -> FeasibleSets:
+def feasible_sets(encoder: Encoder, factual: Table, restrictions: Restrictions = None) -> FeasibleSets:
     """Every person's feasible set."""
     schema, layout = encoder.schema, encoder.layout
     n, d = factual.n_rows, encoder.n_columns
@@ -60,7 +60,7 @@ def feasible_sets(encoder: Encoder, factual: Table, restrictions: Any = None) ->
     )
 
 
-def decode_recourse(encoder: Encoder, x: np.ndarray, factual: Table, restrictions: Any = None) -> Table:
+def decode_recourse(encoder: Encoder, x: np.ndarray, factual: Table, restrictions: Restrictions = None) -> Table:
     """The recourse a person gets, in their own columns, from a hardened encoded row.
 
     What did not change keeps the person's own value to the last digit. A number that float32 put a hair
@@ -86,7 +86,7 @@ def broken_limits(
     encoder: Encoder,
     factual: Table,
     recourse: Table,
-    restrictions: Any = None,
+    restrictions: Restrictions = None,
     consequences: np.ndarray | None = None,
 ) -> list[list[str]]:
     """What each recourse breaks, in sentences; an empty list is a recourse that keeps every limit.

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy import event, exc
 
+from holdtrue._types import Keywords
 from holdtrue.errors import LedgerError, MissingDependencyError
 
 T = TypeVar("T")
@@ -72,7 +73,7 @@ class Database:
         self._pid = os.getpid()
         try:
             if self.is_sqlite:
-                options: dict[str, Any] = {"connect_args": {"timeout": self.patience}, "poolclass": sa.NullPool}
+                options: Keywords = {"connect_args": {"timeout": self.patience}, "poolclass": sa.NullPool}
             else:
                 options = {"pool_pre_ping": True, "connect_args": {"connect_timeout": 10}}
             # Parameters are what is known of people: not for a traceback.

@@ -6,11 +6,12 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import equinox as eqx
 import jax
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
@@ -20,8 +21,11 @@ from holdtrue.encoding import NORMS, Norm, broken_limits, decode_recourse, feasi
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
 from holdtrue.models import fresh
-from holdtrue.schema import Table, normalise_restrictions
+from holdtrue.schema import Restriction, Restrictions, Table, TableLike, normalise_restrictions
 from holdtrue.search import AbstractSolver, Problems, Solutions, Status, add_option, by_feature, is_found
+
+Limits: TypeAlias = dict[int, Restriction] | None
+"""Restrictions by row, once they were read."""
 
 CHUNK = 16_384  # people whose arrays are held at once
 CHECK_SHARE = 0.3  # of a deadline, kept for decoding and asking again
@@ -75,7 +79,9 @@ class AbstractMethod(BaseEstimator):
         """
         return ()
 
-    def fit(self, model: FittedClassifier | Predictor, X: Any = None, y: Any = None) -> Self:
+    def fit(
+        self, model: FittedClassifier | Predictor, X: TableLike | None = None, y: ArrayLike | None = None
+    ) -> Self:
         """Prepare for a fitted classifier; methods that need training rows learn from `X`.
 
         Parameters
@@ -135,10 +141,10 @@ class AbstractMethod(BaseEstimator):
 
     def recourse(
         self,
-        X: Any,
+        X: TableLike,
         *,
-        target: Any = None,
-        restrictions: Any = None,
+        target: ArrayLike | None = None,
+        restrictions: Restrictions = None,
         deadline: float | None = None,
         n_recourses: int = 1,
         on_rows: Callable[[int], None] | None = None,
@@ -188,7 +194,7 @@ class AbstractMethod(BaseEstimator):
         self,
         table: Table,
         target: np.ndarray,
-        restrictions: Any,
+        restrictions: Limits,
         n_recourses: int,
         until: float | None,
         on_rows: Callable[[int], None] | None,
@@ -214,9 +220,7 @@ class AbstractMethod(BaseEstimator):
             if len(kept) == 0 or option == n_recourses - 1:
                 break
             people, target, table = people[kept], target[kept], table.take(kept)
-            restrictions = {
-                i: restrictions[k] for i, k in enumerate(kept.tolist()) if k in (restrictions or {})
-            } or None
+            restrictions = _taken(restrictions, kept)
             problems = problems.take(kept)
             changes = encoder.encode(frame.action.take(kept)).astype(np.float32) - problems.x
             options = add_option(options[kept], option, np.asarray(by_feature(encoder.layout, changes)))
@@ -228,7 +232,7 @@ class AbstractMethod(BaseEstimator):
         problems: Problems,
         table: Table,
         target: np.ndarray,
-        restrictions: Any,
+        restrictions: Limits,
         until: float | None,
         on_rows: Callable[[int], None] | None,
     ) -> RecourseFrame:
@@ -242,7 +246,7 @@ class AbstractMethod(BaseEstimator):
         while start < table.n_rows:
             rows = np.arange(start, min(table.n_rows, start + size))
             part, wanted = table.take(rows), target[rows]
-            own = {i: restrictions[r] for i, r in enumerate(rows.tolist()) if r in (restrictions or {})} or None
+            own = _taken(restrictions, rows)
             checked = within(
                 until, partial(self._checked, solution.take(rows), part, wanted, own, time.monotonic())
             )
@@ -252,7 +256,7 @@ class AbstractMethod(BaseEstimator):
         return replace(concat(frames, table), seconds=time.monotonic() - began)
 
     def _checked(
-        self, solution: Solutions, table: Table, target: np.ndarray, restrictions: Any, began: float
+        self, solution: Solutions, table: Table, target: np.ndarray, restrictions: Limits, began: float
     ) -> RecourseFrame:
         """Decode, round, encode again, ask the model again, and hold every limit against every row."""
         predictor = self.predictor_
@@ -300,7 +304,7 @@ class AbstractMethod(BaseEstimator):
             settings=self.get_params(deep=False),
         )
 
-    def _unreached(self, table: Table, target: np.ndarray, restrictions: Any) -> RecourseFrame:
+    def _unreached(self, table: Table, target: np.ndarray, restrictions: Limits) -> RecourseFrame:
         n = table.n_rows
         columns = {name: table.columns[name] for name in self.predictor_.encoder.schema.names}
         return RecourseFrame(
@@ -429,6 +433,11 @@ def _choose(mask: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where(mask, a, b)
 
 
-def _by_row(restrictions: Any, predictor: Predictor, n: int) -> dict[int, Any]:
+def _taken(restrictions: Limits, rows: np.ndarray) -> Limits:
+    """Restrictions of some rows, counted anew."""
+    known = restrictions or {}
+    return {i: known[row] for i, row in enumerate(rows.tolist()) if row in known} or None
 
-    return normalise_restrictions(restrictions, predictor.encoder.schema, n)
+
+def _by_row(restrictions: Restrictions, predictor: Predictor, n: int) -> dict[int, Restriction]:
+    return {**normalise_restrictions(restrictions, predictor.encoder.schema, n)}

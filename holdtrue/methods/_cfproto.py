@@ -1,10 +1,11 @@
 """Counterfactuals guided by prototypes: elastic-net search drawn towards people who got a yes."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
 from holdtrue.batch import Predictor
 from holdtrue.encoding import Norm
@@ -125,7 +126,7 @@ class CFProto(AbstractGenerativeMethod):
         self.n_epochs = n_epochs
         self.random_state = random_state
 
-    def build(self, rows: Rows, key: Any) -> Autoencoder:
+    def build(self, rows: Rows, key: PRNGKeyArray) -> Autoencoder:
         """Plain autoencoder."""
         return build_autoencoder(rows, self.widths, self.n_latent, (), key)
 

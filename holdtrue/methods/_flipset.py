@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._frame import RecourseFrame, concat
 from holdtrue.methods._local import BLOCK, Local, Surrogate, kind_of, neighbourhood, surrogate_statistics
-from holdtrue.schema import normalise_restrictions
+from holdtrue.schema import Restrictions, TableLike, normalise_restrictions
 from holdtrue.search import (
     ACTION_COSTS,
     CLEARANCE,
@@ -126,7 +127,9 @@ class Flipset(AbstractMethod):
             )
         return learned | {"ranks": ranks(x)}
 
-    def options(self, X: Any, n: int, *, target: Any = None, restrictions: Any = None) -> RecourseFrame:
+    def options(
+        self, X: TableLike, n: int, *, target: ArrayLike | None = None, restrictions: Restrictions = None
+    ) -> RecourseFrame:
         """Up to `n` actions per person, the cheapest first, each changing another combination of features.
 
         On a linear model their order is exact, and who has fewer than `n` rows has no further combination. A

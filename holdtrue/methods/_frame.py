@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from holdtrue._types import Keywords, NativeFrame
 from holdtrue.batch import Predictor
 from holdtrue.causal import overwrite
 from holdtrue.encoding import differs
-from holdtrue.schema import Feature, Schema, Table, plain
+from holdtrue.schema import Feature, Restriction, Schema, Table, plain
 from holdtrue.search import Status, is_found
 
 PER_ROW = ("status", "cost", "valid", "before", "after", "target", "n_steps", "person")
@@ -78,10 +79,10 @@ class RecourseFrame:
     n_steps: np.ndarray
     seconds: float
     person: np.ndarray
-    restrictions: dict[int, Any] = field(default_factory=dict)
+    restrictions: dict[int, Restriction] = field(default_factory=dict)
     consequences: np.ndarray | None = None
     consulted: tuple[str, ...] = ()
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: Keywords = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.status)
@@ -120,7 +121,7 @@ class RecourseFrame:
         values, counts = np.unique(self.status, return_counts=True)
         return {Status(v).name: int(c) for v, c in zip(values, counts, strict=True)}
 
-    def take(self, rows: Any) -> "RecourseFrame":
+    def take(self, rows: np.ndarray | slice) -> "RecourseFrame":
         """Return some people (indices or a mask)."""
         rows = np.arange(len(self))[rows]
         parts = {name: getattr(self, name)[rows] for name in PER_ROW}
@@ -160,7 +161,7 @@ class RecourseFrame:
         changed = self.changed()
         return Sentences(self._sentence(i, changed[i]) for i in range(len(self)))
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> NativeFrame:
         """Return a dataframe of the input's kind: the recourse's columns, then how each was found."""
         whose = {} if self.single else {"holdtrue_person": self.person, "holdtrue_option": self.option}
         columns = (

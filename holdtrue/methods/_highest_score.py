@@ -1,7 +1,7 @@
 """The highest score that a person can reach: the recourse behind a guarantee."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_set
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods._base import CHUNK, AbstractSolverMethod
 from holdtrue.methods._frame import iter_rows
-from holdtrue.schema import Table
+from holdtrue.schema import Table, TableLike
 from holdtrue.search import CLEARANCE, HighestSolver, Problems, Solutions
 
 SLOTS = 64  # people at once: all take much the same number of steps, so that slots need not be refilled early
@@ -109,7 +109,7 @@ class HighestScore(AbstractSolverMethod):
         """Run the climb for every person."""
         return solve(self.solver(), problems, slots=SLOTS, deadline=deadline, on_rows=on_rows)
 
-    def critical(self, X: Any, *, on_rows: Callable[[int], None] | None = None) -> np.ndarray:
+    def critical(self, X: TableLike, *, on_rows: Callable[[int], None] | None = None) -> np.ndarray:
         """Each person's critical threshold: the largest at which this method has a recourse for them.
 
         One search per person serves every threshold. What a search found is decoded, held against every limit and

@@ -5,8 +5,9 @@ from typing import Any, Literal
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
-from holdtrue.encoding import Norm, distance
+from holdtrue.encoding import AnyArray, Norm, distance
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models import Decision, LinearModel, Neighbourhood, local_model
 from holdtrue.search import Problem, Problems
@@ -72,22 +73,24 @@ class Local(eqx.Module):
         gaps = weight[people, target][:, None] - weight[people[:, None], others]
         return gaps, bias[people, target][:, None] - bias[people[:, None], others]
 
-    def ask(self, problems: Problems, rows: np.ndarray, at: np.ndarray, weights: np.ndarray, norm: Norm) -> Any:
+    def ask(
+        self, problems: Problems, rows: np.ndarray, at: np.ndarray, weights: np.ndarray, norm: Norm
+    ) -> tuple[np.ndarray, ...]:
         """Hardened points, the model's margin there (minus infinity where there is none) and their cost."""
         out = self._ask(_pick(problems, rows), _pad(at), jnp.asarray(weights), norm)
         return tuple(np.array(part)[: len(rows)] for part in out)
 
     @eqx.filter_jit
-    def _fit(self, problems: Problems, at: Any) -> tuple[Any, Any]:
-        def one(problem: Problem, x: Any) -> LinearModel:
+    def _fit(self, problems: Problems, at: AnyArray) -> tuple[Array, Array]:
+        def one(problem: Problem, x: Array) -> LinearModel:
             return local_model(self.decision.model, x, problem.key, self.around, self.n_samples)
 
         fitted = problems.each(one, at)
         return fitted.weight, fitted.bias
 
     @eqx.filter_jit
-    def _ask(self, problems: Problems, at: Any, weights: Any, norm: Norm) -> tuple[Any, Any, Any]:
-        def one(problem: Problem, proposal: Any) -> tuple[Any, Any, Any]:
+    def _ask(self, problems: Problems, at: AnyArray, weights: Array, norm: Norm) -> tuple[Array, Array, Array]:
+        def one(problem: Problem, proposal: Array) -> tuple[Array, Array, Array]:
             x, ok = problem.feasible.hard(proposal)
             margin = jnp.where(ok, self.decision.margin(x, problem.target), -jnp.inf)
             return x, margin, distance(x, problem.x, norm, weights)

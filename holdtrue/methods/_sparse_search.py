@@ -130,7 +130,7 @@ def check_sizes(method: Any) -> None:
 def listed_values(predictor: Predictor, x: np.ndarray, n_values: int) -> np.ndarray:
     """Encoded values worth trying for every number, from encoded training rows."""
     encoder = predictor.encoder
-    splits: dict[str, Any] = getattr(predictor.foreign, "splits", None) or {}
+    splits: dict[str, np.ndarray] = getattr(predictor.foreign, "splits", None) or {}
     lists = []
     for slot in encoder.layout.numbers:
         column = slot.start
@@ -171,7 +171,7 @@ def some_of_each_class(predictor: Predictor, x: np.ndarray) -> np.ndarray:
     return x[np.concatenate(parts)]
 
 
-def candidate_values(feature: Feature, seen: np.ndarray, splits: Any, n: int) -> np.ndarray:
+def candidate_values(feature: Feature, seen: np.ndarray, splits: np.ndarray | None, n: int) -> np.ndarray:
     """Raw values worth trying for one number: all of a short grid, past each split, or quantiles of those seen."""
     low, high = (0.0, len(feature.levels or ()) - 1.0) if feature.has_levels else feature.bounds or (0.0, 0.0)
     grid = 1.0 if feature.has_levels else feature.grid

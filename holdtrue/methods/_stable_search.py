@@ -1,9 +1,10 @@
 """Recourse that models trained again accept too."""
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import t
 
 from holdtrue.batch import FittedClassifier, Predictor, RetrainableClassifier, RetrainedModels, predictor_of
@@ -12,6 +13,7 @@ from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._with_base import AbstractClimbingMethod
 from holdtrue.models import EnsembleModel, to_arrays, with_arrays
+from holdtrue.schema import TableLike
 from holdtrue.search import POLISH_STEPS, StableSolver
 
 PREFIX = "guide/"
@@ -98,8 +100,8 @@ class StableSearch(AbstractClimbingMethod):
     def fit(
         self,
         model: FittedClassifier | Predictor,
-        X: Any = None,
-        y: Any = None,
+        X: TableLike | None = None,
+        y: ArrayLike | None = None,
         *,
         guides: RetrainedModels | None = None,
     ) -> Self:

@@ -1,10 +1,11 @@
 """Ask other models about recourse that was made for this one."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
+from holdtrue._types import Estimator, NativeFrame
 from holdtrue.batch import predictor_of
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods import RecourseFrame
@@ -13,10 +14,12 @@ from holdtrue.reports._parts import chunks
 from holdtrue.retraining import Retrained
 from holdtrue.schema import Table
 
-Panel = Retrained | list[Any]
+Panel = Retrained | list[Estimator]
+Against: TypeAlias = Retrained | Estimator | Sequence[Estimator]
+"""Models to hold recourse against: retrained ones, one classifier or several, ours or others."""
 
 
-def check_plan(plan: Any, where: str) -> None:
+def check_plan(plan: object, where: str) -> None:
     """Refuse what recourse() did not return."""
     if not isinstance(plan, RecourseFrame):
         raise CapabilityError(
@@ -25,14 +28,14 @@ def check_plan(plan: Any, where: str) -> None:
         )
 
 
-def check_shares(where: str, **shares: Any) -> None:
+def check_shares(where: str, **shares: object) -> None:
     """Refuse what is not strictly between 0 and 1."""
     for name, value in shares.items():
         if not isinstance(value, (int, float)) or not 0 < value < 1:
             raise DataError(f"{where}: `{name}` must lie between 0 and 1; got {value!r}.")
 
 
-def panel(against: Any, where: str) -> Panel:
+def panel(against: Against, where: str) -> Panel:
     """Return the models to ask: retrainings that answer together, or a list of single classifiers."""
     if isinstance(against, Retrained):
         return against
@@ -75,7 +78,7 @@ def accepts(models: Panel, plan: RecourseFrame, where: str) -> np.ndarray:
     return np.stack([_predict(model, plan, where) == plan.target for model in models])
 
 
-def _predict(model: Any, plan: RecourseFrame, where: str) -> np.ndarray:
+def _predict(model: Estimator, plan: RecourseFrame, where: str) -> np.ndarray:
     name, inner = type(model).__name__, predictor_of(model)
     if inner is not None:
         _check_labels(inner.classes, plan, name, where)
@@ -91,7 +94,7 @@ def _predict(model: Any, plan: RecourseFrame, where: str) -> np.ndarray:
     return labels
 
 
-def _question(model: Any, plan: RecourseFrame, where: str) -> Any:
+def _question(model: Estimator, plan: RecourseFrame, where: str) -> NativeFrame:
     """The recourse as the model reads it: the user's kind of dataframe, or an array where it learned from one."""
     recourse: Table = plan.recourse
     named = list(getattr(model, "feature_names_in_", []))

@@ -1,18 +1,23 @@
 """What one person, unlike the schema, may not change."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import SchemaError
 from holdtrue.schema._checks import did_you_mean, is_list, plain, shown
 from holdtrue.schema._feature import Feature, Level
 from holdtrue.schema._schema import Schema
 
 Restriction = Mapping[str, Any]
+Restrictions: TypeAlias = Mapping[int, Restriction] | Sequence[Restriction | None] | None
+"""What single people may not change: by row position, or one for every row."""
 """Feature name to ``"fixed"``, or to a mapping with any of `direction`, `bounds` and `levels`."""
 
 
-def normalise_restrictions(restrictions: Any, schema: Schema, n_rows: int) -> dict[int, dict[str, dict[str, Any]]]:
+def normalise_restrictions(
+    restrictions: Restrictions, schema: Schema, n_rows: int
+) -> dict[int, dict[str, JsonObject]]:
     """Check individual restrictions and index them by row position.
 
     Parameters
@@ -58,7 +63,7 @@ def normalise_restrictions(restrictions: Any, schema: Schema, n_rows: int) -> di
     return out
 
 
-def _limits(feature: Feature, limit: Any) -> dict[str, Any]:
+def _limits(feature: Feature, limit: Any) -> JsonObject:
     if isinstance(limit, str):
         limit = {"direction": limit}
     if not isinstance(limit, Mapping):
@@ -67,7 +72,7 @@ def _limits(feature: Feature, limit: Any) -> dict[str, Any]:
             "Write for example 'fixed'."
         )
     known = ("direction", "bounds", "levels")
-    out: dict[str, Any] = {}
+    out: JsonObject = {}
     for key, value in limit.items():
         if key not in known:
             raise SchemaError(

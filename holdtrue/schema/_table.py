@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
 
+from holdtrue._types import NativeFrame
 from holdtrue.errors import DataError
 from holdtrue.schema._checks import plain, shown
 
@@ -42,7 +43,7 @@ class Table:
 
     columns: dict[str, np.ndarray]
     n_rows: int
-    native: Any = None
+    native: NativeFrame = None
     memo: dict[tuple[str, int], "_Kept"] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -96,7 +97,7 @@ class Table:
                 out.memo[key] = _Kept(kept.owner, own, _frozen(kept.value[rows]), True)
         return out
 
-    def like_native(self, columns: Mapping[str, np.ndarray]) -> Any:
+    def like_native(self, columns: Mapping[str, np.ndarray]) -> NativeFrame:
         """Build a dataframe of the same library, with the same index where it has one.
 
         Columns keep the input's type where the values allow it, so a whole-number column stays one.
@@ -125,13 +126,23 @@ class Table:
         return out
 
 
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+    from numpy.typing import ArrayLike
+
+    TableLike: TypeAlias = Table | IntoDataFrame | Mapping[str, ArrayLike] | ArrayLike
+    """A table as `as_table` reads it: a dataframe of any library, columns by name, or a 2-d array."""
+else:
+    TableLike = object  # whatever comes is read or refused by `as_table`
+
+
 def _frozen(array: np.ndarray) -> np.ndarray:
     """The same array, not to be written to: others hold it too."""
     array.flags.writeable = False
     return array
 
 
-def as_table(data: Any, *, where: str = "Table") -> Table:
+def as_table(data: TableLike, *, where: str = "Table") -> Table:
     """Read a dataframe (pandas, polars, pyarrow), a mapping of columns, or a 2-d array.
 
     Columns of an array are named ``x0``, ``x1``, ...
@@ -301,10 +312,12 @@ def _numbers_if_numeric(values: np.ndarray) -> np.ndarray:
 
 
 def _float(value: int | float | None) -> float:
+    if value is None:
+        return np.nan
     try:
-        return np.nan if value is None else float(value)
+        return float(value)
     except OverflowError:  # a whole number beyond any float; infinities are refused with a message
-        return np.inf if value > 0 else -np.inf  # type: ignore[operator]
+        return np.inf if value > 0 else -np.inf
 
 
 def _narrow(values: Sequence[Any] | np.ndarray) -> np.ndarray:

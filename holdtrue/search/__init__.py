@@ -38,7 +38,7 @@ from holdtrue.search._prototype import Prototype, PrototypePull
 from holdtrue.search._robust import RobustSolver, worst_drop
 from holdtrue.search._robust_bayesian import OddsSolver
 from holdtrue.search._shells import ShellSolver, fewest_changes
-from holdtrue.search._solver import CLEARANCE, AbstractSolver, State, iterate
+from holdtrue.search._solver import CLEARANCE, AbstractSolver, AnyState, State, iterate
 from holdtrue.search._space import AbstractSpace, RowSpace
 from holdtrue.search._sparse import SparseSolver, value_grid
 from holdtrue.search._stable import StableSolver
@@ -54,6 +54,7 @@ __all__ = [
     "AbstractSolver",
     "AbstractSpace",
     "ActionCost",
+    "AnyState",
     "BallSolver",
     "CandidateAction",
     "CandidateSolver",

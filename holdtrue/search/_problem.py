@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree, UInt32
 
 from holdtrue.encoding import Feasible, FeasibleSets
 
@@ -104,10 +104,10 @@ class Problems(eqx.Module):
             None if self.options is None else self.options[rows],
         )
 
-    def each(self, function: Callable[..., Out], *others: Any) -> Out:
+    def each(self, function: Callable[..., Out], *others: PyTree) -> Out:
         """`jax.vmap` of a function of one person's problem, and of that person's part of other pytrees."""
 
-        def one(own: Any, *part: Any) -> Out:
+        def one(own: PyTree, *part: PyTree) -> Out:
             x, target, limits, key, start, options = own
             problem = Problem(x, target, self.feasible.join(limits), jax.random.wrap_key_data(key), start, options)
             return function(problem, *part)

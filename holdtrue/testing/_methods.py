@@ -13,7 +13,7 @@ from holdtrue.encoding import broken_limits, feasible_sets
 from holdtrue.errors import CapabilityError
 from holdtrue.methods import AbstractMethod, AbstractSolverMethod, RecourseFrame, method, name_of
 from holdtrue.models import fresh
-from holdtrue.schema import as_table
+from holdtrue.schema import TableLike, as_table
 from holdtrue.search import Problem, Problems, Status, by_feature, iterate
 from holdtrue.testing import _world as world
 
@@ -42,7 +42,9 @@ class MethodChecks:
         kind = ("generator",) if "generator" in method.needs else ()
         return world.classifier(*kind, **options)
 
-    def plan(self, method: AbstractMethod, X: Any = None, clf: Any = None, **options: Any) -> RecourseFrame:
+    def plan(
+        self, method: AbstractMethod, X: TableLike | None = None, clf: Any = None, **options: Any
+    ) -> RecourseFrame:
         """Recourse for the first refused people of the small world."""
         fitted = self.fitted(method, clf)
         return fitted.recourse(world.refused(fitted.predictor_, N) if X is None else X, **options)
@@ -156,7 +158,7 @@ class MethodChecks:
         assert not any(broken_limits(encoder, plan.factual, plan.recourse, None, plan.consequences))
         assert set(plan.person.tolist()) == set(range(len(X)))
         change = encoder.encode(plan.action) - encoder.encode(plan.factual)
-        change: Any = by_feature(encoder.layout, change)  # type: ignore[arg-type]
+        change = by_feature(encoder.layout, change)
         for person in range(len(X)):
             own = change[(plan.person == person) & plan.found]
             unit = own / np.linalg.norm(own, axis=1, keepdims=True)

@@ -70,7 +70,7 @@ class RegimeChecks:
         spoiled[absent] = 1e3 * np.random.default_rng(0).normal(size=(15, rows.shape[1]))
         results = []
         for x in (rows, spoiled):
-            part = jax.device_put(Data(x, data.y, weight))  # type: ignore[arg-type]
+            part = Data(*jax.device_put((x, data.y, weight)))
             fitted, _ = regime.train(model, part, fit_key, setting=setting)
             results.append(fitted)
         untouched, _ = regime.train(model, data, fit_key, setting=setting)
