@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from holdtrue._json import to_json
+from holdtrue._types import JsonObject, Keywords
 from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, results, say
 from holdtrue.cli._options import json_option, ray_options, where
@@ -79,7 +80,7 @@ def command(
     use_cache()
     options = chosen.options | given | {"quick": quick} | ({"parts": parts} if parts else {})
     executor = where(ray, ray_cores, ray_gpus)
-    done: dict[int, dict[str, Any]] = {}
+    done: dict[int, JsonObject] = {}
 
     def work() -> None:
         tasks = []
@@ -125,7 +126,7 @@ def _option(name: str) -> str:
     return name.removeprefix("n_")
 
 
-def _read(folder: Path | None, name: str, options: dict[str, Any]) -> dict[str, Any] | None:
+def _read(folder: Path | None, name: str, options: Keywords) -> JsonObject | None:
     """What an earlier run with the same options left of a dataset, or None."""
     place = None if folder is None else folder / f"{name}.json"
     if place is None or not place.exists():
@@ -140,7 +141,7 @@ def _read(folder: Path | None, name: str, options: dict[str, Any]) -> dict[str, 
     return kept
 
 
-def _write(folder: Path | None, name: str, result: dict[str, Any]) -> None:
+def _write(folder: Path | None, name: str, result: JsonObject) -> None:
     if folder is not None:
         place = folder / f"{name}.json"
         beside = place.with_suffix(".part")
@@ -153,9 +154,9 @@ class Dataset:
     """Runs one dataset of a paper, here or by a worker elsewhere."""
 
     paper: str
-    options: dict[str, Any]
+    options: Keywords
 
-    def __call__(self, name: str) -> dict[str, Any]:
+    def __call__(self, name: str) -> JsonObject:
         """Figures of a dataset, with what they were made by."""
         from holdtrue.papers import experiment
 
@@ -164,7 +165,7 @@ class Dataset:
         return result | made_by(self.options)
 
 
-def made_by(options: dict[str, Any]) -> dict[str, Any]:
+def made_by(options: Keywords) -> JsonObject:
     """What a dataset's figures were made with: options, versions, device."""
     import jax
 

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from holdtrue._json import to_json
+from holdtrue._types import JsonObject
 from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, print_json, progress, say
 from holdtrue.cli._options import (
@@ -163,10 +164,10 @@ def command(
         click.echo(text)
 
 
-def _to_stream(work: Any, source: Any, out: str, format: str) -> list[dict[str, Any]]:
+def _to_stream(work: Any, source: Any, out: str, format: str) -> list[JsonObject]:
     from holdtrue.runs._write import Sink, open_stream
 
-    notes: list[dict[str, Any]] = []
+    notes: list[JsonObject] = []
     hidden = out == "-" and sys.stdout.isatty()  # a bar among the rows would garble both
     try:
         with open_stream(out) as stream, progress("recourse", source.n_rows, "rows", hidden=hidden) as bar:
@@ -186,16 +187,16 @@ def _to_stream(work: Any, source: Any, out: str, format: str) -> list[dict[str, 
 
 
 def _to_file(
-    work: Any, source: Any, out: Path, format: str, manifest: dict[str, Any], resume: bool, executor: Any,
+    work: Any, source: Any, out: Path, format: str, manifest: JsonObject, resume: bool, executor: Any,
     ledger: Any = None,
-) -> list[dict[str, Any]]:  # fmt: skip
+) -> list[JsonObject]:  # fmt: skip
     from holdtrue.runs._parts import Parts
 
     parts: Any = None
-    notes: dict[int, dict[str, Any]] = {}
+    notes: dict[int, JsonObject] = {}
     rows = 0
 
-    def finish(number: int, note: dict[str, Any]) -> None:
+    def finish(number: int, note: JsonObject) -> None:
         nonlocal rows
         if ledger is not None:  # also those of a chunk that was finished before an interruption
             parts.issue(number, ledger)
@@ -257,7 +258,7 @@ def _open_ledger(place: str) -> Any:
     return ledger
 
 
-def _kept(parts: Any, notes: Collection[dict[str, Any]], table: str) -> str:
+def _kept(parts: Any, notes: Collection[JsonObject], table: str) -> str:
     if not notes:
         return "Nothing was finished yet."
     rows = sum(n["rows"] for n in notes)
@@ -265,7 +266,7 @@ def _kept(parts: Any, notes: Collection[dict[str, Any]], table: str) -> str:
     return f"{rows:,} rows are finished and kept in {str(parts.folder)!r}. {how}"
 
 
-def summarise(notes: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
+def summarise(notes: list[JsonObject], seconds: float) -> JsonObject:
     """Counts over all chunks."""
     counts: Counter[str] = Counter()
     for note in notes:
@@ -281,7 +282,7 @@ def summarise(notes: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
     }
 
 
-def describe(summary: dict[str, Any]) -> str:
+def describe(summary: JsonObject) -> str:
     """A summary in words."""
     words = {
         "FOUND": "have a recourse", "OPTIMAL": "have the cheapest there is",

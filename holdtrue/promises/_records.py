@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from holdtrue._types import JsonObject, Keywords
 from holdtrue.classifier._certificate import Certificate
 from holdtrue.classifier._classifier import RecourseClassifier
 from holdtrue.classifier._objects import describe, rebuild
@@ -84,7 +85,7 @@ def records(
     before, after = (predictor.classes[predictor.decide(t)].tolist() for t in (plan.factual, plan.recourse))
     factual, recourse = (rows_of(t, plan.schema) for t in (plan.factual, plan.recourse))
     sentences, target, option = plan.changes(), np.asarray(plan.target).tolist(), plan.option.tolist()
-    shared: dict[str, Any] = {
+    shared: JsonObject = {
         "threshold": predictor.threshold,
         "model": {"hash": predictor.digest(), "version": model_version},
         "schema": plan.schema.digest(),
@@ -217,7 +218,7 @@ def _check(plan: RecourseFrame, life: ShelfLife | None, certificates: Sequence[A
         )
 
 
-def _terms(certificate: Certificate, plan: RecourseFrame) -> dict[str, Any]:
+def _terms(certificate: Certificate, plan: RecourseFrame) -> JsonObject:
     """What a record says of a guarantee: enough to find it, and to read it."""
     if certificate.model != plan.predictor.digest():
         raise DataError(
@@ -229,14 +230,14 @@ def _terms(certificate: Certificate, plan: RecourseFrame) -> dict[str, Any]:
     return {"kind": "guarantee", "sha256": certificate.to_dict()["sha256"], **terms}
 
 
-def _method(plan: RecourseFrame) -> dict[str, Any]:
+def _method(plan: RecourseFrame) -> JsonObject:
     name = next((name for name, cls in METHODS.items() if cls.__name__ == plan.method), plan.method)
     seed = plain(plan.settings.get("random_state"))
     seed = seed if isinstance(seed, int) else None
     return {"name": name, "params": _described(plan.settings), "seed": seed, "norm": plan.norm}
 
 
-def _described(settings: dict[str, Any]) -> dict[str, Any]:
+def _described(settings: Keywords) -> JsonObject:
     """Parameters in plain types; one that cannot be written, such as a fitted model, as text for the reader."""
     out = {}
     for name, value in settings.items():
@@ -257,7 +258,7 @@ def _listed(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def survival_of(life: ShelfLife, i: int) -> dict[str, Any]:
+def survival_of(life: ShelfLife, i: int) -> JsonObject:
     """What a record says of one row's chance to hold."""
     return {
         "estimate": float(life.survival[i]),
@@ -281,7 +282,7 @@ def _same(a: Any, b: Any, close: float = CLOSE) -> bool:
     return type(a) is type(b) and a == b
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 

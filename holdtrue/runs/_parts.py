@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
 from holdtrue.runs._write import write_table, write_tables
 
@@ -35,7 +36,7 @@ class Parts:
         Whether chunks that are there may be used.
     """
 
-    def __init__(self, out: Path, format: str, manifest: dict[str, Any], resume: bool) -> None:
+    def __init__(self, out: Path, format: str, manifest: JsonObject, resume: bool) -> None:
         self.out, self.format = out, format
         self.folder = out.with_name(out.name + ".parts")
         manifest = json.loads(json.dumps(manifest))  # as it will be read back
@@ -45,7 +46,7 @@ class Parts:
         self.folder.mkdir()
         self._put(MANIFEST, manifest)
 
-    def _check(self, manifest: dict[str, Any], resume: bool) -> None:
+    def _check(self, manifest: JsonObject, resume: bool) -> None:
         n = len(list(self.folder.glob("part-*.json")))
         if not resume:
             raise DataError(
@@ -81,14 +82,14 @@ class Parts:
     def _path(self, number: int, ending: str) -> Path:
         return self.folder / f"part-{number:06d}.{ending}"
 
-    def note(self, number: int) -> dict[str, Any] | None:
+    def note(self, number: int) -> JsonObject | None:
         """What was noted of a finished chunk; None where it is not finished."""
         try:
             return json.loads(self._path(number, "json").read_text(encoding="utf-8"))
         except (FileNotFoundError, ValueError):
             return None
 
-    def keep(self, number: int, table: pa.Table, note: dict[str, Any], records: Sequence[Any] = ()) -> None:
+    def keep(self, number: int, table: pa.Table, note: JsonObject, records: Sequence[Any] = ()) -> None:
         """Keep a finished chunk, and records that are still to be issued."""
         write_table(table, self._path(number, self.format), self.format, header=number == 0)
         if records:
@@ -143,6 +144,6 @@ class Parts:
             yield pq.ParquetFile(self._path(number, "parquet")).read()
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = json.dumps(value)
     return text if len(text) <= 120 else text[:117] + "..."

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
 from holdtrue.runs._text import typed
 from holdtrue.schema import Schema
@@ -118,7 +119,7 @@ class Source:
         """Whether columns have types of their own; a CSV file's have not."""
         return self._table is not None or self._parquet is not None
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> JsonObject:
         """What tells this table from another, for `--resume`."""
         if self.name.startswith(DATASET) or self.name == "-":
             return {"name": self.name}

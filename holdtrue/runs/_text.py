@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from holdtrue._types import JsonObject
 from holdtrue.schema import Feature, Level, Schema
 
 MISSING = frozenset(
@@ -45,7 +46,7 @@ def _column(cells: np.ndarray, feature: Feature | None) -> Any:
 def _levels(cells: np.ndarray, levels: tuple[Level, ...]) -> Any:
     by_text = {str(level): level for level in levels}
     by_number = {float(v): v for v in levels if isinstance(v, (int, float)) and not isinstance(v, bool)}
-    meaning: dict[str, Any] = {}
+    meaning: JsonObject = {}
     for text in set(cells):
         if text in by_text:
             meaning[text] = by_text[text]

@@ -7,10 +7,11 @@ from typing import Any
 
 from starlette.responses import JSONResponse
 
+from holdtrue._types import JsonObject
 from holdtrue.server._batcher import Job
 from holdtrue.server._bodies import Problem
 
-Thing = dict[str, Any]
+Thing = JsonObject
 REFUSALS = {
     400: "Not JSON.",
     401: "No key, or one that is not known.",
@@ -34,13 +35,13 @@ class Json(JSONResponse):
         return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
-def may(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def may(*statuses: int) -> dict[int | str, JsonObject]:
     """The refusals of a route, for its description."""
     always = (401, 403, 429, 500, 503)
     return {status: {"model": Problem, "description": REFUSALS[status]} for status in sorted({*always, *statuses})}
 
 
-def told_as(*kinds: str) -> dict[int | str, dict[str, Any]]:
+def told_as(*kinds: str) -> dict[int | str, JsonObject]:
     """What a route answers in text, for its description; its refusals are JSON all the same."""
     return {200: {"content": {kind: {"schema": {"type": "string"}} for kind in kinds}, "description": "Text."}}
 

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from holdtrue import __version__
+from holdtrue._types import JsonObject
 from holdtrue.errors import HoldtrueError, LedgerError, MissingDependencyError
 from holdtrue.schema import plain
 
@@ -148,7 +149,7 @@ def _open(app: FastAPI, service: Service, allowed: Any) -> None:
 
 
 def _people(app: FastAPI, service: Service, bodies: Bodies, allowed: Any) -> None:
-    tags: dict[str, Any] = {
+    tags: JsonObject = {
         "dependencies": [allowed("officer", "validator")],
         "responses": may(400, 408, 413, 422),
     }
