@@ -4,8 +4,11 @@ import gc
 import importlib.util
 import mmap
 import os
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +24,10 @@ QUICK = {
     "xla_cpu_parallel_codegen_split_count": "1",
     "xla_disable_hlo_passes": "while-loop-invariant-code-motion",
 }
+
+# With HOLDTRUE_TYPECHECK=1, annotations of these are checked at every call. That makes tracing a third slower, so
+# it is a run of its own (tests/encoding, tests/search, tests/batch and the like), not part of every run.
+CHECKED = ("encoding", "search", "batch", "methods", "models", "retraining", "classifier")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -38,6 +45,22 @@ def pytest_configure(config: pytest.Config) -> None:
     here = Path(config.rootpath) / ".." / "shared" / "data"
     if here.is_dir():
         os.environ.setdefault("HOLDTRUE_DATA", str(here.resolve()))
+    if os.environ.get("HOLDTRUE_TYPECHECK") == "1":
+        from jaxtyping import install_import_hook
+
+        sys.modules.setdefault("holdtrue_conftest", sys.modules[__name__])
+        install_import_hook([f"holdtrue.{name}" for name in CHECKED], "holdtrue_conftest.checked")
+
+
+def checked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Hold every call of a function against its annotations, shapes and dtypes included."""
+    from beartype import beartype
+    from beartype.roar import BeartypeDecorHintPep673Exception
+
+    try:
+        return beartype(function)
+    except BeartypeDecorHintPep673Exception:  # beartype knows `Self` only where it decorates the whole class
+        return function
 
 
 def _known(flag: str) -> bool:

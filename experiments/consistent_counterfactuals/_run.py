@@ -125,6 +125,7 @@ def _base(
     X = data.X.iloc[test[:n_people]]
     encoder = clf.predictor_.encoder
     asked = Rows(encoder.encode(X).astype(np.float32), np.searchsorted(clf.classes_, y[test[:n_people]]))
+    assert clf.training_ is not None  # fitted here
     learned = Rows(np.asarray(clf.training_.data.x), np.asarray(clf.training_.data.y))
     return clf, Task(setting, encoder, learned, asked, asked, X, seed=seed)
 

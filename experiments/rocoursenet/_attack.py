@@ -1,7 +1,7 @@
 """How much recourse a virtual data shift breaks, by the attacker's steps, radius and norm (Figures 4 and 12)."""
 
 from collections.abc import Mapping, Sequence
-from types import SimpleNamespace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,10 +26,18 @@ KINDS: tuple[tuple[AttackNorm, Inner, float], ...] = (
     ("l2", "adam", 0.01),
 )
 """Norm, and how the shifted model follows: the paper's plain steps, and Adam, which gets somewhere in so few."""
-Pairs = list[tuple[SimpleNamespace, RecourseFrame]]
+Pairs = list[tuple["_Holder", RecourseFrame]]
 Figures = dict[str, dict[str, dict[str, dict[str, list[float]]]]]
 """By sweep, method and value of the attacker's number, for every seed: the share that survives, and the share of
 the rows that the shifted model still decides rightly."""
+
+
+@dataclass(frozen=True)
+class _Holder:
+    """As much of a classifier as an attack asks for."""
+
+    predictor_: Predictor
+    training_: TrainingData
 
 
 def attacks(tasks: Tasks, models: Mapping[str, Sequence[Sequence[AbstractModel]]], only: AttackNorm) -> Figures:
@@ -83,7 +91,7 @@ def _plan(subset: Task, predictor: Predictor, wish: np.ndarray) -> RecourseFrame
     return Generated().fit_encoded(predictor, None, None).recourse(subset.X, target=wish)
 
 
-def _holder(subset: Task, predictor: Predictor) -> SimpleNamespace:
+def _holder(subset: Task, predictor: Predictor) -> _Holder:
     """What an attack asks of a classifier: its predictor, and the rows it learned from."""
     n, data = len(subset.learned.y), subset.data
-    return SimpleNamespace(predictor_=predictor, training_=TrainingData(data, np.ones(n), 0))
+    return _Holder(predictor, TrainingData(data, np.ones(n), 0))

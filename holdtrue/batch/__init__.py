@@ -1,5 +1,12 @@
 """Map a kernel over rows: chunk, pad, vmap, every core; and chunks over processes."""
 
+from holdtrue.batch._classifier import (
+    FittedClassifier,
+    RetrainableClassifier,
+    RetrainedModels,
+    StoredClassifier,
+    predictor_of,
+)
 from holdtrue.batch._distances import distances
 from holdtrue.batch._executor import AbstractExecutor, EmbeddedExecutor
 from holdtrue.batch._map import map_rows, padded_size
@@ -11,13 +18,18 @@ from holdtrue.batch._solve import slots_for, solve
 __all__ = [
     "AbstractExecutor",
     "EmbeddedExecutor",
+    "FittedClassifier",
     "Guarantee",
     "Predictor",
     "RayExecutor",
+    "RetrainableClassifier",
+    "RetrainedModels",
+    "StoredClassifier",
     "distances",
     "from_bytes",
     "map_rows",
     "padded_size",
+    "predictor_of",
     "proba_of",
     "slots_for",
     "solve",

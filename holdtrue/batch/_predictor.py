@@ -3,12 +3,13 @@
 import functools
 import hashlib
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import equinox as eqx
 import jax
 import numpy as np
 
+from holdtrue._types import Label
 from holdtrue.batch._map import map_rows
 from holdtrue.encoding import Encoder
 from holdtrue.models import BlackBox, Decision, batch_decide, batch_logits
@@ -54,7 +55,7 @@ class Predictor:
         return self.decision.model.capabilities
 
     @property
-    def favourable(self) -> Any:
+    def favourable(self) -> Label:
         """Label of the favourable class."""
         return self.classes[self.decision.favourable]
 

@@ -8,10 +8,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 from holdtrue import __version__
 from holdtrue._optional import need
+from holdtrue._types import Keywords
 from holdtrue.batch._executor import AbstractExecutor, Answer, Task
 from holdtrue.errors import DataError, HoldtrueError
 from holdtrue.models import CORES, n_cores
@@ -65,7 +67,7 @@ class RayExecutor(AbstractExecutor):
         self._ray: Any = None
         self._own = False
 
-    def connect(self) -> Any:
+    def connect(self) -> ModuleType:
         """Join the cluster, once; says at once what is wrong with the address."""
         if self._ray is None:
             self._ray, self._own = _join(self.address)
@@ -74,9 +76,9 @@ class RayExecutor(AbstractExecutor):
     def hush(self) -> None:
         """Keep Ray from printing what nodes say to standard output, where a command's results belong."""
         self.connect()
-        printer = sys.modules.get("ray._private.worker")
+        printer: Any = sys.modules.get("ray._private.worker")
         if hasattr(printer, "_worker_logs_enabled"):  # Ray has no public way
-            printer._worker_logs_enabled = False  # type: ignore[union-attr]
+            printer._worker_logs_enabled = False
 
     def close(self) -> None:
         """Leave the cluster, if it was joined here; one that was started here ends."""
@@ -127,7 +129,7 @@ class _Asked:
 class _Pool:
     """Workers of one call of `map`, and who has which task."""
 
-    ray: Any
+    ray: ModuleType
     how: RayExecutor
     function: Any
     n_workers: int
@@ -251,12 +253,12 @@ class _Worker:
         return self.function(task)
 
 
-def _join(address: str) -> tuple[Any, bool]:
+def _join(address: str) -> tuple[ModuleType, bool]:
     """Return ray, and whether it was joined here."""
     ray: Any = need("ray", extra="ray", what="ray: work on a cluster")
     if ray.is_initialized():  # by whoever uses holdtrue as a library
         return ray, False
-    options: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
+    options: Keywords = {"log_to_driver": False, "configure_logging": False}
     if address == "local":
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         options |= {"num_cpus": n_cores(), "include_dashboard": False}

@@ -1,7 +1,7 @@
 """Learn what a causal model leaves open: least squares, or ridge, on the terms that it names."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.linear_model import LinearRegression, Ridge
@@ -11,13 +11,13 @@ from holdtrue.causal._rows import raw_columns
 from holdtrue.encoding import Encoder
 from holdtrue.errors import DataError
 from holdtrue.parameters import NonNegative, require
-from holdtrue.schema import Schema
+from holdtrue.schema import Schema, TableLike
 
 if TYPE_CHECKING:
     from holdtrue.causal._scm import SCM, Node
 
 
-def fit_table(scm: "SCM", X: Any, schema: Schema, ridge: float = 0.0) -> "SCM":
+def fit_table(scm: "SCM", X: TableLike, schema: Schema, ridge: float = 0.0) -> "SCM":
     """`fit_equations` on a table; a missing number counts as what the schema fills in."""
     scm.check(schema)
     encoder = Encoder.fit(schema, X)

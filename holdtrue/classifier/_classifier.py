@@ -5,11 +5,12 @@ import platform
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -22,7 +23,8 @@ from sklearn.utils.validation import (
 
 from holdtrue import __version__
 from holdtrue._registry import made
-from holdtrue.batch import Predictor
+from holdtrue._types import JsonObject, Label
+from holdtrue.batch import Predictor, RetrainableClassifier
 from holdtrue.classifier import _file
 from holdtrue.classifier._certificate import Certificate
 from holdtrue.classifier._objects import describe, rebuild
@@ -40,10 +42,10 @@ from holdtrue.models import (
     with_arrays,
 )
 from holdtrue.parameters import AbstractConfigured, Probability, Seed, require
-from holdtrue.reports import Report, audit
-from holdtrue.retraining import Retrained, TrainingData, Vary, start_keys
+from holdtrue.reports import Against, Report, audit
+from holdtrue.retraining import Retrained, TrainedClassifier, TrainingData, Vary, start_keys
 from holdtrue.retraining import retrain as train_again
-from holdtrue.schema import Schema, Table, as_table, plain
+from holdtrue.schema import Schema, Table, TableLike, as_table, plain
 from holdtrue.training import AbstractRegime, StandardTraining, TrainingContext
 
 
@@ -83,8 +85,8 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         Losses per epoch.
     certificate_ : Certificate or None
         The guarantee of recourse that `holdtrue.certify` made; written to model files.
-    training_ : TrainingData
-        Encoded training rows, for `retrain`; not written to model files.
+    training_ : TrainingData or None
+        Encoded training rows, for `retrain`; None where it was read from a model file, which holds none.
 
     Notes
     -----
@@ -110,7 +112,7 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         regime: AbstractRegime | str | None = None,
         method: AbstractMethod | str | None = None,
         threshold: Probability = 0.5,
-        favourable: Any = None,
+        favourable: Label | None = None,
         scaling: Scaling = "minmax",
         random_state: Seed = None,
     ) -> None:
@@ -126,7 +128,12 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
     # ---- scikit-learn -------------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, on_epoch: Callable[[int, float], None] | None = None
+        self,
+        X: TableLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        on_epoch: Callable[[int, float], None] | None = None,
     ) -> Self:
         """Learn from a table and its labels.
 
@@ -140,7 +147,7 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         """
         self.check_parameters()
         table, schema = self._read_for_fit(X, y)
-        y = column_or_1d(labels_of(y), warn=True)
+        y = np.asarray(column_or_1d(labels_of(y), warn=True))
         if len(y) != table.n_rows:
             raise DataError(
                 f"RecourseClassifier: X and y have inconsistent numbers of samples; got {table.n_rows} rows and "
@@ -165,24 +172,24 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         model_key, fit_key = start_keys(seed)
         weight = self.regime_.weights(codes, weight, classes)
         weight = (weight / weight.mean()).astype(np.float32)
-        data = jax.device_put(Data(x, codes.astype(np.int32), weight))  # type: ignore[arg-type]
+        data = Data(*jax.device_put((x, codes.astype(np.int32), weight)))
         model = self.architecture().build(encoder.n_columns, len(classes), model_key)
         context = TrainingContext(Permits.of(encoder), self._favourable(), self.threshold, len(x))
         model, self.history_ = self.regime_.train(
             model, data, fit_key, context=context, seed=seed, on_epoch=on_epoch
         )
-        self.training_ = TrainingData(data, copies, seed)
+        self.training_: TrainingData | None = TrainingData(data, copies, seed)
         self._assemble(encoder, model, context.favourable)
         self._retrained: dict[Any, Retrained] = {}
         self.method_ = self._fresh_method().fit(self, table, y)
         return self
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: TableLike) -> np.ndarray:
         """Probabilities of shape (n, classes)."""
         table = self._read(X)
         return self.predictor_.proba(table)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """Decisions: with two classes, the favourable one where its probability reaches the threshold."""
         table = self._read(X)
         return self.classes_[self.predictor_.decide(table)]
@@ -201,11 +208,12 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
     def context_(self) -> TrainingContext:
         """What a training regime may know of the task."""
         decision = self.predictor_.decision
-        training: TrainingData | None = getattr(self, "training_", None)
-        n_rows = None if training is None else len(training.data.x)
+        n_rows = None if self.training_ is None else len(self.training_.data.x)
         return TrainingContext(Permits.of(self.predictor_.encoder), decision.favourable, self.threshold, n_rows)
 
-    def recourse(self, X: Any, *, method: str | AbstractMethod | None = None, **options: Any) -> RecourseFrame:
+    def recourse(
+        self, X: TableLike, *, method: str | AbstractMethod | None = None, **options: Any
+    ) -> RecourseFrame:
         """Find recourse for every row; see `AbstractMethod.recourse` for the options.
 
         Parameters
@@ -234,7 +242,13 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         return self._retrained[asked]
 
     def audit(
-        self, X: Any, *, retrain: int = 0, vary: Vary = "seed", against: Any = None, **options: Any
+        self,
+        X: TableLike,
+        *,
+        retrain: int = 0,
+        vary: Vary = "seed",
+        against: Against | None = None,
+        **options: Any,
     ) -> Report:
         """Find recourse for every row of `X` and report on it; see `holdtrue.audit`.
 
@@ -279,7 +293,7 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         _file.write(path, header, arrays)
 
     @classmethod
-    def load(cls, path: str | Path) -> "RecourseClassifier":
+    def load(cls, path: str | Path) -> Self:
         """Read a model file. Nothing in the file is run."""
         header, arrays = _file.read(path)
         try:
@@ -293,7 +307,7 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
             ) from error
 
     @classmethod
-    def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> "RecourseClassifier":
+    def _from_file(cls, header: JsonObject, arrays: dict[str, np.ndarray]) -> Self:
         self = cls(**{name: rebuild(value) for name, value in header["params"].items()})
         parts = {name: arrays[f"encoder/{name}"] for name in ("scale", "offset", "spread")}
         encoder = Encoder.from_dict(header["encoder"], parts)
@@ -304,6 +318,7 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         self.regime_ = StandardTraining() if self.regime is None else made(AbstractRegime, self.regime)
         empty = self.architecture().build(encoder.n_columns, len(self.classes_), jax.random.key(0))
         self._retrained = {}
+        self.training_ = None
         self._assemble(encoder, with_arrays(empty, arrays, "model/"), int(header["favourable"]))
         state = {name.removeprefix("method/"): v for name, v in arrays.items() if name.startswith("method/")}
         self.method_ = self._fresh_method().restore(self.predictor_, state)
@@ -347,17 +362,19 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         self.threshold = float(threshold)
         old = self.predictor_.decision
         self._assemble(self.predictor_.encoder, old.model, old.favourable)
-        state = dict(self.method_.state_)
-        if "decided" in state and "rows" in state:  # what the model decides about rows that the method keeps
-            rows = self.predictor_.logits_of(state["rows"])
-            state["decided"] = self.predictor_.decide_of(rows).astype(state["decided"].dtype)
-        self.method_ = fresh(self.method_).restore(self.predictor_, state)
+        self.method_ = self.method_.rebind(self.predictor_)
         self._retrained = {}
         return self
 
-    def at_threshold(self, threshold: float) -> "RecourseClassifier":
+    def at_threshold(self, threshold: float) -> Self:
         """Return a copy with another threshold; see `set_threshold`."""
         return copy.copy(self).set_threshold(threshold)
+
+    def with_method(self, method: AbstractMethod) -> Self:
+        """Return a copy whose own method is this one, which was fitted to the classifier."""
+        out = copy.copy(self)
+        out.method = out.method_ = method
+        return out
 
     # ---- parts --------------------------------------------------------------------------------------
 
@@ -398,7 +415,7 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         decision = Decision(model, jnp.asarray(self.threshold, jnp.float32), favourable)
         self.predictor_ = Predictor(encoder, decision, self.classes_)
 
-    def _read_for_fit(self, X: Any, y: Any) -> tuple[Table, Schema]:
+    def _read_for_fit(self, X: Any, y: ArrayLike | None) -> tuple[Table, Schema]:
         if y is None:
             raise DataError("RecourseClassifier: requires y to be passed, but the target y is None.")
         if self.schema is not None:
@@ -432,3 +449,10 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
                 )
             X = dict(zip(self.schema.names, array.T, strict=True))
         return as_table(X, where="RecourseClassifier")
+
+
+if TYPE_CHECKING:
+
+    def _is_both(clf: RecourseClassifier) -> tuple[TrainedClassifier, RetrainableClassifier]:
+        """What lower layers ask of a classifier, this one has: held by the type checker."""
+        return clf, clf

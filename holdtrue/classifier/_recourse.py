@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from holdtrue._registry import made
+from holdtrue._types import Estimator, Label
 from holdtrue.batch import Predictor
 from holdtrue.classifier._classifier import RecourseClassifier
 from holdtrue.encoding import Encoder
@@ -14,7 +15,7 @@ from holdtrue.methods import AbstractMethod, RecourseFrame
 from holdtrue.models import BlackBox, Decision, fresh
 from holdtrue.models.adapters import adapt, from_onnx, is_onnx
 from holdtrue.parameters import Probability, require
-from holdtrue.schema import Schema, as_table
+from holdtrue.schema import Schema, TableLike, as_table
 
 REACHED = 7e-7
 """Share of the threshold by which a probability may miss it: votes of a forest often equal it exactly, and the
@@ -22,7 +23,12 @@ log-odds that are compared have float32's rounding errors."""
 
 
 def wrap(
-    model: Any, schema: Schema | None, reference: Any, *, threshold: float | None = None, favourable: Any = None
+    model: Estimator,
+    schema: Schema | None,
+    reference: Any,
+    *,
+    threshold: float | None = None,
+    favourable: Label | None = None,
 ) -> Predictor:
     """Put a fitted foreign classifier behind holdtrue's interface.
 
@@ -52,7 +58,7 @@ def wrap(
     foreign = BlackBox(model, encoder, table)
     classes = getattr(model, "classes_", None)
     classes = np.arange(foreign.n_classes(table)) if classes is None else np.asarray(classes)
-    labels = classes.tolist()
+    labels: list[Any] = classes.tolist()
     if favourable is not None and favourable not in labels:
         raise DataError(f"recourse: `favourable` is not a class; got {favourable!r}. Classes are {labels!r}.")
     index = len(labels) - 1 if favourable is None else labels.index(favourable)
@@ -68,14 +74,14 @@ def wrap(
 
 
 def recourse(
-    model: Any,
-    X: Any,
+    model: Estimator,
+    X: TableLike,
     schema: Schema | None = None,
     method: str | AbstractMethod = "nearest_neighbour",
     *,
-    reference: Any = None,
+    reference: TableLike | None = None,
     threshold: float | None = None,
-    favourable: Any = None,
+    favourable: Label | None = None,
     **options: Any,
 ) -> RecourseFrame:
     """Find recourse for the rows of `X` under any fitted classifier.

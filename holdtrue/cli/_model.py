@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from holdtrue._types import Keywords
 from holdtrue.cli._options import configure
 from holdtrue.errors import DataError
 
@@ -15,7 +16,7 @@ def load_model(path: str) -> Any:
     return RecourseClassifier.load(path)
 
 
-def choose_method(classifier: Any, name: str | None, settings: dict[str, Any], reference: str | None) -> Any:
+def choose_method(classifier: Any, name: str | None, settings: Keywords, reference: str | None) -> Any:
     """Return the fitted method that was asked for, or the classifier's own."""
     from sklearn.base import clone
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
@@ -27,7 +28,7 @@ seed_option = click.option(
 )
 
 
-def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
+def parse_settings(pairs: Sequence[str]) -> JsonObject:
     """Read ``key=value`` pairs; values are YAML scalars, or lists with commas."""
     out = {}
     for pair in pairs:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdtrue._json import to_json, write_text
+from holdtrue._types import JsonObject, Keywords
 from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, results, say
 from holdtrue.cli._options import json_option, ray_options, where
@@ -160,7 +161,7 @@ def _option(name: str) -> str:
     return name.removeprefix("n_")
 
 
-def _read(chosen: Experiment, folder: Path | None, name: str, options: dict[str, Any]) -> AbstractResult | None:
+def _read(chosen: Experiment, folder: Path | None, name: str, options: Keywords) -> AbstractResult | None:
     """What an earlier run with the same options left of a dataset, or None."""
     place = None if folder is None else folder / f"{name}.json"
     if place is None or not place.exists():
@@ -175,7 +176,7 @@ def _read(chosen: Experiment, folder: Path | None, name: str, options: dict[str,
     return chosen.result(kept)
 
 
-def _write(folder: Path | None, name: str, result: dict[str, Any]) -> None:
+def _write(folder: Path | None, name: str, result: JsonObject) -> None:
     if folder is not None:
         write_text(folder / f"{name}.json", to_json(result, indent=None) + "\n", "the results")
 
@@ -185,9 +186,9 @@ class Dataset:
     """Runs one dataset of a paper, here or by a worker elsewhere."""
 
     paper: str
-    options: dict[str, Any]
+    options: Keywords
 
-    def __call__(self, name: str) -> dict[str, Any]:
+    def __call__(self, name: str) -> JsonObject:
         """A dataset's result as plain values, which travel from any worker, with what it was made by."""
         use_cache()
         result = experiment(self.paper).run(name, **self.options, say=lambda what: say(f"{name}: {what}"))

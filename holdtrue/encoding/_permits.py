@@ -1,12 +1,11 @@
 """A person's feasible set as a function of their encoded row, for training, where people come in minibatches."""
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
+from numpy.typing import ArrayLike
 
 from holdtrue.encoding._distance import norm_weights
 from holdtrue.encoding._encoder import Encoder
@@ -43,7 +42,7 @@ class Permits(eqx.Module):
     rises: Bool[Array, " d"]
     falls: Bool[Array, " d"]
     level: Bool[Array, " d"]
-    reach: tuple[Bool[Array, "k k"], ...]
+    reach: tuple[Bool[Array, "_ _"], ...]
     a: Float[Array, "c d"]
     b: Float[Array, " c"]
     moves: Float[Array, " c"]
@@ -82,7 +81,7 @@ class Permits(eqx.Module):
         missing = {s.name: s.start for s in layout.indicators}
         slots = [s.name for s in layout.slots]
 
-        def single(values: Any) -> Array:  # rounded on the host: no program need be compiled for it
+        def single(values: ArrayLike) -> Array:  # rounded on the host: no program need be compiled for it
             return jax.device_put(np.asarray(values, np.float32))
 
         return Permits(

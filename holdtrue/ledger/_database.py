@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import event, exc
 
 from holdtrue._optional import need
+from holdtrue._types import Keywords
 from holdtrue.errors import LedgerError
 
 T = TypeVar("T")
@@ -72,7 +73,7 @@ class Database:
     def _connect(self) -> None:
         self._pid = os.getpid()
         if self.is_sqlite:
-            how: dict[str, Any] = {"connect_args": {"timeout": self.patience}, "poolclass": sa.NullPool}
+            how: Keywords = {"connect_args": {"timeout": self.patience}, "poolclass": sa.NullPool}
         else:
             how = {"pool_pre_ping": True, "connect_args": {"connect_timeout": 10}}
             need(self.url.get_driver_name(), extra="postgres", what="ledger: postgresql")

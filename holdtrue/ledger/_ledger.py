@@ -1,6 +1,6 @@
 """The ledger: every promise made to a person, and what became of it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache, partial
 from itertools import islice
@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 
 import sqlalchemy as sa
 
+from holdtrue._types import JsonObject, Label
 from holdtrue.errors import DataError, IdTaken, LedgerError, NoSuchPromise, NotLive
 from holdtrue.ledger import _migrate
 from holdtrue.ledger._canonical import canonical, check_plain, parse
@@ -21,7 +22,7 @@ from holdtrue.ledger._verify import verify
 from holdtrue.schema import plain
 
 T = TypeVar("T")
-Entry = tuple[str, str | None, dict[str, Any], tuple[str, str] | None]
+Entry = tuple[str, str | None, JsonObject, tuple[str, str] | None]
 """Kind, promise, public part, and subject with body where something is said about a person."""
 
 
@@ -124,7 +125,7 @@ class Ledger:
         self._write(work)
 
     def fulfil(
-        self, promise: str, *, decision: Any, actual: Mapping[str, Any] | None = None, note: str | None = None
+        self, promise: str, *, decision: Label, actual: JsonObject | None = None, note: str | None = None
     ) -> bool:
         """Write down that the person came back; return whether the promise was kept.
 
@@ -315,9 +316,9 @@ def _issue(record: Record, text: str) -> Entry:
 def _append(connection: sa.Connection, end: Head, token: str, entries: Sequence[Entry]) -> None:
     """Write events after the end of the chain, what they say about people, and where promises stand now."""
     at, seq, last = to_text(utc_now()), end.seq, end.hash
-    rows: list[dict[str, Any]] = []
-    people: list[dict[str, Any]] = []
-    issued: list[dict[str, Any]] = []
+    rows: list[JsonObject] = []
+    people: list[JsonObject] = []
+    issued: list[JsonObject] = []
     changed: dict[str, list[str]] = {}
     for kind, promise, public, about in entries:
         seq += 1
@@ -374,13 +375,13 @@ def _issue_batch(
     return entries, Issued(len(entries), repeated, forgotten)
 
 
-def _timeless(text: str) -> dict[str, Any]:
+def _timeless(text: str) -> JsonObject:
     """What a record says, but for when and with which versions it was made."""
     said = parse(text, "ledger")
     return {name: value for name, value in said.items() if name not in ("issued", "valid_until", "software")}
 
 
-def _live(connection: sa.Connection, id: str, where: str) -> Any:
+def _live(connection: sa.Connection, id: str, where: str) -> sa.Row:
     found = connection.execute(_PROMISES.add_columns(personal.c.subject).where(promises.c.id == id)).first()
     if found is None:
         raise NoSuchPromise(f"{where}: no such promise; got {id!r}.")
@@ -389,7 +390,7 @@ def _live(connection: sa.Connection, id: str, where: str) -> Any:
     return found
 
 
-def _promise(row: Any) -> Promise:
+def _promise(row: sa.Row) -> Promise:
     until = None if row.valid_until is None else _time(row.valid_until)
     return Promise(row.id, row.seq, row.state, until, row.body)
 
@@ -397,13 +398,13 @@ def _promise(row: Any) -> Promise:
 _time = lru_cache(4096)(from_text)  # promises that are made together end together
 
 
-def _event(row: Any) -> Event:
+def _event(row: sa.Row) -> Event:
     body = None if row.body is None else parse(row.body, "ledger")
     public = parse(row.public, "ledger")
     return Event(row.seq, row.kind, row.promise, from_text(row.at), public, body, row.hash)
 
 
-def _same_label(a: Any, b: Any) -> bool:
+def _same_label(a: object, b: object) -> bool:
     return a == b and isinstance(a, bool) == isinstance(b, bool)
 
 

@@ -11,16 +11,18 @@ from typing import Any, ClassVar, Self
 import equinox as eqx
 import jax
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from holdtrue.batch import Predictor, distances, proba_of, solve
+from holdtrue.batch import FittedClassifier, Predictor, distances, predictor_of, proba_of, solve
 from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_sets
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
+from holdtrue.models import fresh
 from holdtrue.parameters import AbstractConfigured, Seed
-from holdtrue.schema import Restrictions, Table, normalise_restrictions
-from holdtrue.search import AbstractSolver, Problem, Solution, Status, add_option, by_feature, is_found
+from holdtrue.schema import Restrictions, RestrictionsLike, Table, TableLike, normalise_restrictions
+from holdtrue.search import AbstractSolver, Problems, Solutions, Status, add_option, by_feature, is_found
 
 CHUNK = 16_384  # people whose arrays are held at once
 CHECK_SHARE = 0.3  # of a deadline, kept for decoding and asking again
@@ -49,8 +51,10 @@ class AbstractMethod(AbstractConfigured):
     state_: dict[str, np.ndarray]
 
     @abstractmethod
-    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
-        """Answer every problem of a batch; arrays of the answer are numpy. See `holdtrue.batch.solve`."""
+    def search(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
+        """Answer every problem of a batch; see `holdtrue.batch.solve`."""
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Learn from encoded training rows; what is returned is kept in `state_` and in model files."""
@@ -72,7 +76,9 @@ class AbstractMethod(AbstractConfigured):
         """
         return ()
 
-    def fit(self, model: Any, X: Any = None, y: Any = None) -> Self:
+    def fit(
+        self, model: FittedClassifier | Predictor, X: TableLike | None = None, y: ArrayLike | None = None
+    ) -> Self:
         """Prepare for a fitted classifier; methods that need training rows learn from `X`.
 
         Parameters
@@ -83,8 +89,8 @@ class AbstractMethod(AbstractConfigured):
         y : array, optional
             Their labels.
         """
-        predictor = getattr(model, "predictor_", model)
-        if not isinstance(predictor, Predictor):
+        predictor = predictor_of(model)
+        if predictor is None:
             raise CapabilityError(
                 f"{type(self).__name__}: `model` must be a fitted RecourseClassifier; got {type(model).__name__}. "
                 "For any other model use holdtrue.recourse(model, X, schema)."
@@ -115,12 +121,24 @@ class AbstractMethod(AbstractConfigured):
         self.predictor_, self.state_ = predictor, state
         return self
 
+    def rebind(self, predictor: Predictor) -> Self:
+        """Return this method, fitted, for the same model at another threshold.
+
+        What it learned from training rows stays; what the model decided about rows that it keeps is asked again.
+        """
+        self._check_fitted()
+        return fresh(self).restore(predictor, self.state_at(predictor))
+
+    def state_at(self, predictor: Predictor) -> dict[str, np.ndarray]:
+        """`state_` as it is for the same model at another threshold: the same, unless it holds decisions."""
+        return dict(self.state_)
+
     def recourse(
         self,
-        X: Any,
+        X: TableLike,
         *,
-        target: Any = None,
-        restrictions: Any = None,
+        target: ArrayLike | None = None,
+        restrictions: RestrictionsLike = None,
         deadline: float | None = None,
         n_recourses: int = 1,
         on_rows: Callable[[int], None] | None = None,
@@ -180,8 +198,8 @@ class AbstractMethod(AbstractConfigured):
             return self._unreached(table, target, restrictions)
         encoder = self.predictor_.encoder
         feasible = feasible_sets(encoder, table, restrictions)
-        x = np.asarray(feasible.x)
-        problems = Problem(x, target.astype(np.int32), feasible, self._keys(x), x)  # type: ignore[arg-type]
+        x = feasible.x
+        problems = Problems(x, target.astype(np.int32), feasible, self._keys(x), x)
         if n_recourses == 1:
             return self._answer(problems, table, target, restrictions, until, on_rows)
         people, frames, whole = np.arange(len(x)), [], table
@@ -198,14 +216,14 @@ class AbstractMethod(AbstractConfigured):
             people, target, table = people[kept], target[kept], table.take(kept)
             restrictions = restrictions.take(kept)
             problems = problems.take(kept)
-            changes = encoder.encode(frame.action.take(kept)).astype(np.float32) - np.asarray(problems.x)
-            options = add_option(options[kept], option, np.asarray(by_feature(encoder.layout, changes)))  # type: ignore[arg-type]
+            changes = encoder.encode(frame.action.take(kept)).astype(np.float32) - problems.x
+            options = add_option(options[kept], option, np.asarray(by_feature(encoder.layout, changes)))
         joined = concat(frames, whole)
         return joined.take(np.argsort(joined.person, kind="stable"))
 
     def _answer(
         self,
-        problems: Problem,
+        problems: Problems,
         table: Table,
         target: np.ndarray,
         restrictions: Restrictions,
@@ -223,24 +241,25 @@ class AbstractMethod(AbstractConfigured):
             rows = np.arange(start, min(table.n_rows, start + size))
             part, wanted = table.take(rows), target[rows]
             own = restrictions.take(rows)
-            found: Solution = jax.tree.map(lambda leaf, rows=rows: np.asarray(leaf)[rows], solution)
-            checked = within(until, partial(self._checked, found, part, wanted, own, time.monotonic()))
+            checked = within(
+                until, partial(self._checked, solution.take(rows), part, wanted, own, time.monotonic())
+            )
             frame = self._unreached(part, wanted, own) if checked is None else checked
             frames.append(replace(frame, person=rows))
             start, size = start + size, 2 * size
         return replace(concat(frames, table), seconds=time.monotonic() - began)
 
     def _checked(
-        self, solution: Solution, table: Table, target: np.ndarray, restrictions: Restrictions, began: float
+        self, solution: Solutions, table: Table, target: np.ndarray, restrictions: Restrictions, began: float
     ) -> RecourseFrame:
         """Decode, round, encode again, ask the model again, and hold every limit against every row."""
         predictor = self.predictor_
         encoder = predictor.encoder
         columns = {name: table.columns[name] for name in encoder.schema.names}
         n = table.n_rows
-        status = np.array(solution.status)
+        status = solution.status.copy()
         found = is_found(status)
-        proposed = decode_recourse(encoder, np.asarray(solution.x), table, restrictions).columns
+        proposed = decode_recourse(encoder, solution.x, table, restrictions).columns
         action = _only(found, proposed, columns)
         recourse, consequences = self.outcome(table, action)
         logits_before = predictor.logits(table)
@@ -270,7 +289,7 @@ class AbstractMethod(AbstractConfigured):
             predictor=predictor,
             method=type(self).__name__,
             norm=self.norm,
-            n_steps=np.asarray(solution.n_steps),
+            n_steps=solution.n_steps,
             seconds=time.monotonic() - began,
             person=rows,
             restrictions=restrictions,
@@ -354,7 +373,9 @@ class AbstractSolverMethod(AbstractMethod):
     def solver(self) -> AbstractSolver:
         """Return the search for one person, from hyper-parameters, `predictor_` and `state_`."""
 
-    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
+    def search(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
         """Run the solver for every person."""
         return solve(self.solver(), problems, deadline=deadline, on_rows=on_rows)
 

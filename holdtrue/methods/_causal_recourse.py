@@ -12,7 +12,7 @@ from holdtrue.methods._base import AbstractSolverMethod
 from holdtrue.methods._sparse_search import listed_values, sparse_solver
 from holdtrue.parameters import Count
 from holdtrue.schema import Table
-from holdtrue.search import Problem, Solution, SparseSolver
+from holdtrue.search import Problems, Solutions, SparseSolver
 
 
 class CausalRecourse(AbstractSolverMethod):
@@ -112,12 +112,14 @@ class CausalRecourse(AbstractSolverMethod):
         """Exhaustive search over actions."""
         return sparse_solver(self, self._effects())
 
-    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
+    def search(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
         """Close what may not be acted on, then run the solver for every person."""
         effects = self._effects()
         if effects is not None:
-            may = effects.may_act(self.predictor_.encoder, np.asarray(problems.x))
-            movable = np.asarray(problems.feasible.movable) & may
+            may = effects.may_act(self.predictor_.encoder, problems.x)
+            movable = problems.feasible.movable & may
             problems = eqx.tree_at(lambda p: p.feasible.movable, problems, movable)
         return super().search(problems, deadline, on_rows)
 

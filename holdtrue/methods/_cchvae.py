@@ -1,8 +1,7 @@
 """C-CHVAE: counterfactuals near the person on the manifold a conditional VAE has learned."""
 
-from typing import Any
-
 import jax.numpy as jnp
+from jaxtyping import PRNGKeyArray
 
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._latent_base import AbstractGenerativeMethod, fixed_columns
@@ -86,7 +85,7 @@ class CCHVAE(AbstractGenerativeMethod):
         self.n_epochs = n_epochs
         self.random_state = random_state
 
-    def build(self, rows: Rows, key: Any) -> VAE:
+    def build(self, rows: Rows, key: PRNGKeyArray) -> VAE:
         """VAE that is told what nobody may change."""
         return build_vae(rows, self.widths, self.n_latent, fixed_columns(self.predictor_.encoder), key)
 

@@ -1,14 +1,16 @@
 """Counterfactuals guided by prototypes: elastic-net search drawn towards people who got a yes."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
+from holdtrue.batch import Predictor
 from holdtrue.encoding import Norm
 from holdtrue.methods._elastic_net import ElasticNorm, elastic_search
-from holdtrue.methods._kept_rows import kept_rows
+from holdtrue.methods._kept_rows import kept_rows, kept_rows_at
 from holdtrue.methods._latent_base import AbstractGenerativeMethod
 from holdtrue.models import Autoencoder, Rows, build_autoencoder
 from holdtrue.parameters import Count, NonNegative, Positive
@@ -124,13 +126,17 @@ class CFProto(AbstractGenerativeMethod):
         self.n_epochs = n_epochs
         self.random_state = random_state
 
-    def build(self, rows: Rows, key: Any) -> Autoencoder:
+    def build(self, rows: Rows, key: PRNGKeyArray) -> Autoencoder:
         """Plain autoencoder."""
         return build_autoencoder(rows, self.widths, self.n_latent, (), key)
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Keep rows, and learn the autoencoder where one is wanted."""
         return kept_rows(self, x) | (super().learn(x, y) if self.autoencoder else {})
+
+    def state_at(self, predictor: Predictor) -> dict[str, np.ndarray]:
+        """The rows, as they are decided at the other threshold."""
+        return kept_rows_at(predictor, super().state_at(predictor))
 
     def solver(self) -> ElasticSolver:
         """Elastic-net search with a pull."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.errors import DataError
@@ -14,13 +15,13 @@ from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._frame import RecourseFrame, concat
 from holdtrue.methods._local import BLOCK, Local, Surrogate, kind_of, neighbourhood, surrogate_statistics
 from holdtrue.parameters import Count, Positive, require
-from holdtrue.schema import normalise_restrictions
+from holdtrue.schema import RestrictionsLike, TableLike, normalise_restrictions
 from holdtrue.search import (
     CLEARANCE,
     ActionCost,
     Percentiles,
-    Problem,
-    Solution,
+    Problems,
+    Solutions,
     Status,
     Support,
     cheapest,
@@ -122,7 +123,9 @@ class Flipset(AbstractMethod):
             )
         return learned | {"ranks": ranks(x)}
 
-    def options(self, X: Any, n: int, *, target: Any = None, restrictions: Any = None) -> RecourseFrame:
+    def options(
+        self, X: TableLike, n: int, *, target: ArrayLike | None = None, restrictions: RestrictionsLike = None
+    ) -> RecourseFrame:
         """Up to `n` actions per person, the cheapest first, each changing another combination of features.
 
         On a linear model their order is exact, and who has fewer than `n` rows has no further combination. A
@@ -180,15 +183,12 @@ class Flipset(AbstractMethod):
         slots = [(slot.start, slot.stop) for slot in self.predictor_.encoder.layout.slots]
         return np.zeros(len(x)) if percentiles is None else percentiles.distance(x, own, slots)
 
-    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
+    def search(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
         """Answer people block by block."""
-        n = len(problems.x)
-        answer = Solution(
-            x=np.array(problems.x, np.float32),  # type: ignore[arg-type]
-            status=np.full(n, int(Status.NOT_REACHED), np.int32),  # type: ignore[arg-type]
-            cost=np.full(n, np.inf, np.float32),  # type: ignore[arg-type]
-            n_steps=np.zeros(n, np.int32),  # type: ignore[arg-type]
-        )
+        n = len(problems)
+        answer = Solutions.unreached(problems)
         until = np.inf if deadline is None else deadline
         local = Local(self.predictor_.decision, neighbourhood(self), self.n_samples)
         barred: list[list[Support]] = [[] for _ in range(n)]
@@ -206,27 +206,27 @@ class Flipset(AbstractMethod):
     def _block(
         self,
         local: "Local",
-        problems: Problem,
+        problems: Problems,
         rows: np.ndarray,
-        answer: Any,
+        answer: Solutions,
         until: float,
         barred: list[list[Support]],
     ) -> None:
         """Proposals for some people until each is answered; writes into `answer`."""
         predictor = self.predictor_
         exact = kind_of(self) == "linear"
-        own = np.asarray(problems.x)[rows]
-        target = np.asarray(problems.target)[rows]
+        own = problems.x[rows]
+        target = problems.target[rows]
         favourable = predictor.decide_of(predictor.logits_of(own)) == target
         answer.status[rows[favourable]] = int(Status.ALREADY_FAVOURABLE)
         answer.cost[rows[favourable]] = 0.0
         weights = norm_weights(predictor.encoder, self.norm)
         percentiles = self._percentiles
         open_ = np.flatnonzero(~favourable)
-        plain = {i: menu(problems.feasible, rows[i], weights, self.norm) for i in open_}
+        plain = {i: menu(problems.feasible, int(rows[i]), weights, self.norm) for i in open_}
         menus = dict(plain)
         if percentiles is not None:
-            menus = {i: menu(problems.feasible, rows[i], weights, self.norm, percentiles) for i in open_}
+            menus = {i: menu(problems.feasible, int(rows[i]), weights, self.norm, percentiles) for i in open_}
         for i, person in list(menus.items()):
             if not person.features:
                 answer.status[rows[i]] = int(Status.INFEASIBLE)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from holdtrue._types import Keywords, NativeFrame
 from holdtrue.batch import Predictor
 from holdtrue.causal import overwrite
 from holdtrue.encoding import differs
@@ -81,7 +82,7 @@ class RecourseFrame:
     restrictions: Restrictions = field(default_factory=Restrictions)
     consequences: np.ndarray | None = None
     consulted: tuple[str, ...] = ()
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: Keywords = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.status)
@@ -120,7 +121,7 @@ class RecourseFrame:
         values, counts = np.unique(self.status, return_counts=True)
         return {Status(v).name: int(c) for v, c in zip(values, counts, strict=True)}
 
-    def take(self, rows: Any) -> "RecourseFrame":
+    def take(self, rows: np.ndarray | slice) -> "RecourseFrame":
         """Return some people (indices or a mask)."""
         rows = np.arange(len(self))[rows]
         parts = {name: getattr(self, name)[rows] for name in PER_ROW}
@@ -158,7 +159,7 @@ class RecourseFrame:
         changed = self.changed()
         return Sentences(self._sentence(i, changed[i]) for i in range(len(self)))
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> NativeFrame:
         """Return a dataframe of the input's kind: the recourse's columns, then how each was found."""
         whose = {} if self.single else {"holdtrue_person": self.person, "holdtrue_option": self.option}
         columns = (

@@ -1,7 +1,7 @@
 """The highest score that a person can reach: the recourse behind a guarantee."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -13,8 +13,8 @@ from holdtrue.errors import CapabilityError
 from holdtrue.methods._base import CHUNK, AbstractSolverMethod
 from holdtrue.methods._frame import iter_rows
 from holdtrue.parameters import Count, Interval, Radius
-from holdtrue.schema import Table
-from holdtrue.search import CLEARANCE, HighestSolver, Problem, Solution
+from holdtrue.schema import Table, TableLike
+from holdtrue.search import CLEARANCE, HighestSolver, Problems, Solutions
 
 SLOTS = 64  # people at once: all take much the same number of steps, so that slots need not be refilled early
 
@@ -97,11 +97,13 @@ class HighestScore(AbstractSolverMethod):
             n_points=self.n_points, has_slope="differentiable" in self.predictor_.capabilities,
         )  # fmt: skip
 
-    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
+    def search(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
         """Run the climb for every person."""
         return solve(self.solver(), problems, slots=SLOTS, deadline=deadline, on_rows=on_rows)
 
-    def critical(self, X: Any, *, on_rows: Callable[[int], None] | None = None) -> np.ndarray:
+    def critical(self, X: TableLike, *, on_rows: Callable[[int], None] | None = None) -> np.ndarray:
         """Each person's critical threshold: the largest at which this method has a recourse for them.
 
         One search per person serves every threshold. What a search found is decoded, held against every limit and
@@ -136,11 +138,11 @@ class HighestScore(AbstractSolverMethod):
         predictor = self.predictor_
         encoder = predictor.encoder
         feasible = feasible_sets(encoder, table)
-        x = np.asarray(feasible.x)
+        x = feasible.x
         target = np.full(len(x), predictor.decision.favourable, np.int32)
-        problems = Problem(x, target, feasible, self._keys(x), x)  # type: ignore[arg-type]
+        problems = Problems(x, target, feasible, self._keys(x), x)
         highest = solve(solver, problems, slots=SLOTS, on_rows=on_rows)
-        action = decode_recourse(encoder, np.asarray(highest.x), table, None)
+        action = decode_recourse(encoder, highest.x, table, None)
         recourse, consequences = self.outcome(table, action)
         kept = np.array([not b for b in broken_limits(encoder, table, recourse, None, consequences)], bool)
         before, after = (self._log_odds(t) for t in (table, recourse))

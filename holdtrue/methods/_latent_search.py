@@ -1,8 +1,7 @@
 """Random search among the codes of an autoencoder."""
 
-from typing import Any
-
 import jax.numpy as jnp
+from jaxtyping import PRNGKeyArray
 
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._latent_base import AbstractGenerativeMethod
@@ -91,7 +90,7 @@ class LatentSearch(AbstractGenerativeMethod):
         self.n_epochs = n_epochs
         self.random_state = random_state
 
-    def build(self, rows: Rows, key: Any) -> Autoencoder:
+    def build(self, rows: Rows, key: PRNGKeyArray) -> Autoencoder:
         """Plain autoencoder."""
         return build_autoencoder(rows, self.widths, self.n_latent, (), key)
 

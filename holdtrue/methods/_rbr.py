@@ -6,9 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from holdtrue.batch import Predictor
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._base import AbstractSolverMethod
-from holdtrue.methods._kept_rows import kept_rows
+from holdtrue.methods._kept_rows import kept_rows, kept_rows_at
 from holdtrue.parameters import Count, NonNegative, Positive
 from holdtrue.search import OddsSolver
 
@@ -112,6 +113,10 @@ class RBR(AbstractSolverMethod):
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Keep rows."""
         return kept_rows(self, x)
+
+    def state_at(self, predictor: Predictor) -> dict[str, np.ndarray]:
+        """The rows, as they are decided at the other threshold."""
+        return kept_rows_at(predictor, super().state_at(predictor))
 
     def solver(self) -> OddsSolver:
         """Descent on the worst odds."""

@@ -1,8 +1,9 @@
 """REVISE: gradient descent among the codes of a VAE."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax.numpy as jnp
+from jaxtyping import PRNGKeyArray
 
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._latent_base import AbstractGenerativeMethod
@@ -95,7 +96,7 @@ class REVISE(AbstractGenerativeMethod):
         self.n_epochs = n_epochs
         self.random_state = random_state
 
-    def build(self, rows: Rows, key: Any) -> VAE:
+    def build(self, rows: Rows, key: PRNGKeyArray) -> VAE:
         """VAE of whole rows."""
         return build_vae(rows, self.widths, self.n_latent, (), key)
 

@@ -75,7 +75,7 @@ class SNS(AbstractClimbingMethod):
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Fit the base and learn the radius."""
         radius = learned_radius("SNS", self.radius, x, "l2")
-        own = {"radius": radius if self.radius is not None else 0.8 * radius}  # B.3
+        own = {"radius": radius if self.radius is not None else np.asarray(0.8 * radius)}  # B.3
         return own | self._learn_base(x, y)
 
     def solver(self) -> NeighbourSolver:

@@ -86,14 +86,15 @@ class SparseSearch(AbstractSolverMethod):
         """List the values of every number."""
         if not self._looks_at_leaves():
             return {"values": listed_values(self.predictor_, x, self.n_values)}
-        self.boxes_ = boxes_of(self._trees())
         return {"accepted": some_of_each_class(self.predictor_, x)}
 
     def solver(self) -> SparseSolver | DiveSolver:
         """Exhaustive search over the lists, or dives over the leaves."""
         if not self._looks_at_leaves():
             return sparse_solver(self)
-        boxes: Boxes = self.boxes_
+        if not hasattr(self, "boxes_"):  # of the trees alone: the same at any threshold
+            self.boxes_: Boxes = boxes_of(self._trees())
+        boxes = self.boxes_
         n_slots = boxes.cells.n_slots
         return DiveSolver(
             decision=self.predictor_.decision,
@@ -118,7 +119,7 @@ class SparseSearch(AbstractSolverMethod):
 def listed_values(predictor: Predictor, x: np.ndarray, n_values: int) -> np.ndarray:
     """Encoded values worth trying for every number, from encoded training rows."""
     encoder = predictor.encoder
-    splits: dict[str, Any] = getattr(predictor.foreign, "splits", None) or {}
+    splits: dict[str, np.ndarray] = getattr(predictor.foreign, "splits", None) or {}
     lists = []
     for slot in encoder.layout.numbers:
         column = slot.start
@@ -159,7 +160,7 @@ def some_of_each_class(predictor: Predictor, x: np.ndarray) -> np.ndarray:
     return x[np.concatenate(parts)]
 
 
-def candidate_values(feature: Feature, seen: np.ndarray, splits: Any, n: int) -> np.ndarray:
+def candidate_values(feature: Feature, seen: np.ndarray, splits: np.ndarray | None, n: int) -> np.ndarray:
     """Raw values worth trying for one number: all of a short grid, past each split, or quantiles of those seen."""
     low, high = (0.0, len(feature.levels or ()) - 1.0) if feature.has_levels else feature.bounds or (0.0, 0.0)
     grid = 1.0 if feature.has_levels else feature.grid

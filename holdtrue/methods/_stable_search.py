@@ -1,17 +1,20 @@
 """Recourse that models trained again accept too."""
 
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import t
 
+from holdtrue.batch import FittedClassifier, Predictor, RetrainableClassifier, RetrainedModels, predictor_of
 from holdtrue.encoding import norm_weights
 from holdtrue.errors import CapabilityError
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._with_base import AbstractClimbingMethod
 from holdtrue.models import EnsembleModel, to_arrays, with_arrays
 from holdtrue.parameters import Count, Interval
+from holdtrue.schema import TableLike
 from holdtrue.search import POLISH_STEPS, StableSolver
 
 PREFIX = "guide/"
@@ -95,7 +98,14 @@ class StableSearch(AbstractClimbingMethod):
         self.n_steps = n_steps
         self.random_state = random_state
 
-    def fit(self, model: Any, X: Any = None, y: Any = None, *, guides: Any = None) -> Self:
+    def fit(
+        self,
+        model: FittedClassifier | Predictor,
+        X: TableLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        guides: RetrainedModels | None = None,
+    ) -> Self:
         """Prepare for a fitted classifier, with `guides` or, where it can be trained again, with ones of its own.
 
         Parameters
@@ -109,21 +119,20 @@ class StableSearch(AbstractClimbingMethod):
             What ``holdtrue.retrain(clf, n)`` returned.
         """
         self.check_parameters()
-        predictor = getattr(model, "predictor_", model)
-        if self.needs <= getattr(predictor, "capabilities", frozenset()):  # else said below, as for any method
+        predictor = predictor_of(model)
+        if predictor is not None and self.needs <= predictor.capabilities:  # else said below, as for any method
             guides = self._own_guides(model) if guides is None else guides
             self._guides = to_arrays(guides.ensemble.members, PREFIX)
         return super().fit(model, X, y)
 
-    def _own_guides(self, model: Any) -> Any:
-        again = getattr(model, "retrain", None)
-        if again is None:
+    def _own_guides(self, model: FittedClassifier | Predictor) -> RetrainedModels:
+        if not isinstance(model, RetrainableClassifier):
             raise CapabilityError(
                 f"StableSearch: needs guides for {type(model).__name__}, which cannot be trained again here. Use "
                 "SNS, or give fit(model, X, guides=...) what holdtrue.retrain returned."
             )
         # Never the models that `retrain` draws from the same seed: those are what survival is measured on.
-        return again(self.n_guides, random_state=(GUIDE_SEED + (self.random_state or 0)) % 2**32)
+        return model.retrain(self.n_guides, random_state=(GUIDE_SEED + (self.random_state or 0)) % 2**32)
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Fit the base, and keep the guides' weights."""

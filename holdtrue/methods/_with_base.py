@@ -8,12 +8,12 @@ import equinox as eqx
 import numpy as np
 
 from holdtrue._registry import made
-from holdtrue.batch import solve
+from holdtrue.batch import Predictor, solve
 from holdtrue.encoding import Norm
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._wachter import Wachter
 from holdtrue.models import fresh
-from holdtrue.search import AbstractSolver, Problem, Solution, Status, is_found
+from holdtrue.search import AbstractSolver, Problems, Solutions, Status, is_found
 
 PREFIX = "base/"
 BASE_SHARE = 0.5  # of a deadline, for the base method
@@ -32,7 +32,11 @@ class AbstractBasedMethod(AbstractMethod):
     def _learn_base(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Fit the base; its state is kept under its own prefix."""
         base = self._fresh_base().fit_encoded(self.predictor_, x if len(x) else None, y)
-        return {PREFIX + name: value for name, value in base.state_.items()}
+        return _under_prefix(base.state_)
+
+    def state_at(self, predictor: Predictor) -> dict[str, np.ndarray]:
+        """Its own part as it is, and the base's for the other threshold."""
+        return self.state_ | _under_prefix(self._fitted_base().state_at(predictor))
 
     def consulted(self) -> tuple[str, ...]:
         """What the base asked."""
@@ -48,6 +52,10 @@ class AbstractBasedMethod(AbstractMethod):
         return self._fresh_base().restore(self.predictor_, state)
 
 
+def _under_prefix(state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {PREFIX + name: value for name, value in state.items()}
+
+
 class AbstractClimbingMethod(AbstractBasedMethod):
     """A method that starts from each recourse its base found, and looks for a better one by its own solver."""
 
@@ -55,17 +63,19 @@ class AbstractClimbingMethod(AbstractBasedMethod):
     def solver(self) -> AbstractSolver:
         """Return the search for one person, from ``problem.start``."""
 
-    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
+    def search(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
         """Let the base answer, then climb from each recourse it found."""
         now = time.monotonic()
         until = None if deadline is None else now + BASE_SHARE * (deadline - now)
         found = self._fitted_base().search(problems, until, None)
-        rows = np.flatnonzero(is_found(np.asarray(found.status)))
+        rows = np.flatnonzero(is_found(found.status))
         if on_rows is not None:
-            on_rows(len(problems.x) - len(rows))
+            on_rows(len(problems) - len(rows))
         if len(rows) == 0:
             return found
-        start = np.asarray(found.x, np.float32)[rows]
+        start = found.x[rows].astype(np.float32)
         above = eqx.tree_at(lambda p: p.start, problems.take(rows), start)
         climbed = solve(self.solver(), above, deadline=deadline, on_rows=on_rows)
         better = is_found(climbed.status)
@@ -73,4 +83,4 @@ class AbstractClimbingMethod(AbstractBasedMethod):
         x[rows[better]], cost[rows[better]] = climbed.x[better], climbed.cost[better]
         status[rows[better]] = int(Status.FOUND)
         n_steps[rows] += climbed.n_steps
-        return Solution(x, status, cost, n_steps)  # type: ignore[arg-type]
+        return Solutions(x, status, cost, n_steps)

@@ -24,8 +24,8 @@ class MLPModel(AbstractModel):
     """Dense layers with an activation and dropout after every hidden one."""
 
     capabilities: ClassVar[frozenset[str]] = frozenset({"differentiable"})
-    weights: tuple[Float[Array, "out in"], ...]
-    biases: tuple[Float[Array, " out"], ...]
+    weights: tuple[Float[Array, "_ _"], ...]
+    biases: tuple[Float[Array, " _"], ...]
     activation: str = eqx.field(static=True)
     dropout: float = eqx.field(static=True)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
+from holdtrue._types import JsonObject, Keywords
 from holdtrue.classifier._certificate import Certificate
 from holdtrue.classifier._objects import describe
 from holdtrue.classifier._rows import rows_of
@@ -141,7 +142,7 @@ def records(
     before, after = (predictor.classes[predictor.decide(t)].tolist() for t in (plan.factual, plan.recourse))
     factual, recourse = (rows_of(t, plan.schema) for t in (plan.factual, plan.recourse))
     sentences, target, option = plan.changes(), np.asarray(plan.target).tolist(), plan.option.tolist()
-    shared: dict[str, Any] = {
+    shared: JsonObject = {
         "threshold": predictor.threshold,
         "model": {"hash": model, "version": model_version},
         "schema": plan.schema.digest(),
@@ -194,7 +195,7 @@ def _check(plan: RecourseFrame, life: ShelfLife | None, **each: Sequence[Any] | 
             )
 
 
-def _terms(certificate: Certificate, model: str | None) -> dict[str, Any]:
+def _terms(certificate: Certificate, model: str | None) -> JsonObject:
     """What a record says of a guarantee: enough to find it, and to read it."""
     if certificate.model != model:
         raise DataError(
@@ -206,14 +207,14 @@ def _terms(certificate: Certificate, model: str | None) -> dict[str, Any]:
     return {"kind": "guarantee", "sha256": certificate.to_dict()["sha256"], **terms}
 
 
-def _method(plan: RecourseFrame) -> dict[str, Any]:
+def _method(plan: RecourseFrame) -> JsonObject:
     name = next((name for name, cls in METHODS.items() if cls.__name__ == plan.method), plan.method)
     seed = plain(plan.settings.get("random_state"))
     seed = seed if isinstance(seed, int) else None
     return {"name": name, "params": described(plan.settings), "seed": seed, "norm": plan.norm}
 
 
-def described(settings: dict[str, Any]) -> dict[str, Any]:
+def described(settings: Keywords) -> JsonObject:
     """Parameters in plain types; one that cannot be written, such as a fitted model, as text for the reader."""
     out = {}
     for name, value in settings.items():
@@ -234,7 +235,7 @@ def _listed(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def survival_of(life: ShelfLife, i: int) -> dict[str, Any]:
+def survival_of(life: ShelfLife, i: int) -> JsonObject:
     """What a record says of one row's chance to hold."""
     return {
         "estimate": float(life.survival[i]),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
 from holdtrue.runs._identity import Identity
 from holdtrue.runs._write import write_table, write_tables
@@ -87,7 +88,7 @@ class Parts:
     def _path(self, number: int, ending: str) -> Path:
         return self.folder / f"part-{number:06d}.{ending}"
 
-    def note(self, number: int) -> dict[str, Any] | None:
+    def note(self, number: int) -> JsonObject | None:
         """What was noted of a finished chunk; None where it is not finished."""
         if not self._path(number, self.format).exists():  # removed by a run that was killed when all was done
             return None
@@ -96,7 +97,7 @@ class Parts:
         except (FileNotFoundError, ValueError):
             return None
 
-    def keep(self, number: int, table: pa.Table, note: dict[str, Any], records: "Sequence[Record]" = ()) -> None:
+    def keep(self, number: int, table: pa.Table, note: JsonObject, records: "Sequence[Record]" = ()) -> None:
         """Keep a finished chunk, and records that are still to be issued."""
         write_table(table, self._path(number, self.format), self.format, header=number == 0)
         if records:
@@ -156,6 +157,6 @@ class Parts:
             yield pq.ParquetFile(self._path(number, "parquet")).read()
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = json.dumps(value)
     return text if len(text) <= 120 else text[:117] + "..."

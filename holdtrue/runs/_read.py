@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
 from holdtrue.runs._text import typed
 from holdtrue.schema import Schema, Table, as_table
@@ -130,7 +131,7 @@ class Source:
         """Whether columns have types of their own; a CSV file's have not."""
         return self._table is not None or self._parquet is not None
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> JsonObject:
         """What tells this table from another; standard input is another one every time."""
         if self.name == "-":
             return {"name": self.name, "read": self._once}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from holdtrue._types import JsonObject, Keywords
 from holdtrue.classifier import RecourseClassifier
 from holdtrue.errors import DataError
 from holdtrue.methods import AbstractMethod, RecourseFrame
@@ -40,7 +41,7 @@ class Done(NamedTuple):
     """A finished chunk: the table to write, what to note of it, and the records to issue."""
 
     table: pa.Table
-    note: dict[str, Any]
+    note: JsonObject
     records: "list[Record]"
 
 
@@ -139,7 +140,7 @@ class Work:
             for i, r in enumerate(rows.tolist())
             if chunk.first_row + r in self.restrictions
         }
-        options: dict[str, Any] = {
+        options: Keywords = {
             "target": self.target, "restrictions": own or None,
             "on_rows": self.on_rows, "n_recourses": self.n_recourses,
         }  # fmt: skip
@@ -164,7 +165,7 @@ class Work:
         return np.array([i for i in range(n) if i not in reasons], int), reasons
 
 
-def _work(model: bytes, options: dict[str, Any], ends: float | None) -> Work:
+def _work(model: bytes, options: Keywords, ends: float | None) -> Work:
     from holdtrue.batch import from_bytes
     from holdtrue.batch._cache import use_cache
     from holdtrue.classifier import RecourseClassifier
@@ -213,7 +214,7 @@ class _Answer:
 
     def table(self, original: pa.Table, schema: Schema) -> pa.Table:
         """All columns of the input, those of the schema as proposed, and how each was found."""
-        out: dict[str, Any] = {}
+        out: JsonObject = {}
         for name in original.column_names:
             if name in schema:
                 out[name] = _as_type(

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import SchemaError
 from holdtrue.schema._checks import did_you_mean, is_list, plain, shown
 from holdtrue.schema._feature import Feature, Level
@@ -13,10 +14,12 @@ from holdtrue.schema._schema import Schema
 
 Restriction = Mapping[str, Any]
 """Feature name to ``"fixed"``, or to a mapping with any of `direction`, `bounds` and `levels`."""
+RestrictionsLike: TypeAlias = Mapping[int, Restriction] | Sequence[Restriction | None] | None
+"""What single people may not change, as a user gives it: by row position, or one for every row."""
 
 
 @dataclass(frozen=True, eq=False)  # a mapping: equal to any other with the same restrictions
-class Restrictions(Mapping[int, dict[str, dict[str, Any]]]):
+class Restrictions(Mapping[int, dict[str, JsonObject]]):
     """What single people of one table may not change, checked against its schema.
 
     `normalise_restrictions` makes it, at the edge; whoever is given one inside need not check it again.
@@ -31,11 +34,11 @@ class Restrictions(Mapping[int, dict[str, dict[str, Any]]]):
         Rows of the table that they speak of.
     """
 
-    by_row: dict[int, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    by_row: dict[int, dict[str, JsonObject]] = field(default_factory=dict)
     schema: Schema | None = field(default=None, repr=False)
     n_rows: int = 0
 
-    def __getitem__(self, row: int) -> dict[str, dict[str, Any]]:
+    def __getitem__(self, row: int) -> dict[str, JsonObject]:
         return self.by_row[row]
 
     def __iter__(self) -> Iterator[int]:
@@ -60,7 +63,7 @@ class Restrictions(Mapping[int, dict[str, dict[str, Any]]]):
         return Restrictions(own, schema, start)
 
 
-def normalise_restrictions(restrictions: Any, schema: Schema, n_rows: int) -> Restrictions:
+def normalise_restrictions(restrictions: RestrictionsLike, schema: Schema, n_rows: int) -> Restrictions:
     """Check individual restrictions and index them by row position; what was checked before is returned as it is.
 
     Parameters
@@ -110,7 +113,7 @@ def normalise_restrictions(restrictions: Any, schema: Schema, n_rows: int) -> Re
     return Restrictions(out, schema, n_rows)
 
 
-def _limits(feature: Feature, limit: Any) -> dict[str, Any]:
+def _limits(feature: Feature, limit: Any) -> JsonObject:
     if isinstance(limit, str):
         limit = {"direction": limit}
     if not isinstance(limit, Mapping):
@@ -119,7 +122,7 @@ def _limits(feature: Feature, limit: Any) -> dict[str, Any]:
             "Write for example 'fixed'."
         )
     known = ("direction", "bounds", "levels")
-    out: dict[str, Any] = {}
+    out: JsonObject = {}
     for key, value in limit.items():
         if key not in known:
             raise SchemaError(

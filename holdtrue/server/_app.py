@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from holdtrue import __version__
+from holdtrue._types import JsonObject
 from holdtrue.errors import HoldtrueError
 from holdtrue.schema import plain
 from holdtrue.server._access import Door
@@ -142,7 +143,7 @@ def _open(app: FastAPI, service: Service, allowed: Any) -> None:
 
 
 def _people(app: FastAPI, service: Service, bodies: Bodies, allowed: Any) -> None:
-    tags: dict[str, Any] = {
+    tags: JsonObject = {
         "dependencies": [allowed("officer", "validator")],
         "responses": may(400, 408, 413, 422),
     }

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Response
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, PlainTextResponse
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import DataError, IdTaken, NoSuchPromise, NotLive
 from holdtrue.ledger import Ledger, Promise, Record
 from holdtrue.promises import Letter, letters, offered
@@ -16,14 +17,14 @@ from holdtrue.server._middleware import Refused
 from holdtrue.server._service import Service, unreached
 
 REFUSALS = may(400, 404, 408, 409, 413, 422)
-BEFORE: dict[int | str, dict[str, Any]] = {200: {"model": Thing, "description": "Issued before, by its id."}}
+BEFORE: dict[int | str, JsonObject] = {200: {"model": Thing, "description": "Issued before, by its id."}}
 
 
 def promise_routes(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
     """Single promises."""
     router = APIRouter(prefix="/v1/records")
     officer, both = [allowed("officer")], [allowed("officer", "validator")]
-    made: dict[str, Any] = {"response_model": Thing, "status_code": 201, "responses": BEFORE | REFUSALS}
+    made: JsonObject = {"response_model": Thing, "status_code": 201, "responses": BEFORE | REFUSALS}
 
     @router.post("", dependencies=officer, **made)
     async def issue(body: bodies.Issue) -> Response:  # type: ignore[name-defined]
@@ -135,7 +136,7 @@ async def promise_of(service: Service, id: str) -> Promise:
 
 async def find_record(
     service: Service,
-    row: dict[str, Any],
+    row: JsonObject,
     subject: str,
     *,
     option: int = 0,
@@ -192,7 +193,7 @@ async def fulfilled(service: Service, id: str, **how: Any) -> bool:
     return await run_in_threadpool(ledger_of(service).fulfil, id, **how)
 
 
-def _asked(body: Any) -> dict[str, Any]:
+def _asked(body: Any) -> JsonObject:
     return {
         "option": body.option, "n_recourses": body.options, "restrictions": [body.restrictions],
         "target": body.target,
@@ -207,7 +208,7 @@ async def _by_id(ledger: Ledger, id: str | None) -> Promise | None:
         return None
 
 
-def _again(there: Promise, subject: str, person: dict[str, Any]) -> Response:
+def _again(there: Promise, subject: str, person: JsonObject) -> Response:
     """The record that was issued under this id, if it was for the same person as they were."""
     record = there.record
     if record is None or record.subject != subject or record.factual != person:

@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from holdtrue._types import JsonObject
 from holdtrue.batch import proba_of
 from holdtrue.classifier import RecourseClassifier, rows_of, table_of
 from holdtrue.errors import DataError
@@ -240,7 +241,7 @@ class Service:
             out.append((told[start:end], part))
         return out
 
-    def decisions(self, table: Table) -> list[dict[str, Any]]:
+    def decisions(self, table: Table) -> list[JsonObject]:
         """Decision and probabilities of every person."""
         predictor = self.predictor
         logits = predictor.logits(table)
@@ -251,7 +252,7 @@ class Service:
             for label, row in zip(labels, proba_of(logits).tolist(), strict=True)
         ]
 
-    def answers(self, plan: RecourseFrame) -> list[dict[str, Any]]:
+    def answers(self, plan: RecourseFrame) -> list[JsonObject]:
         """What is told of a plan: for every person a status, and their options in order."""
         words, out = plan.changes(), []
         factuals, recourses = (rows_of(t, self.schema) for t in (plan.factual, plan.recourse))
@@ -306,11 +307,11 @@ class Service:
         """Whether the gate is at work now."""
         return self._gate.locked()
 
-    def last_gate(self) -> dict[str, Any] | None:
+    def last_gate(self) -> JsonObject | None:
         """The gate's last report; None where there is none."""
         return self.gates.last()
 
-    def run_gate(self, **how: Any) -> dict[str, Any] | None:
+    def run_gate(self, **how: Any) -> JsonObject | None:
         """Ask this model about every live promise, and keep the report; None where the gate is at work already."""
         if self.ledger is None:
             raise DataError("gate: needs a ledger; got none. Start the service with --ledger PLACE.")
@@ -322,7 +323,7 @@ class Service:
             self._gate.release()
 
 
-def unreached() -> dict[str, Any]:
+def unreached() -> JsonObject:
     """What is told about a person whose turn did not come in time."""
     status = Status.NOT_REACHED
     return {"status": status.name, "message": status.message, "probability": None, "options": []}

@@ -7,6 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from holdtrue._types import Keywords
 from holdtrue.errors import DataError, IdTaken, LedgerError, NoSuchPromise, NotLive
 from holdtrue.ledger import Issued, Ledger, Record
 
@@ -22,7 +23,7 @@ HOSTILE = (
 
 def promise_to(subject: str, **changes: Any) -> Record:
     """A made-up record."""
-    parts: dict[str, Any] = {
+    parts: Keywords = {
         "subject": subject,
         "factual": {"income": 31000.0, "home": "rent", "since": None},
         "recourse": {"income": 35500.0, "home": "rent", "since": None},

@@ -58,6 +58,7 @@ class RegimeChecks:
     def test_weight_zero_is_absence(self, regime: AbstractRegime) -> None:
         """Rows of weight 0 leave no trace, wherever they stand and whatever they hold."""
         clf = self.fitted(regime)  # the same rows in the same number, so that its program serves
+        assert clf.training_ is not None  # fitted here
         data, encoder = clf.training_.data, clf.predictor_.encoder
         context = TrainingContext(Permits.of(encoder), 1, clf.threshold, len(data.x))
         model_key, fit_key = jax.random.split(jax.random.key(0))
@@ -69,7 +70,7 @@ class RegimeChecks:
         spoiled[absent] = 1e3 * np.random.default_rng(0).normal(size=(15, rows.shape[1]))
         results = []
         for x in (rows, spoiled):
-            part = jax.device_put(Data(x, data.y, weight))  # type: ignore[arg-type]
+            part = Data(*jax.device_put((x, data.y, weight)))
             fitted, _ = regime.train(model, part, fit_key, context=context)
             results.append(fitted)
         untouched, _ = regime.train(model, data, fit_key, context=context)
