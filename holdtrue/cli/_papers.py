@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import dataclass
-from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,17 +133,25 @@ def experiment(paper: str) -> Experiment:
 def _tree() -> Any:
     """The package `experiments` of the source tree.
 
-    Looked up by name when it is asked for, since the package must not depend on what is not shipped with it.
+    Looked up when it is asked for, since the package must not depend on what is not shipped with it; and by its
+    place, since a reader's own folder of that name may come first on the path.
     """
-    if not (ROOT / "experiments" / "_registry.py").is_file():
+    place = ROOT / "experiments" / "__init__.py"
+    if not place.is_file():
         raise MissingDependencyError(
             f"papers: the experiments are not in the installed package; got no 'experiments' in {str(ROOT)!r}. "
             "They are in the folder 'experiments' of holdtrue's source tree: clone it, run "
             "`pip install --editable .` there, and this command again."
         )
-    if str(ROOT) not in sys.path:
-        sys.path.append(str(ROOT))
-    return import_module("experiments")
+    there = sys.modules.get("experiments")
+    if there is not None and there.__file__ == str(place):
+        return there
+    spec = spec_from_file_location("experiments", place)
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules["experiments"] = module_from_spec(spec)
+    spec.loader.exec_module(sys.modules["experiments"])
+    return sys.modules["experiments"]
 
 
 def _about(name: str, chosen: Experiment) -> str:

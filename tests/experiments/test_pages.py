@@ -1,6 +1,8 @@
 """Pages are what their makers write of committed results, and the command finds the experiments or says where."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -53,3 +55,12 @@ def test_a_wheel_says_where_the_experiments_are(monkeypatch, tmp_path):
     told = CliRunner().invoke(cli, ["papers"])
     assert told.exit_code != 0
     assert "They are in the folder 'experiments' of holdtrue's source tree" in told.output
+
+
+def test_a_folder_of_the_same_name_is_not_taken_for_them(tmp_path):
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "__init__.py").write_text("raise SystemExit('somebody else')", "utf-8")
+    told = subprocess.run(
+        [sys.executable, "-m", "holdtrue", "papers"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert told.stdout.startswith("consistent-counterfactuals: Black"), told.stderr
