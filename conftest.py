@@ -25,9 +25,25 @@ QUICK = {
     "xla_disable_hlo_passes": "while-loop-invariant-code-motion",
 }
 
-# With HOLDTRUE_TYPECHECK=1, annotations of these are checked at every call. That makes tracing a third slower, so
-# it is a run of its own (tests/encoding, tests/search, tests/batch and the like), not part of every run.
-CHECKED = ("encoding", "search", "batch", "methods", "models", "retraining", "classifier")
+# With HOLDTRUE_TYPECHECK=1, annotations of these are checked at every call, shapes and dtypes included: what is
+# inside, where arrays are. What users call checks its arguments itself, with errors of its own. It makes tracing a
+# third slower, so it is a run of its own (tests/encoding, tests/search, tests/batch, tests/methods).
+CHECKED = (
+    "encoding._distance",
+    "encoding._feasible",
+    "encoding._permits",
+    "encoding._polytope",
+    "search",
+    "batch._map",
+    "batch._solve",
+    "models._autoencoder",
+    "models._base",
+    "models._decision",
+    "models._ensemble",
+    "models._fit",
+    "models._vae",
+    "methods._local",
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -54,11 +70,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def checked(function: Callable[..., Any]) -> Callable[..., Any]:
     """Hold every call of a function against its annotations, shapes and dtypes included."""
-    from beartype import beartype
+    from beartype import BeartypeConf, beartype
     from beartype.roar import BeartypeDecorHintPep673Exception
 
     try:
-        return beartype(function)
+        return beartype(conf=BeartypeConf(is_pep484_tower=True))(function)  # a whole number is a float, too
     except BeartypeDecorHintPep673Exception:  # beartype knows `Self` only where it decorates the whole class
         return function
 
