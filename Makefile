@@ -3,18 +3,31 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+# Which of the two is installed: the package and what it needs, or the developers' tools with it.
+PACKAGE := $(VENV)/.package
+TOOLS := $(VENV)/.tools
+# What `make quick` asks: folders and files whose tests compile little, chosen by what they take. Of the package as a
+# whole, not what type checkers say of it (`make test` asks them).
+QUICK := tests/schema tests/datasets tests/encoding tests/ledger/test_ledger.py tests/ledger/test_record.py \
+	tests/ledger/test_migrations.py tests/promises/test_letter.py tests/promises/test_letters_of_a_plan.py \
+	tests/metrics/test_cost.py tests/metrics/test_disparity.py tests/metrics/test_plausibility.py \
+	tests/metrics/test_reliability.py tests/metrics/test_implausibility.py tests/metrics/test_survival.py \
+	tests/cli/test_main.py tests/cli/test_datasets.py tests/cli/test_options.py \
+	tests/docs/test_house.py tests/docs/test_pages.py tests/docs/test_reference.py tests/test_package.py
+# What `make oldest` installs and asks. Not torch: its build with a graphics card's libraries is 2 GB.
+EXTRAS := plots serve xgboost lightgbm onnx postgres ray mlflow tune
+OLDEST := tests/schema tests/encoding tests/ledger tests/test_package.py tests/classifier/test_classifier.py
 
-.PHONY: run test check tests format docs bench clean
+.PHONY: run test quick check tests oldest format docs bench clean
 
-run: $(STAMP)
+run: $(PACKAGE)
 	$(BIN)/holdtrue demo
 
 # Beside one another: linting and type-checking take one core for a minute, and the end of the tests leaves one free.
-test: $(STAMP)
+test: $(TOOLS)
 	$(MAKE) --jobs=2 check tests
 
-check: $(STAMP)
+check: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
@@ -23,33 +36,57 @@ check: $(STAMP)
 # Two workers: the suite is bound by compilation, which one process does on one core. A file's tests share compiled
 # programs and fixtures, so they stay together. Where Python writes no bytecode, each of the processes that the tests
 # start would compile all of holdtrue.
-tests: $(STAMP)
-	$(BIN)/python -m compileall -qq holdtrue
+tests: $(TOOLS)
+	$(BIN)/python -m compileall -qq holdtrue experiments
 	$(BIN)/python -m pytest -n 2 --dist loadfile --durations 25
 
-format: $(STAMP)
+# Between two edits: everything that needs no long compilation.
+quick: $(TOOLS)
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -k "not code_runs and not nothing_to_say" $(QUICK)
+
+# The oldest versions that pyproject.toml allows, in an environment of their own: are the lower bounds true? Old
+# packages warn about newer ones, so warnings are no errors here.
+oldest: $(TOOLS)
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/oldest
+	$(BIN)/uv pip compile --quiet --resolution lowest-direct $(foreach extra,$(EXTRAS),--extra $(extra)) pyproject.toml \
+		--python $(VENV)/oldest/bin/python --output-file $(VENV)/oldest/versions.txt
+	$(BIN)/uv pip install --quiet --python $(VENV)/oldest/bin/python --requirements $(VENV)/oldest/versions.txt \
+		hypothesis httpx polars pytest
+	$(BIN)/uv pip install --quiet --python $(VENV)/oldest/bin/python --no-deps --editable .
+	$(VENV)/oldest/bin/holdtrue demo --retrain 5
+	$(VENV)/oldest/bin/python -m pytest -q -o filterwarnings=default $(OLDEST)
+
+format: $(TOOLS)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(STAMP)
+docs: $(TOOLS)
 	$(BIN)/python -m holdtrue.cli._reference > docs/reference/cli.md
 	$(BIN)/python docs/reference/make_datasets.py
 	$(BIN)/python docs/reference/make_methods.py
 	$(BIN)/python docs/reference/make_comparison.py
 	$(BIN)/python docs/explanation/make_sizing.py
 	$(BIN)/python docs/images/make.py
-	$(BIN)/python docs/papers/make.py
+	$(BIN)/python -m experiments
 
-bench: $(STAMP)
+bench: $(TOOLS)
 	$(BIN)/python -m benchmarks
 
-$(STAMP): pyproject.toml
+$(PACKAGE): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --no-compile --editable .
+	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib holdtrue >/dev/null 2>&1 || true # pip compiles on one core
+	touch $(PACKAGE)
+
+$(TOOLS): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
+	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib holdtrue >/dev/null 2>&1 || true
+	touch $(PACKAGE) $(TOOLS)
+
+$(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("holdtrue needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
-	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib holdtrue >/dev/null 2>&1 || true # pip compiles on one core
-	touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache build dist

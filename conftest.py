@@ -4,8 +4,11 @@ import gc
 import importlib.util
 import mmap
 import os
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +24,26 @@ QUICK = {
     "xla_cpu_parallel_codegen_split_count": "1",
     "xla_disable_hlo_passes": "while-loop-invariant-code-motion",
 }
+
+# With HOLDTRUE_TYPECHECK=1, annotations of these are checked at every call, shapes and dtypes included: what is
+# inside, where arrays are. What users call checks its arguments itself, with errors of its own. It makes tracing a
+# third slower, so it is a run of its own (tests/encoding, tests/search, tests/batch, tests/methods).
+CHECKED = (
+    "encoding._distance",
+    "encoding._feasible",
+    "encoding._permits",
+    "encoding._polytope",
+    "search",
+    "batch._map",
+    "batch._solve",
+    "models._autoencoder",
+    "models._base",
+    "models._decision",
+    "models._ensemble",
+    "models._fit",
+    "models._vae",
+    "methods._local",
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -38,6 +61,22 @@ def pytest_configure(config: pytest.Config) -> None:
     here = Path(config.rootpath) / ".." / "shared" / "data"
     if here.is_dir():
         os.environ.setdefault("HOLDTRUE_DATA", str(here.resolve()))
+    if os.environ.get("HOLDTRUE_TYPECHECK") == "1":
+        from jaxtyping import install_import_hook
+
+        sys.modules.setdefault("holdtrue_conftest", sys.modules[__name__])
+        install_import_hook([f"holdtrue.{name}" for name in CHECKED], "holdtrue_conftest.checked")
+
+
+def checked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Hold every call of a function against its annotations, shapes and dtypes included."""
+    from beartype import BeartypeConf, beartype
+    from beartype.roar import BeartypeDecorHintPep673Exception
+
+    try:
+        return beartype(conf=BeartypeConf(is_pep484_tower=True))(function)  # a whole number is a float, too
+    except BeartypeDecorHintPep673Exception:  # beartype knows `Self` only where it decorates the whole class
+        return function
 
 
 def _known(flag: str) -> bool:

@@ -1,8 +1,6 @@
 """What the benchmarks share: the job, the floor, the record."""
 
 import itertools
-import json
-import os
 import platform
 import time
 from collections.abc import Callable
@@ -16,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 import holdtrue as ht
+from holdtrue._json import to_json, write_text
 from holdtrue.models import n_cores
 
 RESULTS = Path(__file__).parent / "results"
@@ -96,8 +95,8 @@ def best_of(run: Callable[[], Any], n: int) -> float:
     return min(times)
 
 
-def record(name: str, command: str, values: dict[str, Any], *, shown: bool = True) -> None:
-    """Write a result with the command that made it to `benchmarks/results/`; print it unless told not to."""
+def record(name: str, command: str, values: dict[str, Any], *, folder: Path = RESULTS, shown: bool = True) -> None:
+    """Write a result with the command that made it to a folder; print it unless told not to."""
     header = {
         "command": command,
         "cores": n_cores(),
@@ -108,11 +107,9 @@ def record(name: str, command: str, values: dict[str, Any], *, shown: bool = Tru
         "jax": jax.__version__,
         "holdtrue": ht.__version__,
     }
-    target = RESULTS / f"{name}.json"
+    target = folder / f"{name}.json"
     target.parent.mkdir(parents=True, exist_ok=True)
-    beside = target.with_suffix(f".{os.getpid()}.part")
-    beside.write_text(json.dumps(header | values, indent=2) + "\n")
-    os.replace(beside, target)
+    write_text(target, to_json(header | values, indent=None) + "\n", "the result")
     if not shown:
         return
     print(f"\n{name}  ({command})")

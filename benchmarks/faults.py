@@ -33,7 +33,7 @@ from holdtrue.testing._ledger import START, promise_to
 
 # Imported before the fork, not used in this process: jax must not have started its threads.
 from holdtrue.cli import _gate, _recourse  # isort: skip # noqa: F401
-from holdtrue.runs import _work as _rows  # isort: skip # noqa: F401
+from holdtrue.runs import _run  # isort: skip # noqa: F401
 from holdtrue import classifier, promises  # isort: skip # noqa: F401
 
 FEW = 10  # moments: a look that it works, as in the tests

@@ -39,7 +39,7 @@ def main() -> None:
         schema=schema, model=NETWORK, regime=ht.CounterNetTraining(n_epochs=5, min_updates=0), random_state=0
     ).fit(X, y)
     data, model = clf.training_.data, clf.architecture().build(clf.training_.data.x.shape[1], 2, jax.random.key(0))
-    more: dict[str, Any] = {"proposals": 8, "strange_weight": 1.0, "rare": 0.003}
+    more: dict[str, Any] = {"head__proposals": 8, "head__strange_weight": 1.0, "head__rare": 0.003}
     for attacker in ("none", "vds", "guides"):
         for suffix, extra in {"": {}, ", 8 proposals": more}.items():
             regime: Any = ht.CounterNetTraining() if attacker == "none" else RoCourseNet(attacker=attacker)
@@ -71,7 +71,7 @@ def loans(n: int) -> tuple[pd.DataFrame, np.ndarray, ht.Schema, str]:
 
 def seconds_per_epoch(regime: Any, model: Any, data: Data, clf: ht.RecourseClassifier) -> float:
     """An epoch, without compiling."""
-    step, seconds = regime.step(clf.setting_), {}
+    step, seconds = regime.step(clf.context_), {}
     for n_epochs in (1, 6):
         run = lambda n=n_epochs: fit(model, step, data, jax.random.key(1), n_epochs=n, batch_size=128)  # noqa: E731
         run()

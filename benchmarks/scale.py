@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 import holdtrue as ht
 from benchmarks._common import record
 from holdtrue.models import CORES, n_cores
+from holdtrue.runs._identity import Identity
 from holdtrue.runs._parts import Parts
 from holdtrue.runs._read import Source
 
@@ -51,7 +52,7 @@ def beside(table: Path, answers: Path, folder: Path, size: int) -> float:
     schema = ht.datasets.load("loanapp").schema
     found = list(Source(str(answers)).tables(size))
     began = time.perf_counter()
-    parts = Parts(folder / "beside.parquet", "parquet", {}, resume=False)
+    parts = Parts(folder / "beside.parquet", "parquet", Identity("", {}, {}), resume=False)
     for number, chunk in enumerate(Source(str(table)).chunks(schema, size)):
         pickle.loads(pickle.dumps((chunk, found[number])))
         parts.keep(number, found[number], {"rows": chunk.table.num_rows})

@@ -5,8 +5,8 @@ python -m benchmarks.serve [--rate 200] [--seconds 30] [--overload 5]
 The demo's data, served by a process of its own: requests of one refused applicant each are sent at the times that
 a steady stream would have, whether or not earlier ones were answered; a latency counts from that time. Then, for
 a few seconds, `--overload` times as many: what counts there is that each is answered 200 or 429, and that the
-service serves on. Last, one request after the other, as from the case officer's page: three options within a new
-lock.
+service serves on. Last, one request after the other, as from the case officer's page: three options under a new
+restriction.
 """
 
 import argparse

@@ -25,7 +25,7 @@ from holdtrue.encoding import feasible_sets
 from holdtrue.methods import METHODS, AbstractSolverMethod
 from holdtrue.models import n_cores
 from holdtrue.schema import as_table
-from holdtrue.search import Problem
+from holdtrue.search import Problems
 
 FEW = 64
 PATIENCE = 2.0  # seconds for the few, beyond which more people would tell nothing new
@@ -119,28 +119,17 @@ def show(name: str, row: dict[str, Any]) -> None:
 def products_per_step(method: Any, person: pd.DataFrame) -> float:
     """Floating-point operations in the matrix products of one step for one person."""
     feasible = feasible_sets(method.predictor_.encoder, as_table(person))
-    x = np.asarray(feasible.x)
-    batch = Problem(x, np.ones(1, np.int32), feasible, method._keys(x), x)  # type: ignore[arg-type]
+    x = feasible.x
+    batch = Problems(x, np.ones(1, np.int32), feasible, method._keys(x), x)
     solver = method.solver()
 
-    def step(problems: Any) -> Any:
-        def one(problem: Any) -> Any:
-            problem = problem_with_key(problem)
-            return solver.step(problem, solver.begin(problem))
+    def step(problems: Problems) -> Any:
+        return problems.each(lambda problem: solver.step(problem, solver.begin(problem)))
 
-        return jax.vmap(one, in_axes=(batch.axes(),))(problems)
-
-    def start(problems: Any) -> Any:
-        return jax.vmap(lambda p: solver.begin(problem_with_key(p)), in_axes=(batch.axes(),))(problems)
+    def start(problems: Problems) -> Any:
+        return problems.each(solver.begin)
 
     return products(jax.make_jaxpr(step)(batch).jaxpr) - products(jax.make_jaxpr(start)(batch).jaxpr)
-
-
-def problem_with_key(problem: Any) -> Any:
-    """Keys travel as plain numbers."""
-    import equinox as eqx
-
-    return eqx.tree_at(lambda p: p.key, problem, jax.random.wrap_key_data(problem.key))
 
 
 def products(jaxpr: Any) -> float:

@@ -16,7 +16,7 @@ from holdtrue.batch import slots_for, solve
 from holdtrue.encoding import feasible_sets
 from holdtrue.models import n_cores
 from holdtrue.schema import as_table
-from holdtrue.search import Problem
+from holdtrue.search import Problems
 
 
 def main() -> None:
@@ -28,8 +28,8 @@ def main() -> None:
     people = refused.iloc[rows].reset_index(drop=True)
     method, predictor = clf.method_, clf.predictor_
     feasible = feasible_sets(predictor.encoder, as_table(people))
-    x = np.asarray(feasible.x)
-    problems = Problem(x, np.ones(n, np.int32), feasible, method._keys(x), x)  # type: ignore[arg-type]
+    x = feasible.x
+    problems = Problems(x, np.ones(n, np.int32), feasible, method._keys(x), x)
     solver = method.solver()
 
     began = time.perf_counter()

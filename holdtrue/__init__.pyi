@@ -7,6 +7,7 @@ from holdtrue import (
     methods,
     metrics,
     models,
+    parameters,
     promises,
     reports,
     retraining,
@@ -47,9 +48,10 @@ from holdtrue.methods import (
     Wachter,
 )
 from holdtrue.models import MLP, NTK, CounterNet, Ensemble, Linear
-from holdtrue.promises import GateReport, Letter, Replay, gate, letters, records, replay
+from holdtrue.promises import GateReport, Letter, Replay, gate, letters, promise, records, replay
 from holdtrue.reports import Attack, Calibration, Report, ShelfLife, attack, audit, shelf_life
 from holdtrue.retraining import Retrained, retrain
+from holdtrue.runs import Run, run
 from holdtrue.schema import Feature, Implication, LinearConstraint, Schema
 from holdtrue.search import Status
 from holdtrue.studies import (
@@ -72,6 +74,7 @@ from holdtrue.training import (
     CounterfactualTraining,
     CounterNetTraining,
     Guides,
+    HeadSettings,
     RandomShift,
     RecourseTraining,
     Robust,
@@ -114,6 +117,7 @@ __all__ = [
     "Generic",
     "GrowingSpheres",
     "Guides",
+    "HeadSettings",
     "HighestScore",
     "Implication",
     "LatentSearch",
@@ -134,6 +138,7 @@ __all__ = [
     "Retrained",
     "RoCourseNet",
     "Robust",
+    "Run",
     "Schema",
     "ShelfLife",
     "SparseSearch",
@@ -160,6 +165,8 @@ __all__ = [
     "methods",
     "metrics",
     "models",
+    "parameters",
+    "promise",
     "promises",
     "records",
     "recourse",
@@ -167,6 +174,7 @@ __all__ = [
     "reports",
     "retrain",
     "retraining",
+    "run",
     "runs",
     "schema",
     "shelf_life",

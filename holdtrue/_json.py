@@ -31,8 +31,9 @@ def plain(value: Any) -> Any:
 
 
 def to_json(value: Any, *, indent: int | None = 2) -> str:
-    """JSON text of what `plain` makes of a value."""
-    return json.dumps(plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
+    """JSON text of what `plain` makes of a value; with `indent=None` on one line and without spaces."""
+    separators = (",", ":") if indent is None else None
+    return json.dumps(plain(value), indent=indent, separators=separators, ensure_ascii=False, allow_nan=False)
 
 
 def write_text(path: str | Path, text: str, what: str) -> None:

@@ -7,8 +7,13 @@ __all__ = [
     "CapabilityError",
     "DataError",
     "HoldtrueError",
+    "IdTaken",
+    "Interrupted",
     "LedgerError",
     "MissingDependencyError",
+    "NoSuchPromise",
+    "NotLive",
+    "PluginError",
     "SchemaError",
 ]
 
@@ -33,5 +38,28 @@ class MissingDependencyError(HoldtrueError, ImportError):
     """An optional package is not installed."""
 
 
+class PluginError(HoldtrueError, ImportError):
+    """What another package offers to holdtrue cannot be used."""
+
+
 class LedgerError(HoldtrueError):
     """The ledger of issued recourse cannot do what was asked."""
+
+
+class NoSuchPromise(LedgerError, LookupError):
+    """The ledger has no promise of this id."""
+
+
+class NotLive(LedgerError):
+    """The promise was superseded, fulfilled, forgotten, or has run out: nothing more can be done with it."""
+
+
+class IdTaken(LedgerError):
+    """The ledger has another record of this id."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C in the midst of a long job, with a sentence on what is kept.
+
+    A KeyboardInterrupt and not a HoldtrueError: whoever catches errors and goes on must not swallow it.
+    """

@@ -1,7 +1,12 @@
 """What the package promises as a whole."""
 
+import os
+import re
 import subprocess
 import sys
+import sysconfig
+import venv
+from pathlib import Path
 
 import pytest
 
@@ -33,3 +38,65 @@ def test_version_is_the_installed_one():
 
 def test_everything_is_listed():
     assert set(dir(holdtrue)) == set(holdtrue.__all__)
+
+
+# ---- as an outsider sees it -------------------------------------------------------------------------
+
+ROOT = Path(__file__).resolve().parents[1]
+AND_ITS_TYPES = """
+assert_type(clf, ht.RecourseClassifier)
+assert_type(plan, ht.RecourseFrame)
+assert_type(ht.audit(plan), ht.Report)
+assert_type(ht.retrain(clf, n=3), ht.Retrained)
+assert_type(ht.ROAR(), ht.ROAR)
+assert_type(ht.StableSearch(), ht.StableSearch)
+"""
+
+
+@pytest.fixture(scope="module")
+def outsider(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """README's example in a file outside the tree, and the python of an environment with the package installed.
+
+    There a type checker believes the package's annotations only for its `py.typed`.
+    """
+    place = tmp_path_factory.mktemp("outsider")
+    venv.create(place / "env", symlinks=os.name != "nt")
+    there = {"base": str(place / "env"), "platbase": str(place / "env")}
+    packages = Path(sysconfig.get_path("purelib", "venv", vars=there))
+    (packages / "holdtrue").symlink_to(ROOT / "holdtrue", target_is_directory=True)
+    (packages / "others.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    example = re.search(r"^```python\n(.*?)^```$", readme, re.M | re.S)
+    assert example
+    code = f"from typing import assert_type\n\n{example[1]}{AND_ITS_TYPES}"
+    (place / "example.py").write_text(code, encoding="utf-8")
+    return place / "example.py", Path(sysconfig.get_path("scripts", "venv", vars=there)) / "python"
+
+
+def test_mypy_has_nothing_to_say_about_the_readme(
+    outsider: tuple[Path, Path], request: pytest.FixtureRequest
+) -> None:
+    pytest.importorskip("mypy", reason="mypy is not installed; pip install mypy to run it")
+    example, python = outsider
+    assert pytestconfig.cache is not None
+    kept = pytestconfig.cache.mkdir("mypy")  # what was read of jax, numpy and pandas: 15 s the first time
+    check("mypy", "--python-executable", str(python), "--cache-dir", str(kept), str(example))
+
+
+def test_pyright_has_nothing_to_say_about_the_readme(outsider: tuple[Path, Path]) -> None:
+    pytest.importorskip("pyright", reason="pyright is not installed; pip install pyright to run it")
+    example, python = outsider
+    check("pyright", "--pythonpath", str(python), str(example))
+
+
+def check(module: str, *args: str) -> None:
+    """Run a type checker from where the example lies; it must find nothing."""
+    outside = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MYPYPATH")}
+    out = subprocess.run(
+        [sys.executable, "-m", module, *args],
+        capture_output=True,
+        text=True,
+        cwd=Path(args[-1]).parent,
+        env=outside,
+    )
+    assert out.returncode == 0, out.stdout + out.stderr

@@ -1,9 +1,16 @@
 """Map a kernel over rows: chunk, pad, vmap, every core; and chunks over processes."""
 
+from holdtrue.batch._classifier import (
+    FittedClassifier,
+    RetrainableClassifier,
+    RetrainedModels,
+    StoredClassifier,
+    predictor_of,
+)
 from holdtrue.batch._distances import distances
 from holdtrue.batch._executor import AbstractExecutor, EmbeddedExecutor
 from holdtrue.batch._map import map_rows, padded_size
-from holdtrue.batch._predictor import Predictor, proba_of
+from holdtrue.batch._predictor import Guarantee, Predictor, proba_of
 from holdtrue.batch._ray import RayExecutor
 from holdtrue.batch._sent import from_bytes, to_bytes
 from holdtrue.batch._solve import slots_for, solve
@@ -11,12 +18,18 @@ from holdtrue.batch._solve import slots_for, solve
 __all__ = [
     "AbstractExecutor",
     "EmbeddedExecutor",
+    "FittedClassifier",
+    "Guarantee",
     "Predictor",
     "RayExecutor",
+    "RetrainableClassifier",
+    "RetrainedModels",
+    "StoredClassifier",
     "distances",
     "from_bytes",
     "map_rows",
     "padded_size",
+    "predictor_of",
     "proba_of",
     "slots_for",
     "solve",

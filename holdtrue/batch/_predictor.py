@@ -3,16 +3,26 @@
 import functools
 import hashlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import equinox as eqx
 import jax
 import numpy as np
 
+from holdtrue._types import Label
 from holdtrue.batch._map import map_rows
 from holdtrue.encoding import Encoder
 from holdtrue.models import BlackBox, Decision, batch_decide, batch_logits
 from holdtrue.schema import Table
+
+
+class Guarantee(Protocol):
+    """A document about one model and threshold; `holdtrue.Certificate` is one."""
+
+    @property
+    def model(self) -> str:
+        """The digest of the predictor that it is about."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -28,12 +38,16 @@ class Predictor:
         Labels, in the order of the logits.
     foreign : BlackBox, optional
         Where the model was made elsewhere: it is asked in its own columns.
+    certificate : Guarantee, optional
+        What was certified of the model at this threshold. It is here so that it comes along with every plan,
+        whichever method found it and whoever asked: records have its terms.
     """
 
     encoder: Encoder
     decision: Decision
     classes: np.ndarray
     foreign: BlackBox | None = None
+    certificate: Guarantee | None = None
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -41,7 +55,7 @@ class Predictor:
         return self.decision.model.capabilities
 
     @property
-    def favourable(self) -> Any:
+    def favourable(self) -> Label:
         """Label of the favourable class."""
         return self.classes[self.decision.favourable]
 

@@ -8,12 +8,16 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 from holdtrue import __version__
+from holdtrue._optional import need
+from holdtrue._types import Keywords
 from holdtrue.batch._executor import AbstractExecutor, Answer, Task
-from holdtrue.errors import DataError, HoldtrueError, MissingDependencyError
+from holdtrue.errors import DataError, HoldtrueError
 from holdtrue.models import CORES, n_cores
+from holdtrue.parameters import Count, NonNegative, Positive, Whole, check
 
 LOG = logging.getLogger(__name__)
 DEPTH = 2  # tasks that a worker has: one that it does, and one that is on its way meanwhile
@@ -51,18 +55,19 @@ class RayExecutor(AbstractExecutor):
         self,
         address: str = "auto",
         *,
-        cores: int = 1,
-        gpus: float = 0.0,
-        n_workers: int | None = None,
-        n_retries: int = 3,
-        patience: float = 300.0,
+        cores: Count = 1,
+        gpus: NonNegative = 0.0,
+        n_workers: Count | None = None,
+        n_retries: Whole = 3,
+        patience: Positive = 300.0,
     ) -> None:
         self.address, self.cores, self.gpus, self.n_workers = address, cores, gpus, n_workers
         self.n_retries, self.patience = n_retries, patience
+        check(self)
         self._ray: Any = None
         self._own = False
 
-    def connect(self) -> Any:
+    def connect(self) -> ModuleType:
         """Join the cluster, once; says at once what is wrong with the address."""
         if self._ray is None:
             self._ray, self._own = _join(self.address)
@@ -71,9 +76,9 @@ class RayExecutor(AbstractExecutor):
     def hush(self) -> None:
         """Keep Ray from printing what nodes say to standard output, where a command's results belong."""
         self.connect()
-        printer = sys.modules.get("ray._private.worker")
+        printer: Any = sys.modules.get("ray._private.worker")
         if hasattr(printer, "_worker_logs_enabled"):  # Ray has no public way
-            printer._worker_logs_enabled = False  # type: ignore[union-attr]
+            printer._worker_logs_enabled = False
 
     def close(self) -> None:
         """Leave the cluster, if it was joined here; one that was started here ends."""
@@ -124,7 +129,7 @@ class _Asked:
 class _Pool:
     """Workers of one call of `map`, and who has which task."""
 
-    ray: Any
+    ray: ModuleType
     how: RayExecutor
     function: Any
     n_workers: int
@@ -248,17 +253,12 @@ class _Worker:
         return self.function(task)
 
 
-def _join(address: str) -> tuple[Any, bool]:
+def _join(address: str) -> tuple[ModuleType, bool]:
     """Return ray, and whether it was joined here."""
-    try:
-        import ray
-    except ImportError as error:
-        raise MissingDependencyError(
-            "ray: work on a cluster needs ray. Install it with: pip install 'holdtrue[ray]'"
-        ) from error
+    ray: Any = need("ray", extra="ray", what="ray: work on a cluster")
     if ray.is_initialized():  # by whoever uses holdtrue as a library
         return ray, False
-    options: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
+    options: Keywords = {"log_to_driver": False, "configure_logging": False}
     if address == "local":
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         options |= {"num_cpus": n_cores(), "include_dashboard": False}

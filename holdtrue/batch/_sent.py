@@ -1,25 +1,26 @@
 """A fitted classifier as the bytes of its model file: what another process is given of it."""
 
-import copy
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
+
+from holdtrue.batch._classifier import StoredClassifier
 
 NAME = "model.holdtrue"
+Method = TypeVar("Method")
+Stored = TypeVar("Stored", bound=StoredClassifier)
 
 
-def to_bytes(clf: Any, method: Any = None) -> bytes:
+def to_bytes(clf: StoredClassifier[Method], method: Method | None = None) -> bytes:
     """Return the model file of a classifier, with another method as its own where one is given."""
-    if method is not None:
-        clf = copy.copy(clf)
-        clf.method = clf.method_ = method
+    sent = clf if method is None else clf.with_method(method)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / NAME
-        clf.save(path)
+        sent.save(path)
         return path.read_bytes()
 
 
-def from_bytes(cls: Any, model: bytes) -> Any:
+def from_bytes(cls: type[Stored], model: bytes) -> Stored:
     """Return the classifier of a class that `to_bytes` wrote; it holds no training rows."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / NAME

@@ -13,9 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from holdtrue.models import n_cores
-from holdtrue.search import AbstractSolver, Problem, Solution, State, Status, is_found
+from holdtrue.search import AbstractSolver, AnyState, Problems, Solutions, Status, is_found
 
 _Arrays = tuple[Any, ...]
+_States = AnyState
+"""Of every slot: with a leading axis over them."""
 
 BLOCK_SECONDS = 0.02  # between two looks at the clock and at who has finished
 BLOCK_STEPS = 50  # while others wait for a slot; with nobody left, a block ends when all are done
@@ -52,12 +54,12 @@ def slots_for(n: int, n_asked: int = 1) -> int:
 
 def solve(
     solver: AbstractSolver,
-    problems: Problem,
+    problems: Problems,
     *,
     slots: int | None = None,
     deadline: float | None = None,
     on_rows: Callable[[int], None] | None = None,
-) -> Solution:
+) -> Solutions:
     """Solve every person's problem; arrays of the answer are numpy, in the order of the problems.
 
     People's searches differ in length, so a slot whose search is done takes the next person at once. A row's
@@ -65,8 +67,7 @@ def solve(
 
     Parameters
     ----------
-    problems : Problem
-        Batched, leaves with a leading axis over people (except what all people share).
+    problems : Problems
     slots : int, optional
         People searched for at once, per core.
     deadline : float, optional
@@ -78,7 +79,7 @@ def solve(
     n_workers = 1 if solver.decision.model.on_host or jax.default_backend() != "cpu" else n_cores()
     if slots is None:
         # Few people are hardly answered sooner by two cores, and whoever else works here gets the other.
-        share = len(problems.x) if len(problems.x) <= FEW else -(-len(problems.x) // n_workers)
+        share = len(problems) if len(problems) <= FEW else -(-len(problems) // n_workers)
         slots = slots_for(share, solver.n_asked)
     run = _Run(solver, problems, slots, deadline, on_rows)
     n_workers = max(1, min(n_workers, -(-run.n // run.slots)))
@@ -99,24 +100,19 @@ class _Run:
     def __init__(
         self,
         solver: AbstractSolver,
-        problems: Problem,
+        problems: Problems,
         slots: int,
         deadline: float | None,
         on_rows: Callable[[int], None] | None,
     ) -> None:
         self.solver, self.problems, self.slots = solver, problems, slots
         self.deadline, self.on_rows = deadline, on_rows
-        self.n = len(problems.x)
+        self.n = len(problems)
         self.lock = threading.Lock()
         self.next_row = 0
         self.closed = False
         self.error: BaseException | None = None
-        self.answer = Solution(
-            x=np.array(problems.x, np.float32),  # type: ignore[arg-type]
-            status=np.full(self.n, int(Status.NOT_REACHED), np.int32),  # type: ignore[arg-type]
-            cost=np.full(self.n, np.inf, np.float32),  # type: ignore[arg-type]
-            n_steps=np.zeros(self.n, np.int32),  # type: ignore[arg-type]
-        )
+        self.answer = Solutions.unreached(problems)
 
     def close(self) -> None:
         """Whoever still works takes nobody new, and stops at the next look at the clock."""
@@ -124,7 +120,7 @@ class _Run:
             self.next_row = self.n
             self.closed = True
 
-    def result(self) -> Solution:
+    def result(self) -> Solutions:
         with self.lock:
             if self.error is not None:
                 raise self.error
@@ -152,7 +148,7 @@ class _Run:
         pace = _pace(_Kind(self.solver, self.problems), self.slots)
         steps = pace.steps
         arrays: _Arrays = ()
-        state: Any = None
+        state: Any = None  # of every slot, once somebody was begun
         while True:
             empty = np.flatnonzero(rows < 0)
             taken = self._take(len(empty))
@@ -180,15 +176,17 @@ class _Run:
             if late:
                 return
 
-    def _write(self, rows: np.ndarray, leaving: np.ndarray, found: Solution, done: np.ndarray) -> None:
-        solution = jax.tree.map(np.asarray, found)
+    def _write(
+        self, rows: np.ndarray, leaving: np.ndarray, found: tuple[jax.Array, ...], done: np.ndarray
+    ) -> None:
+        solution = Solutions(*map(np.asarray, found))
         status = np.where(done | is_found(solution.status), solution.status, int(Status.NOT_REACHED))
         at = rows[leaving]
         with self.lock:
-            self.answer.x[at] = solution.x[leaving]  # type: ignore[index]
-            self.answer.status[at] = status[leaving]  # type: ignore[index]
-            self.answer.cost[at] = solution.cost[leaving]  # type: ignore[index]
-            self.answer.n_steps[at] = solution.n_steps[leaving]  # type: ignore[index]
+            self.answer.x[at] = solution.x[leaving]
+            self.answer.status[at] = status[leaving]
+            self.answer.cost[at] = solution.cost[leaving]
+            self.answer.n_steps[at] = solution.n_steps[leaving]
         if self.on_rows is not None:
             self.on_rows(len(at))
 
@@ -200,7 +198,7 @@ class _Kind:
     done once for all calls.
     """
 
-    def __init__(self, solver: AbstractSolver, problems: Problem) -> None:
+    def __init__(self, solver: AbstractSolver, problems: Problems) -> None:
         leaves, self.structure = jax.tree.flatten((solver, problems))
         self.fixed = tuple(None if eqx.is_array(leaf) else (type(leaf), leaf) for leaf in leaves)
         self.hash = hash((self.structure, self.fixed))
@@ -216,13 +214,13 @@ class _Kind:
             and self.structure == other.structure
         )
 
-    def join(self, arrays: _Arrays) -> tuple[AbstractSolver, Problem]:
+    def join(self, arrays: _Arrays) -> tuple[AbstractSolver, Problems]:
         """Solver and problems, from their arrays."""
         leaves = [a if fixed is None else fixed[1] for a, fixed in zip(arrays, self.fixed, strict=True)]
         return jax.tree.unflatten(self.structure, leaves)
 
 
-def _arrays(solver: AbstractSolver, problems: Problem) -> _Arrays:
+def _arrays(solver: AbstractSolver, problems: Problems) -> _Arrays:
     return tuple(leaf if eqx.is_array(leaf) else None for leaf in jax.tree.leaves((solver, problems)))
 
 
@@ -240,51 +238,49 @@ def _pace(kind: _Kind, slots: int) -> _Pace:
     return _Pace(kind)
 
 
-def _with_key(problem: Problem) -> Problem:
-    """Keys travel as plain numbers, so that numpy can pick rows."""
-    return eqx.tree_at(lambda p: p.key, problem, jax.random.wrap_key_data(problem.key))
-
-
 @partial(jax.jit, static_argnums=0)
-def _begin(kind: _Kind, arrays: _Arrays) -> State[Any]:
+def _begin(kind: _Kind, arrays: _Arrays) -> _States:
     """Everyone's state before the first step."""
     solver, problems = kind.join(arrays)
-    axes = problems.axes()
-    state = jax.vmap(lambda p: solver.begin(_with_key(p)), in_axes=(axes,))(problems)
+    state = problems.each(solver.begin)
     # Without jax's weak types: a state that was begun and one that comes from a round share a program.
     return jax.tree.map(lambda a: jax.lax.convert_element_type(a, a.dtype), state)
 
 
 @partial(jax.jit, static_argnums=0)
-def _finish(kind: _Kind, arrays: _Arrays, state: State[Any]) -> Solution:
+def _finish(kind: _Kind, arrays: _Arrays, state: _States) -> tuple[jax.Array, ...]:
+    """Everyone's answer, in the order of `Solutions`."""
     solver, problems = kind.join(arrays)
-    axes = problems.axes()
-    return jax.vmap(lambda p, s: solver.finish(_with_key(p), s), in_axes=(axes, 0))(problems, state)
+    return problems.each(lambda p, s: solver.finish(p, s).parts, state)
 
 
 @partial(jax.jit, static_argnums=0)
 def _round(
-    kind: _Kind, arrays: _Arrays, state: State[Any], begun: State[Any], fresh: Any, idle: Any, n_steps: Any
-) -> tuple[State[Any], Any]:
+    kind: _Kind,
+    arrays: _Arrays,
+    state: _States,
+    begun: _States,
+    fresh: jax.Array,
+    idle: jax.Array,
+    n_steps: jax.Array,
+) -> tuple[_States, jax.Array]:
     """Take what was begun for the fresh slots, then up to `n_steps` steps of each neither idle nor done.
 
     Returns everyone's state, and the steps that were made.
     """
     solver, problems = kind.join(arrays)
-    axes = problems.axes()
 
-    def renew(new: Any, old: Any) -> Any:
+    def renew(new: jax.Array, old: jax.Array) -> jax.Array:
         return jnp.where(fresh.reshape(-1, *[1] * (old.ndim - 1)), new, old)
 
     state = jax.tree.map(renew, begun, state)
     state = eqx.tree_at(lambda s: s.done, state, state.done | idle)
-    advance = jax.vmap(lambda p, s: solver.advance(_with_key(p), s), in_axes=(axes, 0))
 
-    def body(carry: tuple[Any, State[Any]]) -> tuple[Any, State[Any]]:
+    def body(carry: tuple[jax.Array, _States]) -> tuple[jax.Array, _States]:
         i, current = carry
-        return i + 1, advance(problems, current)
+        return i + 1, problems.each(solver.advance, current)
 
-    def go_on(carry: tuple[Any, State[Any]]) -> Any:
+    def go_on(carry: tuple[jax.Array, _States]) -> jax.Array:
         i, current = carry
         return (i < n_steps) & ~jnp.all(current.done)
 

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import SchemaError
 from holdtrue.schema import did_you_mean, plain
 
@@ -90,9 +91,9 @@ class Term:
             product = product * factor
         return _FUNCTIONS[self.function](xp, self.scale * product + self.shift)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain types; what has its default is left out."""
-        out: dict[str, Any] = {"of": self.keys[0] if len(self.keys) == 1 else list(self.keys)}
+        out: JsonObject = {"of": self.keys[0] if len(self.keys) == 1 else list(self.keys)}
         for name in ("coefficient", "function", "scale", "shift"):
             if getattr(self, name) != getattr(Term, name):
                 out[name] = getattr(self, name)
@@ -174,9 +175,9 @@ class Equation:
             return self.low + (self.high - self.low) * _sigmoid(xp, score)
         return score
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain types; what has its default is left out."""
-        out: dict[str, Any] = {"intercept": self.intercept}
+        out: JsonObject = {"intercept": self.intercept}
         out |= {n: getattr(self, n) for n in ("link", "low", "high") if getattr(self, n) != getattr(Equation, n)}
         return out | {"terms": [t.to_dict() for t in self.terms]}
 
@@ -192,7 +193,7 @@ class Equation:
         return cls(**{**raw, "terms": tuple(parts)})
 
 
-def mapping(raw: Any, known: Sequence[str], what: str, needed: Sequence[str] = ()) -> dict[str, Any]:
+def mapping(raw: Any, known: Sequence[str], what: str, needed: Sequence[str] = ()) -> JsonObject:
     """A section of a file as a dict, or what is wrong with it."""
     if not isinstance(raw, Mapping):
         raise SchemaError(f"SCM: {what} must be a mapping; got {raw!r}. Known keys are {list(known)!r}.")

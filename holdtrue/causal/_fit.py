@@ -1,7 +1,7 @@
 """Learn what a causal model leaves open: least squares, or ridge, on the terms that it names."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.linear_model import LinearRegression, Ridge
@@ -10,13 +10,14 @@ from holdtrue.causal._equation import Equation, Term, Values
 from holdtrue.causal._rows import raw_columns
 from holdtrue.encoding import Encoder
 from holdtrue.errors import DataError
-from holdtrue.schema import Schema
+from holdtrue.parameters import NonNegative, require
+from holdtrue.schema import Schema, TableLike
 
 if TYPE_CHECKING:
     from holdtrue.causal._scm import SCM, Node
 
 
-def fit_table(scm: "SCM", X: Any, schema: Schema, ridge: float = 0.0) -> "SCM":
+def fit_table(scm: "SCM", X: TableLike, schema: Schema, ridge: float = 0.0) -> "SCM":
     """`fit_equations` on a table; a missing number counts as what the schema fills in."""
     scm.check(schema)
     encoder = Encoder.fit(schema, X)
@@ -41,8 +42,7 @@ def fit_equations(scm: "SCM", schema: Schema, x: Values, ridge: float = 0.0) -> 
     ridge : float, default=0
         Weight of the squared coefficients, each of a standardised term, against the sum of squared errors.
     """
-    if isinstance(ridge, bool) or not isinstance(ridge, (int, float)) or not 0 <= ridge < np.inf:
-        raise DataError(f"SCM: `ridge` must be a number of at least 0; got {ridge!r}.")
+    require("SCM", "ridge", ridge, NonNegative)
     scm.check(schema)
     learned = {}
     for node in scm.followers:

@@ -3,17 +3,18 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from holdtrue._types import JsonObject
 from holdtrue.causal._equation import Equation, Values, mapping, namespace
 from holdtrue.encoding import to_grid
 from holdtrue.errors import SchemaError
-from holdtrue.schema import Schema, did_you_mean
+from holdtrue.schema import Schema, TableLike, did_you_mean
 
 FORMAT = 1
 
@@ -85,9 +86,9 @@ class Node:
         """The parent that a key of the equation speaks of: the column itself, or of ``"column=level"``."""
         return max((p for p in self.parents if key == p or key.startswith(f"{p}=")), key=len, default=None)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain types."""
-        out: dict[str, Any] = {"name": self.name}
+        out: JsonObject = {"name": self.name}
         if self.parents:
             out["parents"] = list(self.parents)
         if self.equation is not None:
@@ -139,6 +140,7 @@ class SCM:
     """
 
     nodes: tuple[Node, ...]
+    _order: tuple[Node, ...] = field(init=False, repr=False, compare=False)
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         if (
@@ -187,8 +189,7 @@ class SCM:
     @property
     def followers(self) -> tuple[Node, ...]:
         """Nodes that have parents, causes before effects."""
-        order: tuple[Node, ...] = self._order  # type: ignore[attr-defined]
-        return tuple(n for n in order if n.parents)
+        return tuple(n for n in self._order if n.parents)
 
     @property
     def complete(self) -> bool:
@@ -203,7 +204,7 @@ class SCM:
                 reached.add(node.name)
         return frozenset(reached - {name})
 
-    def fit(self, X: Any, schema: Schema, *, ridge: float = 0.0) -> "SCM":
+    def fit(self, X: TableLike, schema: Schema, *, ridge: float = 0.0) -> "SCM":
         """Return the model with what was left open learned from rows; see `fit_equations`."""
         from holdtrue.causal._fit import fit_table
 
@@ -212,7 +213,7 @@ class SCM:
     # ---- abduct, act, predict -----------------------------------------------------------------------
 
     @np.errstate(all="ignore")  # what has no value is NaN, and whoever asks says so
-    def noise(self, x: Values) -> dict[str, Any]:
+    def noise(self, x: Values) -> JsonObject:
         """Abduction: the noise of every node with parents; the value itself of a root."""
         out = {}
         for node in self.nodes:
@@ -225,7 +226,7 @@ class SCM:
         return out
 
     @np.errstate(all="ignore")  # what has no value is NaN, and whoever asks says so
-    def predict(self, noise: Values, interventions: Values | None = None) -> dict[str, Any]:
+    def predict(self, noise: Values, interventions: Values | None = None) -> JsonObject:
         """Every column from its noise, causes first; a column that is intervened upon takes the value given."""
         given = dict(interventions or {})
         out = {key: given.get(key, value) for key, value in noise.items()}
@@ -236,7 +237,7 @@ class SCM:
                 out[node.name] = equation.from_score(equation.score(out) + noise[node.name])
         return out
 
-    def counterfactual(self, x: Values, interventions: Values, *, schema: Schema | None = None) -> dict[str, Any]:
+    def counterfactual(self, x: Values, interventions: Values, *, schema: Schema | None = None) -> JsonObject:
         """What each person's row would be, had they acted: abduct, act, predict.
 
         Batched over any leading axes and usable inside `jit`. Numpy arrays are computed by numpy in double
@@ -264,7 +265,7 @@ class SCM:
         return self.propagate(before, to, acted, self.grids(schema) if schema is not None else {})
 
     @np.errstate(all="ignore")  # what has no value is NaN, and whoever asks says so
-    def propagate(self, x: Values, to: Values, acted: Values, grids: Mapping[str, Grid]) -> dict[str, Any]:
+    def propagate(self, x: Values, to: Values, acted: Values, grids: Mapping[str, Grid]) -> JsonObject:
         """`counterfactual` with the acted-on columns as masks; what a search calls."""
         xp = namespace(*x.values())
         now = {key: xp.where(acted[key], to[key], value) if key in to else value for key, value in x.items()}
@@ -329,7 +330,7 @@ class SCM:
         """Return a copy in which some nodes have other equations."""
         return SCM([replace(n, equation=equations.get(n.name, n.equation)) for n in self.nodes])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain types for YAML and JSON."""
         return {"holdtrue_scm": FORMAT, "nodes": [n.to_dict() for n in self.nodes]}
 

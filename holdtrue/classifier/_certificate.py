@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from holdtrue._types import JsonObject, Label
 from holdtrue.errors import DataError
 from holdtrue.metrics import allowed_failures, group_failure
 
@@ -60,14 +61,14 @@ class Certificate:
     failures: int
     miscoverage: float
     failure: float
-    method: dict[str, Any]
-    favourable: Any
+    method: JsonObject
+    favourable: Label
     model: str
     schema: str
     data: str
-    groups: dict[str, Any] | None
-    drift: dict[str, Any] | None
-    weighting: dict[str, Any] | None
+    groups: JsonObject | None
+    drift: JsonObject | None
+    weighting: JsonObject | None
     measured: dict[str, float]
     notes: list[str]
     date: str
@@ -90,7 +91,7 @@ class Certificate:
             f"accepted already; the procedure that says so errs in at most {self.failure:g} of calibration draws."
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain types for JSON, with a checksum."""
         body = {"format": FORMAT, "version": VERSION, **asdict(self)}
         return {**body, "sha256": _digest(body)}

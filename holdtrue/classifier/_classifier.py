@@ -3,13 +3,15 @@
 import copy
 import platform
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -20,7 +22,9 @@ from sklearn.utils.validation import (
 )
 
 from holdtrue import __version__
-from holdtrue.batch import Predictor
+from holdtrue._registry import made
+from holdtrue._types import JsonObject, Label
+from holdtrue.batch import Predictor, RetrainableClassifier
 from holdtrue.classifier import _file
 from holdtrue.classifier._certificate import Certificate
 from holdtrue.classifier._objects import describe, rebuild
@@ -28,7 +32,6 @@ from holdtrue.classifier._rows import canonical, is_frame, labels_of, plain_numb
 from holdtrue.encoding import Encoder, Permits, Scaling
 from holdtrue.errors import DataError
 from holdtrue.methods import AbstractMethod, Generated, RecourseFrame, Wachter
-from holdtrue.methods import method as method_by_name
 from holdtrue.models import (
     AbstractArchitecture,
     AbstractModel,
@@ -38,14 +41,15 @@ from holdtrue.models import (
     to_arrays,
     with_arrays,
 )
-from holdtrue.reports import Report, audit
-from holdtrue.retraining import Retrained, TrainingData, Vary, start_keys
+from holdtrue.parameters import AbstractConfigured, Probability, Seed, require
+from holdtrue.reports import Against, Report, audit
+from holdtrue.retraining import Retrained, TrainedClassifier, TrainingData, Vary, start_keys
 from holdtrue.retraining import retrain as train_again
-from holdtrue.schema import Schema, Table, as_table, plain
-from holdtrue.training import AbstractRegime, Setting, StandardTraining
+from holdtrue.schema import Schema, Table, TableLike, as_table, plain
+from holdtrue.training import AbstractRegime, StandardTraining, TrainingContext
 
 
-class RecourseClassifier(ClassifierMixin, BaseEstimator):
+class RecourseClassifier(ClassifierMixin, AbstractConfigured):
     """A classifier with recourse for everyone it refuses.
 
     Parameters
@@ -53,12 +57,13 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
     schema : Schema, optional
         What the columns are and how each may change. Guessed from the table when omitted (`schema_.notes` says
         what was guessed); columns of a bare array are taken as numbers.
-    model : AbstractArchitecture, optional
-        What the regime is for when omitted: ``MLP()``, or ``CounterNet()`` where it trains a recourse head.
-    regime : AbstractRegime, optional
-        How it is trained; ``StandardTraining()`` when omitted.
+    model : AbstractArchitecture or str, optional
+        What it is, or a registered name such as ``"linear"``. When omitted what the regime is for: ``MLP()``, or
+        ``CounterNet()`` where it trains a recourse head.
+    regime : AbstractRegime or str, optional
+        How it is trained, or a registered name; ``StandardTraining()`` when omitted.
     method : AbstractMethod or str, optional
-        How recourse is found, or the name of a registered method; when omitted ``Wachter()``, or ``Generated()``
+        How recourse is found, or a registered name; when omitted ``Wachter()``, or ``Generated()``
         where the regime trains a recourse head.
     threshold : float, default=0.5
         With two classes, the favourable one is decided when its probability reaches this.
@@ -80,8 +85,8 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         Losses per epoch.
     certificate_ : Certificate or None
         The guarantee of recourse that `holdtrue.certify` made; written to model files.
-    training_ : TrainingData
-        Encoded training rows, for `retrain`; not written to model files.
+    training_ : TrainingData or None
+        Encoded training rows, for `retrain`; None where it was read from a model file, which holds none.
 
     Notes
     -----
@@ -103,13 +108,13 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         self,
         *,
         schema: Schema | None = None,
-        model: AbstractArchitecture | None = None,
-        regime: AbstractRegime | None = None,
+        model: AbstractArchitecture | str | None = None,
+        regime: AbstractRegime | str | None = None,
         method: AbstractMethod | str | None = None,
-        threshold: float = 0.5,
-        favourable: Any = None,
+        threshold: Probability = 0.5,
+        favourable: Label | None = None,
         scaling: Scaling = "minmax",
-        random_state: int | None = None,
+        random_state: Seed = None,
     ) -> None:
         self.schema = schema
         self.model = model
@@ -123,7 +128,12 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
     # ---- scikit-learn -------------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, on_epoch: Callable[[int, float], None] | None = None
+        self,
+        X: TableLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        on_epoch: Callable[[int, float], None] | None = None,
     ) -> Self:
         """Learn from a table and its labels.
 
@@ -135,10 +145,9 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         on_epoch : callable, optional
             Told the epoch and its loss, for a progress bar.
         """
-        if not isinstance(self.threshold, (int, float)) or not 0 < self.threshold < 1:
-            raise DataError(f"RecourseClassifier: `threshold` must lie between 0 and 1; got {self.threshold!r}.")
+        self.check_parameters()
         table, schema = self._read_for_fit(X, y)
-        y = column_or_1d(labels_of(y), warn=True)
+        y = np.asarray(column_or_1d(labels_of(y), warn=True))
         if len(y) != table.n_rows:
             raise DataError(
                 f"RecourseClassifier: X and y have inconsistent numbers of samples; got {table.n_rows} rows and "
@@ -158,30 +167,29 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         encoder = Encoder.fit(schema, table, self.scaling, weight)
         x, codes, weight, copies = canonical(encoder.encode(table).astype(np.float32), codes.ravel(), weight)
         self.classes_ = classes
-        self.regime_ = StandardTraining() if self.regime is None else self.regime
+        self.regime_ = StandardTraining() if self.regime is None else made(AbstractRegime, self.regime)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         model_key, fit_key = start_keys(seed)
         weight = self.regime_.weights(codes, weight, classes)
         weight = (weight / weight.mean()).astype(np.float32)
-        data = jax.device_put(Data(x, codes.astype(np.int32), weight))  # type: ignore[arg-type]
+        data = Data(*jax.device_put((x, codes.astype(np.int32), weight)))
         model = self.architecture().build(encoder.n_columns, len(classes), model_key)
-        setting = Setting(Permits.of(encoder), self._favourable(), self.threshold, len(x))
+        context = TrainingContext(Permits.of(encoder), self._favourable(), self.threshold, len(x))
         model, self.history_ = self.regime_.train(
-            model, data, fit_key, setting=setting, seed=seed, on_epoch=on_epoch
+            model, data, fit_key, context=context, seed=seed, on_epoch=on_epoch
         )
-        self.training_ = TrainingData(data, copies, seed)
-        self._assemble(encoder, model, setting.favourable)
+        self.training_: TrainingData | None = TrainingData(data, copies, seed)
+        self._assemble(encoder, model, context.favourable)
         self._retrained: dict[Any, Retrained] = {}
-        self.certificate_: Certificate | None = None
         self.method_ = self._fresh_method().fit(self, table, y)
         return self
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: TableLike) -> np.ndarray:
         """Probabilities of shape (n, classes)."""
         table = self._read(X)
         return self.predictor_.proba(table)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """Decisions: with two classes, the favourable one where its probability reaches the threshold."""
         table = self._read(X)
         return self.classes_[self.predictor_.decide(table)]
@@ -197,14 +205,15 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         return self.predictor_.encoder.schema
 
     @property
-    def setting_(self) -> Setting:
+    def context_(self) -> TrainingContext:
         """What a training regime may know of the task."""
         decision = self.predictor_.decision
-        training: TrainingData | None = getattr(self, "training_", None)
-        n_rows = None if training is None else len(training.data.x)
-        return Setting(Permits.of(self.predictor_.encoder), decision.favourable, self.threshold, n_rows)
+        n_rows = None if self.training_ is None else len(self.training_.data.x)
+        return TrainingContext(Permits.of(self.predictor_.encoder), decision.favourable, self.threshold, n_rows)
 
-    def recourse(self, X: Any, *, method: str | AbstractMethod | None = None, **options: Any) -> RecourseFrame:
+    def recourse(
+        self, X: TableLike, *, method: str | AbstractMethod | None = None, **options: Any
+    ) -> RecourseFrame:
         """Find recourse for every row; see `AbstractMethod.recourse` for the options.
 
         Parameters
@@ -233,7 +242,13 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         return self._retrained[asked]
 
     def audit(
-        self, X: Any, *, retrain: int = 0, vary: Vary = "seed", against: Any = None, **options: Any
+        self,
+        X: TableLike,
+        *,
+        retrain: int = 0,
+        vary: Vary = "seed",
+        against: Against | None = None,
+        **options: Any,
     ) -> Report:
         """Find recourse for every row of `X` and report on it; see `holdtrue.audit`.
 
@@ -278,7 +293,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         _file.write(path, header, arrays)
 
     @classmethod
-    def load(cls, path: str | Path) -> "RecourseClassifier":
+    def load(cls, path: str | Path) -> Self:
         """Read a model file. Nothing in the file is run."""
         header, arrays = _file.read(path)
         try:
@@ -292,7 +307,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
             ) from error
 
     @classmethod
-    def _from_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> "RecourseClassifier":
+    def _from_file(cls, header: JsonObject, arrays: dict[str, np.ndarray]) -> Self:
         self = cls(**{name: rebuild(value) for name, value in header["params"].items()})
         parts = {name: arrays[f"encoder/{name}"] for name in ("scale", "offset", "spread")}
         encoder = Encoder.from_dict(header["encoder"], parts)
@@ -300,17 +315,30 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = int(header["inputs"]["n_features_in"])
         if header["inputs"]["feature_names_in"] is not None:
             self.feature_names_in_ = np.asarray(header["inputs"]["feature_names_in"], object)
-        self.regime_ = StandardTraining() if self.regime is None else self.regime
+        self.regime_ = StandardTraining() if self.regime is None else made(AbstractRegime, self.regime)
         empty = self.architecture().build(encoder.n_columns, len(self.classes_), jax.random.key(0))
         self._retrained = {}
-        self.certificate_ = None
+        self.training_ = None
         self._assemble(encoder, with_arrays(empty, arrays, "model/"), int(header["favourable"]))
         state = {name.removeprefix("method/"): v for name, v in arrays.items() if name.startswith("method/")}
         self.method_ = self._fresh_method().restore(self.predictor_, state)
         if header.get("certificate") is not None:
             self.certificate_ = Certificate.from_dict(header["certificate"])
-            self._check_certificate(self.certificate_)
         return self
+
+    @property
+    def certificate_(self) -> Certificate | None:
+        """The certificate of this model at this threshold, if it was certified."""
+        carried = self.predictor_.certificate
+        return carried if isinstance(carried, Certificate) else None
+
+    @certificate_.setter
+    def certificate_(self, certificate: Certificate | None) -> None:
+        if certificate is not None:
+            self._check_certificate(certificate)
+        self.predictor_ = replace(self.predictor_, certificate=certificate)
+        self.method_ = copy.copy(self.method_)  # others may hold the one of before, and share it
+        self.method_.predictor_ = self.predictor_
 
     def _check_certificate(self, certificate: Certificate) -> None:
         """Refuse to carry a certificate that was made for another model, or another threshold of this one."""
@@ -330,35 +358,34 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         Whatever the model was trained for stays as it is, also where its regime aimed at the old threshold.
         """
         check_is_fitted(self)
-        if not 0 < threshold < 1:
-            raise DataError(f"RecourseClassifier: `threshold` must lie between 0 and 1; got {threshold!r}.")
+        require("RecourseClassifier", "threshold", threshold, Probability)
         self.threshold = float(threshold)
         old = self.predictor_.decision
         self._assemble(self.predictor_.encoder, old.model, old.favourable)
-        state = dict(self.method_.state_)
-        if "decided" in state and "rows" in state:  # what the model decides about rows that the method keeps
-            rows = self.predictor_.logits_of(state["rows"])
-            state["decided"] = self.predictor_.decide_of(rows).astype(state["decided"].dtype)
-        self.method_ = fresh(self.method_).restore(self.predictor_, state)
+        self.method_ = self.method_.rebind(self.predictor_)
         self._retrained = {}
-        self.certificate_ = None
         return self
 
-    def at_threshold(self, threshold: float) -> "RecourseClassifier":
+    def at_threshold(self, threshold: float) -> Self:
         """Return a copy with another threshold; see `set_threshold`."""
         return copy.copy(self).set_threshold(threshold)
+
+    def with_method(self, method: AbstractMethod) -> Self:
+        """Return a copy whose own method is this one, which was fitted to the classifier."""
+        out = copy.copy(self)
+        out.method = out.method_ = method
+        return out
 
     # ---- parts --------------------------------------------------------------------------------------
 
     def architecture(self) -> AbstractArchitecture:
         """Return the configured architecture, or the default."""
-        return self.regime_.default_model() if self.model is None else self.model
+        return self.regime_.default_model() if self.model is None else made(AbstractArchitecture, self.model)
 
     def _chosen(self, method: str | AbstractMethod | None) -> AbstractMethod:
         if method is None:
             return self.method_
-        if isinstance(method, str):
-            method = method_by_name(method)()
+        method = made(AbstractMethod, method)
         if not hasattr(method, "predictor_"):
             return fresh(method).fit(self)
         if method.predictor_ is not self.predictor_:
@@ -369,11 +396,9 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         return method
 
     def _fresh_method(self) -> AbstractMethod:
-        if isinstance(self.method, str):
-            return method_by_name(self.method)()
         if self.method is None:
             return Generated() if "generator" in self.regime_.needs else Wachter()
-        return fresh(self.method)
+        return fresh(made(AbstractMethod, self.method))
 
     def _favourable(self) -> int:
         labels = self.classes_.tolist()
@@ -390,7 +415,7 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
         decision = Decision(model, jnp.asarray(self.threshold, jnp.float32), favourable)
         self.predictor_ = Predictor(encoder, decision, self.classes_)
 
-    def _read_for_fit(self, X: Any, y: Any) -> tuple[Table, Schema]:
+    def _read_for_fit(self, X: Any, y: ArrayLike | None) -> tuple[Table, Schema]:
         if y is None:
             raise DataError("RecourseClassifier: requires y to be passed, but the target y is None.")
         if self.schema is not None:
@@ -424,3 +449,10 @@ class RecourseClassifier(ClassifierMixin, BaseEstimator):
                 )
             X = dict(zip(self.schema.names, array.T, strict=True))
         return as_table(X, where="RecourseClassifier")
+
+
+if TYPE_CHECKING:
+
+    def _is_both(clf: RecourseClassifier) -> tuple[TrainedClassifier, RetrainableClassifier]:
+        """What lower layers ask of a classifier, this one has: held by the type checker."""
+        return clf, clf

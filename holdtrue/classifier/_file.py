@@ -6,10 +6,10 @@ import json
 import os
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
 
 FORMAT = "holdtrue-model"
@@ -18,7 +18,7 @@ HEADER = "holdtrue.json"
 LARGEST = 8 << 30  # bytes an unpacked file may have: more is not a model of ours
 
 
-def write(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+def write(path: str | Path, header: JsonObject, arrays: dict[str, np.ndarray]) -> None:
     """Write a model file beside its place and move it there: an interrupted write loses nothing."""
     path = Path(path)
     parts = {f"{name}.npy": _to_bytes(array) for name, array in sorted(arrays.items())}
@@ -36,7 +36,7 @@ def write(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarray
         beside.unlink(missing_ok=True)
 
 
-def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def read(path: str | Path) -> tuple[JsonObject, dict[str, np.ndarray]]:
     """Read a model file; anything foreign, damaged or from a newer version is refused with the reason."""
     path = Path(path)
     if not path.is_file():

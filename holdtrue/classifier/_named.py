@@ -1,47 +1,38 @@
 """Models by name: holdtrue's own, and a few of other libraries behind a plain preprocessing."""
 
 from collections.abc import Callable
-from typing import Any
 
-from holdtrue.errors import DataError, MissingDependencyError
+from holdtrue._optional import need
+from holdtrue._types import Estimator
+from holdtrue.errors import DataError
 from holdtrue.models import ARCHITECTURES
 from holdtrue.schema import Schema, did_you_mean
 
 
-def _logistic_regression() -> Any:
+def _logistic_regression() -> Estimator:
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(max_iter=1000)
 
 
-def _random_forest() -> Any:
+def _random_forest() -> Estimator:
     from sklearn.ensemble import RandomForestClassifier
 
     # A hundred trees grown to the last row make a search slow and are no better judges of a small table.
     return RandomForestClassifier(n_estimators=50, max_depth=8)
 
 
-def _xgboost() -> Any:
-    try:
-        from xgboost import XGBClassifier
-    except ImportError as error:
-        raise MissingDependencyError(
-            "model: 'xgboost' needs xgboost. Install it with: pip install 'holdtrue[xgboost]'"
-        ) from error
-    return XGBClassifier(n_estimators=50, max_depth=4)
+def _xgboost() -> Estimator:
+    xgboost = need("xgboost", extra="xgboost", what="model: 'xgboost'")
+    return xgboost.XGBClassifier(n_estimators=50, max_depth=4)
 
 
-def _lightgbm() -> Any:
-    try:
-        from lightgbm import LGBMClassifier
-    except ImportError as error:
-        raise MissingDependencyError(
-            "model: 'lightgbm' needs lightgbm. Install it with: pip install 'holdtrue[lightgbm]'"
-        ) from error
-    return LGBMClassifier(n_estimators=50, max_depth=4, verbose=-1)
+def _lightgbm() -> Estimator:
+    lightgbm = need("lightgbm", extra="lightgbm", what="model: 'lightgbm'")
+    return lightgbm.LGBMClassifier(n_estimators=50, max_depth=4, verbose=-1)
 
 
-ESTIMATORS: dict[str, Callable[[], Any]] = {
+ESTIMATORS: dict[str, Callable[[], Estimator]] = {
     "logistic_regression": _logistic_regression,
     "random_forest": _random_forest,
     "xgboost": _xgboost,
@@ -49,15 +40,17 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
 }
 
 
-def named_model(name: str) -> Callable[[], Any]:
+def named_model(name: str) -> Callable[[], Estimator]:
     """What makes the model of a name, with its defaults: an architecture, or another library's estimator."""
-    known = {**ARCHITECTURES, **ESTIMATORS}
-    if name not in known:
-        raise DataError(f"models: unknown model; got {name!r}. {did_you_mean(name, list(known))}")
-    return known[name]
+    if name in ESTIMATORS:
+        return ESTIMATORS[name]
+    if name in ARCHITECTURES:
+        return ARCHITECTURES.named(name)
+    hint = did_you_mean(name, [*ARCHITECTURES, *ESTIMATORS])
+    raise DataError(f"models: unknown model; got {name!r}. {hint}")
 
 
-def pipeline(estimator: Any, schema: Schema) -> Any:
+def pipeline(estimator: Estimator, schema: Schema) -> Estimator:
     """An estimator of numbers that reads the schema's columns: levels one-hot, numbers scaled."""
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import make_pipeline

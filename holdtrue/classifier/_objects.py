@@ -1,5 +1,6 @@
-"""Configured objects (model, regime, attacker, method) to plain types and back, through the registries."""
+"""Configured objects (model, regime, attacker, head, method) to plain types and back, through the registries."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,12 @@ from holdtrue.errors import DataError
 from holdtrue.methods import METHODS
 from holdtrue.models import ARCHITECTURES
 from holdtrue.schema import Schema
-from holdtrue.training import ATTACKERS, REGIMES
+from holdtrue.training import ATTACKERS, REGIMES, HeadSettings
 
-FAMILIES: dict[str, dict[str, type]] = {
+FAMILIES: Mapping[str, Mapping[str, type]] = {
     "model": ARCHITECTURES, "regime": REGIMES, "attacker": ATTACKERS, "method": METHODS,
-}  # type: ignore[dict-item]  # fmt: skip
+    "settings": {"head": HeadSettings},
+}  # fmt: skip
 
 
 def describe(value: Any) -> Any:
@@ -31,7 +33,7 @@ def describe(value: Any) -> Any:
                     return {f"${family}": name, "params": params}
         raise DataError(
             f"save: {type(value).__name__} is not registered, so a model file cannot name it. Call "
-            "holdtrue.methods.register or holdtrue.training.register first."
+            "holdtrue.methods.register, holdtrue.training.register or holdtrue.models.register first."
         )
     if isinstance(value, (list, tuple)):
         return [describe(v) for v in value]
@@ -64,8 +66,9 @@ def rebuild(raw: Any) -> Any:
             raise DataError(
                 f"load: the file names an unknown {family}; got {name!r}. Register it, then load again."
             )
+        params = {k: rebuild(v) for k, v in raw["params"].items()}
         try:
-            return registry[name](**{k: rebuild(v) for k, v in raw["params"].items()})
-        except TypeError as error:
+            return registry[name](**params)
+        except (TypeError, DataError) as error:
             raise DataError(f"load: the {family} {name!r} does not take these parameters ({error}).") from error
     raise DataError(f"load: the file is damaged; got {str(raw)[:80]!r} where an object was expected.")

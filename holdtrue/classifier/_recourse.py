@@ -5,15 +5,17 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from holdtrue._registry import made
+from holdtrue._types import Estimator, Label
 from holdtrue.batch import Predictor
 from holdtrue.classifier._classifier import RecourseClassifier
 from holdtrue.encoding import Encoder
 from holdtrue.errors import DataError
 from holdtrue.methods import AbstractMethod, RecourseFrame
-from holdtrue.methods import method as method_by_name
 from holdtrue.models import BlackBox, Decision, fresh
 from holdtrue.models.adapters import adapt, from_onnx, is_onnx
-from holdtrue.schema import Schema, as_table
+from holdtrue.parameters import Probability, require
+from holdtrue.schema import Schema, TableLike, as_table
 
 REACHED = 7e-7
 """Share of the threshold by which a probability may miss it: votes of a forest often equal it exactly, and the
@@ -21,7 +23,12 @@ log-odds that are compared have float32's rounding errors."""
 
 
 def wrap(
-    model: Any, schema: Schema | None, reference: Any, *, threshold: float | None = None, favourable: Any = None
+    model: Estimator,
+    schema: Schema | None,
+    reference: Any,
+    *,
+    threshold: float | None = None,
+    favourable: Label | None = None,
 ) -> Predictor:
     """Put a fitted foreign classifier behind holdtrue's interface.
 
@@ -51,16 +58,15 @@ def wrap(
     foreign = BlackBox(model, encoder, table)
     classes = getattr(model, "classes_", None)
     classes = np.arange(foreign.n_classes(table)) if classes is None else np.asarray(classes)
-    labels = classes.tolist()
+    labels: list[Any] = classes.tolist()
     if favourable is not None and favourable not in labels:
         raise DataError(f"recourse: `favourable` is not a class; got {favourable!r}. Classes are {labels!r}.")
     index = len(labels) - 1 if favourable is None else labels.index(favourable)
     if threshold is None:
         # In float32, the smallest probability above one half: a tie is then the first class's.
         threshold = 0.5 if index == 0 else float(np.nextafter(np.float32(0.5), np.float32(1)))
-    elif not 0 < threshold < 1:
-        raise DataError(f"recourse: `threshold` must lie between 0 and 1; got {threshold!r}.")
     else:
+        require("recourse", "threshold", threshold, Probability)
         threshold = threshold * (1 - REACHED)
     level = jnp.asarray(threshold, jnp.float32)
     decision = adapt(foreign, table, lambda core: Decision(core, level, index))
@@ -68,14 +74,14 @@ def wrap(
 
 
 def recourse(
-    model: Any,
-    X: Any,
+    model: Estimator,
+    X: TableLike,
     schema: Schema | None = None,
     method: str | AbstractMethod = "nearest_neighbour",
     *,
-    reference: Any = None,
+    reference: TableLike | None = None,
     threshold: float | None = None,
-    favourable: Any = None,
+    favourable: Label | None = None,
     **options: Any,
 ) -> RecourseFrame:
     """Find recourse for the rows of `X` under any fitted classifier.
@@ -108,7 +114,7 @@ def recourse(
     >>> ht.recourse(forest, refused[:3], bank.schema, reference=bank.X).valid.tolist()
     [True, True, True]
     """
-    chosen: Any = method_by_name(method)() if isinstance(method, str) else fresh(method)
+    chosen: Any = fresh(made(AbstractMethod, method))
     if isinstance(model, RecourseClassifier):
         return chosen.fit(model, reference if reference is not None else X).recourse(X, **options)
     reference = X if reference is None else reference

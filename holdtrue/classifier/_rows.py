@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
-from holdtrue.schema import Feature, Schema, Table, as_table, plain
+from holdtrue.schema import Feature, Schema, Table, TableLike, as_table, plain
 
 
 def canonical(
@@ -29,7 +30,7 @@ def canonical(
     return x[first], y[first], merged, copies.astype(np.float64)
 
 
-def is_frame(X: Any) -> bool:
+def is_frame(X: TableLike) -> bool:
     """Whether the columns have names; a dataframe whose names are numbers is as good as an array."""
     if hasattr(X, "toarray"):
         return False
@@ -65,7 +66,7 @@ def table_of(rows: Sequence[Mapping[str, Any]], schema: Schema, *, where: str) -
     return as_table(columns, where=where)
 
 
-def rows_of(table: Table, schema: Schema) -> list[dict[str, Any]]:
+def rows_of(table: Table, schema: Schema) -> list[JsonObject]:
     """Every row as JSON has it; None for what is missing."""
     columns = [[_told(value) for value in table.columns[name].tolist()] for name in schema.names]
     return [dict(zip(schema.names, row, strict=True)) for row in zip(*columns, strict=True)]

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from holdtrue._types import JsonObject
 from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, results, say
 from holdtrue.cli._options import json_option, parse_settings, ray_options, seed_option, set_option, where
@@ -82,7 +83,7 @@ class Job:
             )
 
     @property
-    def how(self) -> dict[str, Any]:
+    def how(self) -> JsonObject:
         """What `retrain` is told."""
         how = {"vary": self.vary, "new_order": self.new_order, "layers": self.layers, "n_epochs": self.epochs}
         return how if self.ray is None else how | {"executor": self.executor}
@@ -181,7 +182,7 @@ def with_rows(classifier: Any, X: Any, y: Any, n: int, work: Callable[..., Any],
     again.set_params(schema=classifier.schema_)
     with progress("retraining", n, "models") as bar:
         try:
-            if hasattr(classifier, "training_"):
+            if classifier.training_ is not None:
                 again = classifier
             elif how.get("vary") == "finetune":
                 again = classifier

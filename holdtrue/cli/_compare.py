@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from holdtrue._types import JsonObject, Keywords
 from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, results, say
 from holdtrue.cli._options import configure, json_option, parse_settings, pick_label, seed_option, set_option
@@ -83,7 +84,7 @@ def command(
         target=str(target), favourable=labelled.favourable if wanted is None else wanted, source="", licence="",
         description="",
     )  # fmt: skip
-    options: dict[str, Any] = {
+    options: Keywords = {
         "methods": chosen, "model": made, "people": people, "retrainings": retrainings, "vary": vary,
         "test_size": test_size, "random_state": seed, "done": done,
     }  # fmt: skip
@@ -101,7 +102,7 @@ def command(
             say(f"Written to {place}.")
 
 
-def _run(data: Any, options: dict[str, Any], output: str | None) -> Any:
+def _run(data: Any, options: Keywords, output: str | None) -> Any:
     from holdtrue.studies import compare
 
     so_far: list[Any] = []
@@ -138,9 +139,9 @@ def read_any(data: str, target: str | None, schema_file: str | None) -> Any:
     return read_labelled(data, target, schema_file)
 
 
-def by_owner(settings: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def by_owner(settings: Keywords) -> dict[str, JsonObject]:
     """Sort ``wachter.norm`` and the like by their first word."""
-    out: dict[str, dict[str, Any]] = {}
+    out: dict[str, JsonObject] = {}
     for key, value in settings.items():
         owner, _, rest = key.partition(".")
         if not rest:
@@ -152,7 +153,7 @@ def by_owner(settings: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return out
 
 
-def _methods(names: str, given: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _methods(names: str, given: dict[str, JsonObject]) -> JsonObject:
     from holdtrue.methods import METHODS
     from holdtrue.methods import method as by_name
     from holdtrue.schema import did_you_mean
@@ -166,10 +167,10 @@ def _methods(names: str, given: dict[str, dict[str, Any]]) -> dict[str, Any]:
         raise DataError(
             f"--set: is not one of the methods compared; got {unknown[0]!r}. {did_you_mean(unknown[0], owners)}"
         )
-    return {name: configure(by_name(name), given.get(name, {}), f"{name}.") for name in asked}
+    return {name: configure(by_name(name), given.get(name, {})) for name in asked}
 
 
-def _model(name: str, given: dict[str, dict[str, Any]], schema: Any, seed: int) -> Any:
+def _model(name: str, given: dict[str, JsonObject], schema: Any, seed: int) -> Any:
     from holdtrue.classifier import RecourseClassifier, named_model, pipeline
     from holdtrue.cli._fit import build
     from holdtrue.cli._model import load_model
@@ -180,7 +181,7 @@ def _model(name: str, given: dict[str, dict[str, Any]], schema: Any, seed: int) 
         if model or regime:
             raise DataError("--set: a model file brings its own model and regime; got parameters for them.")
         return load_model(name)
-    made = configure(named_model(name), model, "model.")
+    made = configure(named_model(name), model)
     if name in ARCHITECTURES:
         return RecourseClassifier(
             schema=schema, model=made, regime=build("regime", "standard", regime), random_state=seed

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from holdtrue._types import JsonObject
 from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, results
 from holdtrue.cli._options import json_option, seed_option
@@ -98,7 +99,7 @@ def choose(cost: Any, found: Any) -> list[int]:
     return [int(ordered[place]) for place in dict.fromkeys(places)]
 
 
-def _person(plan: Any, survival: Any, index: Any, i: int) -> dict[str, Any]:
+def _person(plan: Any, survival: Any, index: Any, i: int) -> JsonObject:
     return {
         "row": int(index[i]),
         "changes": plan.changes()[i],
@@ -109,7 +110,7 @@ def _person(plan: Any, survival: Any, index: Any, i: int) -> dict[str, Any]:
     }
 
 
-def _tell(story: dict[str, Any], report: Any, n_models: int) -> None:
+def _tell(story: JsonObject, report: Any, n_models: int) -> None:
     from rich.padding import Padding
 
     console = results()

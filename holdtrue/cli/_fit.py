@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from holdtrue._types import JsonObject
 from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, say
 from holdtrue.cli._options import configure, json_option, parse_settings, pick_label, seed_option, set_option
@@ -71,7 +72,7 @@ def command(
         format_of(held_out, None)
         if test_size == 0:
             raise DataError("--held-out: no rows are held out; got --test-size 0. Hold some out.")
-    names: dict[str, Any] = {"model": model, "regime": regime, "method": method}
+    names: JsonObject = {"model": model, "regime": regime, "method": method}
     given = by_family(with_config(config, names) | parse_settings(settings))
     data = read_labelled(table, target, schema_file)
     labels = sorted(set(data.y.tolist()))
@@ -118,7 +119,7 @@ def command(
     print_json(summary) if as_json else click.echo(describe(summary))
 
 
-def describe(summary: dict[str, Any]) -> str:
+def describe(summary: JsonObject) -> str:
     """A summary in words."""
     classes = ", ".join(f"{label}: {count:,}" for label, count in summary["classes"].items())
     return (
@@ -152,11 +153,11 @@ def save_schema(schema: Any, path: str) -> None:
     schema.save(path)
 
 
-def by_family(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def by_family(settings: Mapping[str, Any]) -> dict[str, JsonObject]:
     """Sort ``model.widths`` and the like by their first word."""
     from holdtrue.schema import did_you_mean
 
-    out: dict[str, dict[str, Any]] = {family: {} for family in FAMILIES}
+    out: dict[str, JsonObject] = {family: {} for family in FAMILIES}
     for key, value in settings.items():
         family, _, rest = key.partition(".")
         if family not in out or not rest:
@@ -170,7 +171,7 @@ def by_family(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return out
 
 
-def with_config(path: str | None, names: dict[str, Any]) -> dict[str, Any]:
+def with_config(path: str | None, names: JsonObject) -> JsonObject:
     """Read a setting from a file: `names` that were not given are put in, parameters returned."""
     import json
     from pathlib import Path
@@ -203,19 +204,15 @@ def build(family: str, name: str, settings: Mapping[str, Any]) -> Any:
     from holdtrue.training import regime
 
     make = {"model": architecture, "regime": regime, "method": method}[family]
-    return configure(make(name), settings, f"{family}.")
+    return configure(make(name), settings)
 
 
-def parts(model: str | None, regime: str, method: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
+def parts(model: str | None, regime: str, method: str | None, given: Mapping[str, Any]) -> JsonObject:
     """Build model, regime and method; what is not named is what the regime is for."""
     how = build("regime", regime, given["regime"])
     if method is None:
         method = "generated" if "generator" in how.needs else "wachter"
-    what = (
-        configure(how.default_model, given["model"], "model.")
-        if model is None
-        else build("model", model, given["model"])
-    )
+    what = configure(how.default_model, given["model"]) if model is None else build("model", model, given["model"])
     return {"model": what, "regime": how, "method": build("method", method, given["method"])}
 
 

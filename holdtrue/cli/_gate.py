@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from holdtrue._types import Keywords
 from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, results, say
 from holdtrue.cli._ledger import ledger_option
@@ -64,7 +65,7 @@ def command(
         use_cache()
         classifier = load_model(model)
         rows = None if labelled is None else _labelled(labelled, target, classifier)
-        asked: dict[str, Any] = {
+        asked: Keywords = {
             "max_broken": share, "group": who, "bins": edges, "labelled": rows,
             "alternatives": alternatives, "further": further, "cases": cases,
         }  # fmt: skip

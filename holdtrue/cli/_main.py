@@ -112,7 +112,7 @@ def _usage(error: click.UsageError) -> str:
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="holdtrue")
 def cli() -> None:
-    """Recourse that holds.
+    """Recourse that holds true.
 
     Train a classifier, find for everyone it refuses the change that turns the "no" into a "yes", and measure
     whether that advice still works when the model is retrained.

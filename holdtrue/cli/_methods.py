@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from holdtrue._types import JsonObject
 from holdtrue.cli._console import print_json, results
 from holdtrue.cli._options import json_option
 
@@ -54,7 +55,7 @@ def command(name: str | None, as_json: bool) -> None:
     )
 
 
-def facts(name: str, cls: type[Any]) -> dict[str, Any]:
+def facts(name: str, cls: type[Any]) -> JsonObject:
     """What is known of a method, as plain types."""
     parameters = {
         p.name: None if p.default is p.empty else p.default

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from holdtrue._types import Keywords
 from holdtrue.cli._options import configure
 from holdtrue.errors import DataError
 
@@ -15,7 +16,7 @@ def load_model(path: str) -> Any:
     return RecourseClassifier.load(path)
 
 
-def choose_method(classifier: Any, name: str | None, settings: dict[str, Any], reference: str | None) -> Any:
+def choose_method(classifier: Any, name: str | None, settings: Keywords, reference: str | None) -> Any:
     """Return the fitted method that was asked for, or the classifier's own."""
     from sklearn.base import clone
 
@@ -53,11 +54,3 @@ def read_restrictions(path: str | None) -> dict[int, Any]:
         return {int(row): restriction for row, restriction in raw.items()}
     except ValueError as error:
         raise DataError(f"--restrictions: keys must be row numbers, from 0; got {error} in {path!r}.") from error
-
-
-def check_restrictions(restrictions: dict[int, Any], schema: Any, n_rows: int | None) -> None:
-    """Hold the limits against the schema, before any work is done."""
-    from holdtrue.schema import normalise_restrictions
-
-    if restrictions:
-        normalise_restrictions(restrictions, schema, max(restrictions) + 1 if n_rows is None else n_rows)

@@ -1,13 +1,12 @@
 """Options that several commands share, and `--set KEY=VALUE`."""
 
 import functools
-import types
-import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
@@ -29,7 +28,7 @@ seed_option = click.option(
 )
 
 
-def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
+def parse_settings(pairs: Sequence[str]) -> JsonObject:
     """Read ``key=value`` pairs; values are YAML scalars, or lists with commas."""
     out = {}
     for pair in pairs:
@@ -65,7 +64,7 @@ def _scalar(text: str) -> Any:
     return value
 
 
-def configure(make: Callable[[], Any], settings: Mapping[str, Any], prefix: str = "") -> Any:
+def configure(make: Callable[[], Any], settings: Mapping[str, Any]) -> Any:
     """Build a configured object and set parameters, each checked against the class that takes it.
 
     Parameters
@@ -74,108 +73,52 @@ def configure(make: Callable[[], Any], settings: Mapping[str, Any], prefix: str 
         Returns the object with its defaults: a class, or a function that clones one.
     settings : mapping
         Parameter to value; ``member.widths`` reaches into a part.
-    prefix : str
-        What a user wrote before the parameter, for the error text.
     """
     thing = make()
     for key, value in sorted(settings.items()):  # `member` comes before `member.widths`
-        _set(thing, key, value, prefix)
+        _set(thing, key, value)
     return thing
 
 
-def _set(thing: Any, key: str, value: Any, prefix: str) -> None:
-    from holdtrue.schema import did_you_mean
+def _set(thing: Any, key: str, value: Any) -> None:
+    from holdtrue.parameters import unknown
 
     name, _, rest = key.partition(".")
     known = sorted(thing.get_params(deep=False))
     if name not in known:
-        hint = did_you_mean(name, known) if known else "It has no parameters."
-        raise DataError(f"--set: {type(thing).__name__} has no such parameter; got {prefix + name!r}. {hint}")
-    wanted = type_of(thing, name)
+        raise unknown(type(thing), name, known)
+    wanted = parameter(thing, name)
     if rest:
-        part = _named_part(wanted, getattr(thing, name))
+        part = _part(thing, name, wanted)
         if not hasattr(part, "get_params"):
             raise DataError(
-                f"--set: `{prefix}{name}` has no parameters of its own; got {prefix + key!r}. Set it first, for "
-                f"example `--set {prefix}{name}=mlp`."
+                f"{type(thing).__name__}: `{name}` has no parameters of its own; got {key!r}. Set it first, for "
+                f"example `--set {name}=mlp`."
             )
-        _set(part, rest, value, f"{prefix}{name}.")
+        _set(part, rest, value)
         thing.set_params(**{name: part})
         return
-    value = _named_part(wanted, value)
-    if not fits(wanted, value) and fits(wanted, (value,)):
+    if not wanted.accepts(value) and wanted.accepts((value,)):
         value = (value,)  # a list of one has no comma
-    if not fits(wanted, value):
-        raise DataError(
-            f"--set: `{prefix}{name}` of {type(thing).__name__} must be {describe_type(wanted)}; got {value!r}."
-        )
-    thing.set_params(**{name: value})
+    if not wanted.accepts(value):
+        raise wanted.refusal(type(thing).__name__, value)
+    thing.set_params(**{name: wanted.made(value)})
 
 
-def _named_part(wanted: Any, value: Any) -> Any:
-    """A model, a regime or an attacker inside another may be given by its name."""
-    from holdtrue.models import AbstractArchitecture, architecture
-    from holdtrue.training import AbstractAttacker, AbstractRegime, attacker, regime
+def parameter(thing: Any, name: str) -> Any:
+    """What a parameter is declared to be, a part's too (``attacker__eps``); anything, where nobody says."""
+    from holdtrue.parameters import declared, parameters
 
-    if not isinstance(value, str):
-        return value
-    parts = ((AbstractArchitecture, architecture), (AbstractRegime, regime), (AbstractAttacker, attacker))
-    for kind, by_name in parts:
-        if kind in (wanted, *typing.get_args(wanted)):
-            return by_name(value)()
-    return value
-
-
-def type_of(thing: Any, name: str) -> Any:
-    """Annotated type of a parameter, of a part's too (``attacker__eps``); Any where there is none."""
     name, _, rest = name.partition("__")
-    wanted = typing.get_type_hints(type(thing).__init__).get(name, Any)
-    return type_of(_named_part(wanted, getattr(thing, name, None)), rest) if rest else wanted
+    own = parameters(type(thing)).get(name, declared(name, Any))
+    return parameter(_part(thing, name, own), rest) if rest else own
 
 
-def fits(wanted: Any, value: Any) -> bool:
-    """Whether a value is of an annotated type; types this does not know pass."""
-    origin, inner = typing.get_origin(wanted), typing.get_args(wanted)
-    if wanted is Any:
-        return True
-    if wanted is None or wanted is type(None):
-        return value is None
-    if origin in (typing.Union, types.UnionType):
-        return any(fits(part, value) for part in inner)
-    if origin is typing.Literal:
-        return any(value == choice and type(value) is type(choice) for choice in inner)
-    if wanted is bool:
-        return isinstance(value, bool)
-    if wanted in (int, float):
-        allowed = (int,) if wanted is int else (int, float)
-        return isinstance(value, allowed) and not isinstance(value, bool)
-    if wanted is str:
-        return isinstance(value, str)
-    kind = origin or wanted
-    if isinstance(kind, type) and issubclass(kind, Mapping):
-        return isinstance(value, Mapping)
-    if isinstance(kind, type) and issubclass(kind, Sequence):
-        element = inner[0] if inner else Any
-        return isinstance(value, tuple) and all(fits(element, v) for v in value)
-    return not isinstance(wanted, type) or wanted is object or isinstance(value, wanted)
-
-
-def describe_type(wanted: Any) -> str:
-    """A type in words."""
-    origin, inner = typing.get_origin(wanted), typing.get_args(wanted)
-    words = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", type(None): "none"}
-    if wanted in words:
-        return words[wanted]
-    if origin in (typing.Union, types.UnionType):
-        return " or ".join(describe_type(part) for part in inner)
-    if origin is typing.Literal:
-        return " or ".join(str(choice) for choice in inner)
-    kind = origin or wanted
-    if isinstance(kind, type) and issubclass(kind, Mapping):
-        return "a mapping"
-    if isinstance(kind, type) and issubclass(kind, Sequence):
-        return f"a list with commas, each {describe_type(inner[0])}" if inner else "a list with commas"
-    return getattr(wanted, "__name__", str(wanted))
+def _part(thing: Any, name: str, wanted: Any) -> Any:
+    """A part of an object, also one that was left out where the object knows its defaults."""
+    if name in getattr(thing, "parts", {}):
+        return thing.part(name)
+    return wanted.made(getattr(thing, name, None))
 
 
 def pick_label(text: str | None, labels: Sequence[Any], option: str) -> Any:

@@ -1,18 +1,28 @@
 """`holdtrue papers`: a paper's experiment, ours beside the printed figures."""
 
+from __future__ import annotations
+
 import json
-import platform
+import sys
 from dataclasses import dataclass
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdtrue._json import to_json
+from holdtrue._json import to_json, write_text
+from holdtrue._types import JsonObject, Keywords
 from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, results, say
 from holdtrue.cli._options import json_option, ray_options, where
-from holdtrue.errors import DataError
+from holdtrue.errors import DataError, MissingDependencyError
+
+if TYPE_CHECKING:
+    from experiments import AbstractResult, Experiment
+
+ROOT = Path(__file__).parents[2]
+"""Of the source tree, where this is one: its `experiments` are not part of the package."""
 
 
 @click.command("papers")
@@ -47,18 +57,18 @@ def command(
 ) -> None:  # fmt: skip
     """Run the experiment of PAPER and print its tables, ours beside the printed figures.
 
-    Without PAPER, the papers are listed, with their datasets, tables, figures and sizes. The datasets must have
-    been added (`holdtrue datasets add`) or lie in the folder that HOLDTRUE_DATA names. With --ray every dataset is
-    a task for a worker of a Ray cluster, which must have the datasets too.
+    Without PAPER, the papers are listed, with their datasets, tables, figures and sizes. The experiments are in
+    the source tree, beside the package, so that this needs a clone of it. The datasets must have been added
+    (`holdtrue datasets add`) or lie in the folder that HOLDTRUE_DATA names. With --ray every dataset is a task for
+    a worker of a Ray cluster, which must have the clone and the datasets too.
 
     \b
     holdtrue papers consistent-counterfactuals --quick
     holdtrue papers consistent-counterfactuals --dataset german --out results
     """
-    from holdtrue.papers import EXPERIMENTS, experiment
-
+    known = experiments()
     if paper is None:
-        click.echo("\n".join(_about(name, chosen) for name, chosen in EXPERIMENTS.items()))
+        click.echo("\n".join(_about(name, chosen) for name, chosen in known.items()))
         return
     chosen = experiment(paper)
     names = list(datasets) or list(chosen.datasets[:1] if quick else chosen.datasets)
@@ -79,19 +89,19 @@ def command(
     use_cache()
     options = chosen.options | given | {"quick": quick} | ({"parts": parts} if parts else {})
     executor = where(ray, ray_cores, ray_gpus)
-    done: dict[int, dict[str, Any]] = {}
+    done: dict[int, AbstractResult] = {}
 
     def work() -> None:
         tasks = []
         for number, name in enumerate(names):
-            kept = _read(folder, name, options)
+            kept = _read(chosen, folder, name, options)
             if kept is None:
                 tasks.append((number, name))
             else:
                 done[number] = kept
-        for number, result in executor.map(Dataset(paper, options), tasks):
-            _write(folder, names[number], result)
-            done[number] = result
+        for number, found in executor.map(Dataset(paper, options), tasks):
+            _write(folder, names[number], found)
+            done[number] = chosen.result(found)
 
     try:
         interruptible(work)
@@ -103,21 +113,55 @@ def command(
     if folder is not None:
         (folder / "tables.md").write_text(text, encoding="utf-8")
     if as_json:
-        print_json({"paper": paper, "results": found})
+        print_json({"paper": paper, "results": [result.to_dict() for result in found]})
     else:
         from rich.markdown import Markdown
 
         results().print(Markdown(text))
 
 
-def _about(name: str, chosen: Any) -> str:
+def experiments() -> dict[str, Experiment]:
+    """The experiments of the source tree by the names of their papers."""
+    return _tree().EXPERIMENTS
+
+
+def experiment(paper: str) -> Experiment:
+    """One of them."""
+    return _tree().experiment(paper)
+
+
+def _tree() -> Any:
+    """The package `experiments` of the source tree.
+
+    Looked up when it is asked for, since the package must not depend on what is not shipped with it; and by its
+    place, since a reader's own folder of that name may come first on the path.
+    """
+    place = ROOT / "experiments" / "__init__.py"
+    if not place.is_file():
+        raise MissingDependencyError(
+            f"papers: the experiments are not in the installed package; got no 'experiments' in {str(ROOT)!r}. "
+            "They are in the folder 'experiments' of holdtrue's source tree: clone it, run "
+            "`pip install --editable .` there, and this command again."
+        )
+    there = sys.modules.get("experiments")
+    if there is not None and there.__file__ == str(place):
+        return there
+    spec = spec_from_file_location("experiments", place)
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules["experiments"] = module_from_spec(spec)
+    spec.loader.exec_module(sys.modules["experiments"])
+    return sys.modules["experiments"]
+
+
+def _about(name: str, chosen: Experiment) -> str:
     return (
         f"{name}: {chosen.title}. Datasets: {', '.join(chosen.datasets)}. Parts: {', '.join(chosen.parts)}. "
         f"Sizes: {_sizes(chosen)}."
     )
 
 
-def _sizes(chosen: Any) -> str:
+def _sizes(chosen: Experiment) -> str:
     return ", ".join(f"--{_option(n)} ({'all' if v is None else v})" for n, v in chosen.options.items())
 
 
@@ -125,7 +169,7 @@ def _option(name: str) -> str:
     return name.removeprefix("n_")
 
 
-def _read(folder: Path | None, name: str, options: dict[str, Any]) -> dict[str, Any] | None:
+def _read(chosen: Experiment, folder: Path | None, name: str, options: Keywords) -> AbstractResult | None:
     """What an earlier run with the same options left of a dataset, or None."""
     place = None if folder is None else folder / f"{name}.json"
     if place is None or not place.exists():
@@ -137,15 +181,12 @@ def _read(folder: Path | None, name: str, options: dict[str, Any]) -> dict[str, 
             "delete it."
         )
     say(f"{name}: read from {place}")
-    return kept
+    return chosen.result(kept)
 
 
-def _write(folder: Path | None, name: str, result: dict[str, Any]) -> None:
+def _write(folder: Path | None, name: str, result: JsonObject) -> None:
     if folder is not None:
-        place = folder / f"{name}.json"
-        beside = place.with_suffix(".part")
-        beside.write_text(to_json(result) + "\n", encoding="utf-8")
-        beside.replace(place)
+        write_text(folder / f"{name}.json", to_json(result, indent=None) + "\n", "the results")
 
 
 @dataclass(frozen=True)
@@ -153,22 +194,10 @@ class Dataset:
     """Runs one dataset of a paper, here or by a worker elsewhere."""
 
     paper: str
-    options: dict[str, Any]
+    options: Keywords
 
-    def __call__(self, name: str) -> dict[str, Any]:
-        """Figures of a dataset, with what they were made by."""
-        from holdtrue.papers import experiment
-
+    def __call__(self, name: str) -> JsonObject:
+        """A dataset's result as plain values, which travel from any worker, with what it was made by."""
         use_cache()
         result = experiment(self.paper).run(name, **self.options, say=lambda what: say(f"{name}: {what}"))
-        return result | made_by(self.options)
-
-
-def made_by(options: dict[str, Any]) -> dict[str, Any]:
-    """What a dataset's figures were made with: options, versions, device."""
-    import jax
-
-    from holdtrue import __version__
-
-    versions = {"holdtrue": __version__, "jax": jax.__version__, "python": platform.python_version()}
-    return {"options": options, "versions": versions, "device": jax.devices()[0].device_kind}
+        return result.made_with(self.options).to_dict()

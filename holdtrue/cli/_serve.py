@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 
+from holdtrue._optional import need
 from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import say
-from holdtrue.errors import DataError, MissingDependencyError
+from holdtrue.errors import DataError
 from holdtrue.server import KeyRing, Quotas
 
 DEFAULT = Quotas()
@@ -110,12 +111,7 @@ def command(
 
 def check_uvicorn() -> None:
     """Refuse before anything is done where there is nothing to serve with."""
-    try:
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        raise MissingDependencyError(
-            "serve: needs fastapi and uvicorn. Install them with: pip install 'holdtrue[serve]'"
-        ) from error
+    need("uvicorn", extra="serve", what="serve:")
 
 
 def listen(app: Any, host: str, port: int) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from holdtrue._types import Keywords
 from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, say
 from holdtrue.cli._options import configure, json_option, parse_settings, pick_label, seed_option, set_option
@@ -77,10 +78,10 @@ def command(
             raise DataError(
                 f"--set: is not one of the regimes trained; got {owner!r}. {did_you_mean(owner, owners)}"
             )
-    rules = {name: configure(regime(name), given.get(name, {}), f"{name}.") for name in names}
+    rules = {name: configure(regime(name), given.get(name, {})) for name in names}
     if "adversarial" in rules:
         rules["adversarial"].set_params(norm=norm)
-    options: dict[str, Any] = {
+    options: Keywords = {
         "schema": labelled.schema, "regimes": rules, "radii": _numbers(radii, "--radii"),
         "sweeps": dict(_sweep(text) for text in sweeps), "model": build("model", model, given.get("model", {})),
         "method": build("method", method, given.get("method", {})), "attack": attack, "norm": norm,
@@ -98,7 +99,7 @@ def command(
         say(f"Written to {place}.")
 
 
-def _run(labelled: Any, options: dict[str, Any]) -> Any:
+def _run(labelled: Any, options: Keywords) -> Any:
     from holdtrue.studies import tradeoff
 
     with progress("training", 1.0, "of the settings") as bar:

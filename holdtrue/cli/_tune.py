@@ -5,16 +5,16 @@ from typing import Any
 
 import click
 
+from holdtrue._types import Keywords
 from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, say
 from holdtrue.cli._options import (
-    fits,
     json_option,
+    parameter,
     parse_settings,
     pick_label,
     seed_option,
     set_option,
-    type_of,
 )
 from holdtrue.errors import DataError
 
@@ -94,7 +94,7 @@ def command(
     if both:
         raise DataError(f"--try: a parameter is either tried or set; got {both[0]!r} in both.")
     train, _ = split(len(labelled.y), labelled.y, test_size, seed)
-    options: dict[str, Any] = {
+    options: Keywords = {
         **objects, "space": space, "schema": labelled.schema, "scaling": scaling, "n_trials": trials,
         "favourable": labelled.favourable if wanted is None else wanted, "seconds": seconds, "study": study,
         "people": people, "min_found": min_found, "slack": slack, "prune": prune, "random_state": seed,
@@ -112,7 +112,7 @@ def command(
         say(f"The chosen setting was written to {out}.")
 
 
-def _run(X: Any, y: Any, options: dict[str, Any], trials: int, study: str | None) -> Any:
+def _run(X: Any, y: Any, options: Keywords, trials: int, study: str | None) -> Any:
     from holdtrue.studies import tune
 
     with contextlib.suppress(ImportError):  # said by `tune`
@@ -148,4 +148,4 @@ def _space(text: str, rule: Any) -> tuple[str, Any]:
         low, high = float(parts[0]), float(parts[1])
     except ValueError as error:
         raise wrong from error
-    return key, Range(low, high, log=len(parts) == 3, whole=not fits(type_of(rule, key), 0.5))
+    return key, Range(low, high, log=len(parts) == 3, whole=parameter(rule, key).whole)

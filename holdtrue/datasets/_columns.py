@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from holdtrue.schema import Feature, Level, Schema
 
@@ -78,7 +79,7 @@ def only(schema: Schema, actionable: Mapping[str, Move]) -> Schema:
     return Schema([f.replace(direction=actionable.get(f.name, "fixed"), transitions=None) for f in schema])
 
 
-def is_one(values: Any, good: Any) -> np.ndarray:
+def is_one(values: ArrayLike, good: ArrayLike) -> np.ndarray:
     """Return 1 where a value is the good one, else 0."""
     return np.asarray(values == good).astype(np.int64)
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from holdtrue._types import Label
 from holdtrue.errors import DataError
 from holdtrue.schema import Schema
 
@@ -39,7 +40,7 @@ class Dataset:
     y: np.ndarray
     schema: Schema | None
     target: str
-    favourable: Any
+    favourable: Label
     source: str
     licence: str
     description: str

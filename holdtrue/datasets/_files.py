@@ -8,11 +8,11 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from holdtrue._types import NativeFrame
 from holdtrue.errors import DataError
 from holdtrue.schema import did_you_mean
 
@@ -57,7 +57,7 @@ class RawFile:
             "holds it."
         )
 
-    def read(self, path: Path) -> Any:
+    def read(self, path: Path) -> NativeFrame:
         """Read and verify one copy: a DataFrame, or a mapping of arrays for ``.npz``."""
         try:
             raw = self._read(path)
@@ -74,7 +74,7 @@ class RawFile:
         self._verify(raw, path)
         return raw
 
-    def _read(self, path: Path) -> Any:
+    def _read(self, path: Path) -> NativeFrame:
         if self.name.endswith(".npz"):
             with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
                 return {key: archive[key] for key in archive.files}
@@ -85,7 +85,7 @@ class RawFile:
         # A copy that someone unzipped is as good.
         return pd.read_csv(path, compression="gzip" if zipped else None, low_memory=False)
 
-    def _verify(self, raw: Any, path: Path) -> None:
+    def _verify(self, raw: NativeFrame, path: Path) -> None:
         where = f"datasets: {str(path)!r} is not the expected {self.name!r}"
         if isinstance(raw, dict):
             shapes = {key: value.shape for key, value in raw.items()}

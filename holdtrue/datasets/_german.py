@@ -1,12 +1,12 @@
 """The German credit data in their six published forms: decoded or coded, original or corrected."""
 
 from collections.abc import Mapping
-from typing import Any
 
+from holdtrue._types import JsonObject
 from holdtrue.datasets._columns import UCI, Move, choice, flag, freed, is_one, number, only, rank, whole
 from holdtrue.datasets._files import RawFile
 from holdtrue.datasets._registry import Parts, Raw, register
-from holdtrue.schema import Feature, Schema
+from holdtrue.schema import Feature, Level, Schema
 
 # Levels of the 13 categorical columns, in the order of their numeric codes, with the codes of `german.data`.
 _LEVELS: dict[str, dict[str, str]] = {
@@ -119,7 +119,7 @@ _CLASSES = {
 }
 
 
-def german_schema(X: Raw, codes: Mapping[str, Mapping[str, Any]], corrected: bool) -> Schema:
+def german_schema(X: Raw, codes: Mapping[str, Mapping[str, Level]], corrected: bool) -> Schema:
     """Describe the 20 columns in the spelling of one file.
 
     Parameters
@@ -134,7 +134,7 @@ def german_schema(X: Raw, codes: Mapping[str, Mapping[str, Any]], corrected: boo
     return Schema([_feature(name, X, codes, corrected) for name in _COLUMNS]).resolve(X)
 
 
-def _feature(name: str, X: Raw, codes: Mapping[str, Mapping[str, Any]], corrected: bool) -> Feature:
+def _feature(name: str, X: Raw, codes: Mapping[str, Mapping[str, Level]], corrected: bool) -> Feature:
     if name in codes:
         written = {level: code for level, code in codes[name].items() if code in set(X[name])}
         levels = list(written)
@@ -198,7 +198,7 @@ _SOUTH_CODES = _numeric_codes(
 )
 
 
-def _facts(name: str, source: str) -> dict[str, Any]:
+def _facts(name: str, source: str) -> JsonObject:
     file = RawFile(name=f"{name}.csv.gz", rows=1000, width=21, columns=(*_COLUMNS, "credit_risk"))
     return {
         "rows": 1000,

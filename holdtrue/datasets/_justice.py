@@ -1,10 +1,9 @@
 """Recidivism: COMPAS in Florida, prison releases in North Carolina."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
+from holdtrue._types import JsonObject
 from holdtrue.datasets._columns import choice, fixed, flag, freed, only, whole
 from holdtrue.datasets._files import RawFile
 from holdtrue.datasets._registry import Parts, Raw, register
@@ -112,7 +111,7 @@ BAIL = Schema(
 )
 
 
-def _bail(file: str, rows: int, source: str) -> dict[str, Any]:
+def _bail(file: str, rows: int, source: str) -> JsonObject:
     columns = ("cohort", *BAIL.names, "RECID", "TIME", "FILE")
     return {
         "rows": rows,

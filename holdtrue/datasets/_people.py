@@ -1,10 +1,9 @@
 """Income of adults, and grades of pupils."""
 
-from typing import Any
-
 import numpy as np
 
-from holdtrue.datasets._columns import UCI, choice, fixed, flag, freed, is_one, number, only, rank, whole
+from holdtrue._types import JsonObject
+from holdtrue.datasets._columns import UCI, Move, choice, fixed, flag, freed, is_one, number, only, rank, whole
 from holdtrue.datasets._files import RawFile
 from holdtrue.datasets._registry import Parts, Raw, register
 from holdtrue.errors import DataError
@@ -107,11 +106,11 @@ def adult(raw: Raw, *, variant: str | None = None, protect: bool = False) -> Par
     return Parts(X=X, y=y, schema=schema.resolve(X), groups=groups)
 
 
-def _plain_adult(X: Any) -> Schema:
+def _plain_adult(X: Raw) -> Schema:
     return Schema([whole(n) if X[n].dtype.kind == "i" else choice(n) for n in X.columns])
 
 
-def _adult_of_ross(raw: Any) -> tuple[Any, Schema]:
+def _adult_of_ross(raw: Raw) -> tuple[Raw, Schema]:
     numbers = ["age", "education-num", "capital-gain", "capital-loss", "hours-per-week"]
     flags = {
         "isWhite": raw["race"] == "White",
@@ -124,11 +123,11 @@ def _adult_of_ross(raw: Any) -> tuple[Any, Schema]:
     return X, only(schema, {"education-num": "increase", "hours-per-week": "free"})
 
 
-def _yes(name: str, label: str, move: Any = "increase") -> Feature:
+def _yes(name: str, label: str, move: Move = "increase") -> Feature:
     return flag(name, label, move, levels=("no", "yes"))
 
 
-def _scale(name: str, label: str, move: Any = "fixed", low: int = 1, high: int = 5) -> Feature:
+def _scale(name: str, label: str, move: Move = "fixed", low: int = 1, high: int = 5) -> Feature:
     return rank(name, range(low, high + 1), label, move)
 
 
@@ -176,7 +175,7 @@ STUDENT = Schema(
 )
 
 
-def _student(subject: str, rows: int) -> dict[str, Any]:
+def _student(subject: str, rows: int) -> JsonObject:
     columns = ("school", *STUDENT.names, "G3")
     return {
         "rows": rows,

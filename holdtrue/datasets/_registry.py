@@ -4,16 +4,18 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from holdtrue._types import JsonObject, Keywords, Label, NativeFrame
 from holdtrue.datasets._dataset import Dataset
 from holdtrue.datasets._files import RawFile, store
 from holdtrue.errors import DataError
 from holdtrue.schema import Schema, did_you_mean
 
-Raw = Any
+Raw: TypeAlias = NativeFrame
 """A raw table (or arrays). The checker infers a union for every pandas expression, so it is told nothing."""
 
 
@@ -22,7 +24,7 @@ class Parts:
     """What a builder returns; what it leaves out comes from the registry entry."""
 
     X: Raw
-    y: Any
+    y: ArrayLike
     schema: Schema | None
     groups: Raw | None = None
     target: str | None = None
@@ -37,7 +39,7 @@ class Spec:
     rows: int
     features: int
     target: str
-    favourable: Any
+    favourable: Label
     source: str
     licence: str
     build: Callable[..., Parts]
@@ -58,7 +60,7 @@ class Spec:
         parameters = inspect.signature(self.build).parameters.values()
         return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
 
-    def make(self, options: Mapping[str, Any], path: Path | None = None) -> Dataset:
+    def make(self, options: Keywords, path: Path | None = None) -> Dataset:
         """Read the raw file, if there is one, and build the dataset."""
         self._check(options)
         raw = ()
@@ -79,7 +81,7 @@ class Spec:
             groups=groups,
         )
 
-    def _check(self, options: Mapping[str, Any]) -> None:
+    def _check(self, options: Keywords) -> None:
         for key in options:
             if key not in self.options:
                 hint = did_you_mean(key, self.options) if self.options else "It has no options."
@@ -140,7 +142,7 @@ def load(name: str, **options: Any) -> Dataset:
     return spec(name).make(options)
 
 
-def describe(name: str | None = None) -> list[dict[str, Any]]:
+def describe(name: str | None = None) -> list[JsonObject]:
     """Return facts on one dataset, or on all, as rows of a table.
 
     Nothing is read: rows, features and classes are those of ``load(name)`` without options.
@@ -148,7 +150,7 @@ def describe(name: str | None = None) -> list[dict[str, Any]]:
     return [_row(spec(n)) for n in (names() if name is None else [name])]
 
 
-def _row(entry: Spec) -> dict[str, Any]:
+def _row(entry: Spec) -> JsonObject:
     return {
         "name": entry.name,
         "rows": entry.rows,

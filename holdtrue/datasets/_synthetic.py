@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from holdtrue._types import JsonObject
 from holdtrue.datasets._columns import fixed, number
 from holdtrue.datasets._registry import Parts, register
 from holdtrue.errors import DataError
 from holdtrue.schema import Schema
 
 _CENTERS = ((-2.0, -2.0), (2.0, 2.0))
-_SHAPE: dict[str, Any] = {
+_SHAPE: JsonObject = {
     "rows": 3600,
     "features": 2,
     "target": "y",
@@ -20,7 +21,7 @@ _SHAPE: dict[str, Any] = {
     "source": "simulated as in Counterfactual Training (Altmeyer et al.), section IV",
     "licence": "none needed, simulated",
 }
-_SHIFT: dict[str, Any] = {
+_SHIFT: JsonObject = {
     "rows": 2000,
     "features": 2,
     "target": "y",
@@ -159,6 +160,6 @@ def _plane(points: Any, y: Any, protect: bool, groups: pd.DataFrame | None = Non
     return Parts(X=X, y=np.asarray(y).astype(np.int64), schema=schema.resolve(X), groups=groups)
 
 
-def _check_size(n_samples: Any) -> None:
+def _check_size(n_samples: object) -> None:
     if not isinstance(n_samples, (int, np.integer)) or isinstance(n_samples, bool) or n_samples < 4:
         raise DataError(f"datasets.load: `n_samples` must be a whole number from 4 upwards; got {n_samples!r}.")

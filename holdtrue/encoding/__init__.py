@@ -2,7 +2,7 @@
 
 from holdtrue.encoding._distance import NORMS, Norm, distance, norm_weights
 from holdtrue.encoding._encoder import SCALINGS, Encoder, Scaling, to_grid
-from holdtrue.encoding._feasible import Feasible
+from holdtrue.encoding._feasible import AnyArray, Feasible, FeasibleSets
 from holdtrue.encoding._layout import Layout, Slot, level_columns
 from holdtrue.encoding._limits import broken_limits, decode_recourse, differs, feasible_sets
 from holdtrue.encoding._permits import Permits
@@ -11,8 +11,10 @@ from holdtrue.encoding._polytope import nearest_in_polytope
 __all__ = [
     "NORMS",
     "SCALINGS",
+    "AnyArray",
     "Encoder",
     "Feasible",
+    "FeasibleSets",
     "Layout",
     "Norm",
     "Permits",

@@ -7,9 +7,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from holdtrue._types import JsonObject
 from holdtrue.encoding._layout import Layout, make_layout
 from holdtrue.errors import DataError, SchemaError
-from holdtrue.schema import MISSING_LEVEL, Feature, Schema, Table, plain
+from holdtrue.schema import MISSING_LEVEL, Feature, Schema, Table, TableLike, plain
 
 Scaling = Literal["minmax", "standard", "standard-all"]
 SCALINGS: tuple[Scaling, ...] = ("minmax", "standard", "standard-all")
@@ -49,7 +50,7 @@ class Encoder:
 
     @classmethod
     def fit(
-        cls, schema: Schema, data: Any, scaling: Scaling = "minmax", weight: np.ndarray | None = None
+        cls, schema: Schema, data: TableLike, scaling: Scaling = "minmax", weight: np.ndarray | None = None
     ) -> "Encoder":
         """Resolve the schema and learn the scaling from a table."""
         if scaling not in SCALINGS:
@@ -60,7 +61,7 @@ class Encoder:
         filled = {s.name: _fill_value(schema[s.name], table) for s in layout.indicators}
         width = layout.n_columns
         plain_encoder = cls(schema, scaling, layout, np.ones(width), np.zeros(width), np.ones(width), filled)
-        raw = plain_encoder.encode(table)
+        raw = plain_encoder._encode(schema.check(table))
         with np.errstate(over="ignore", invalid="ignore"):
             scale, offset = _scaling(plain_encoder, raw, weight)
         for c in np.flatnonzero(~(np.isfinite(scale) & np.isfinite(offset) & (scale > LEAST_SCALE))):
@@ -73,20 +74,21 @@ class Encoder:
         # One level up or down is the least that a level can change.
         levels = np.array([schema[s.name].has_levels for s in layout.numbers], bool)
         least = np.where(levels, 1.0 / scale[: len(levels)], 0.0)
-        return cls(schema, scaling, layout, scale, offset, _spread(encoded, least), filled)
+        encoder = cls(schema, scaling, layout, scale, offset, _spread(encoded, least), filled)
+        # Whoever fits an encoder encodes the same table next.
+        encoded.flags.writeable = False
+        table.remember_rows("encoded", encoder, schema.names, lambda: encoded)
+        return encoder
 
     @property
     def n_columns(self) -> int:
         """Width of the encoded row."""
         return self.layout.n_columns
 
-    def encode(self, data: Any) -> np.ndarray:
+    def encode(self, data: TableLike) -> np.ndarray:
         """Float array of shape (n, d), not to be written to; says which column cannot be read."""
         table = self.schema.check(data)
-        encoder, encoded = table.remember(
-            ("encoded", id(self)), self.schema.names, lambda: (self, self._encode(table))
-        )
-        return encoded if encoder is self else self._encode(table)
+        return table.remember_rows("encoded", self, self.schema.names, lambda: self._encode(table))
 
     def _encode(self, table: Table) -> np.ndarray:
         out = np.zeros((table.n_rows, self.layout.n_columns))
@@ -190,7 +192,7 @@ class Encoder:
 
     # ---- files --------------------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return everything but the arrays, in plain types."""
         return {
             "schema": self.schema.to_dict(),

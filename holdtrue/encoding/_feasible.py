@@ -1,6 +1,8 @@
 """One person's allowed region, and the ways into it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 import equinox as eqx
 import jax
@@ -16,6 +18,8 @@ from holdtrue.encoding._polytope import into_halfspaces, nearest_in_polytope
 ACCEPT = 2e-6
 ROUNDING = 3e-7
 
+AnyArray = Array | np.ndarray
+Out = TypeVar("Out")
 Part = tuple[tuple[int, tuple[int, ...]], ...]
 
 
@@ -49,11 +53,6 @@ class Feasible(eqx.Module):
     # What is jitted below runs inside compiled searches, where `jit` changes only how often it is traced: jax
     # batches the body of a loop several times over, and a search hardens at its start, in each step and at its
     # end. All of these share what was traced and batched first.
-
-    @staticmethod
-    def axes(layout: Layout) -> "Feasible":
-        """Which axis of each part runs over people; for `jax.vmap`."""
-        return Feasible(0, 0, 0, 0, 0, 0, 0, None, None, None, layout)  # type: ignore[arg-type]
 
     @property
     def box(self) -> tuple[Float[Array, " d"], Float[Array, " d"]]:
@@ -280,6 +279,58 @@ class Feasible(eqx.Module):
             moved = into_halfspaces(_columns(near, block), *self._room(x, block), step, movable)
             near = _with_columns(near, block, moved)
         return near
+
+
+class FeasibleSets(eqx.Module):
+    """Where each of many people's recourse may lie: `Feasible` with a leading axis over people, as numpy arrays.
+
+    What all people share has no such axis.
+    """
+
+    x: Float[np.ndarray, "n d"]
+    lower: Float[np.ndarray, "n d"]
+    upper: Float[np.ndarray, "n d"]
+    step: Float[np.ndarray, "n d"]
+    movable: Bool[np.ndarray, "n d"]
+    b: Float[np.ndarray, "n c"]
+    active: Bool[np.ndarray, "n m"]
+    a: Float[Array, "c d"]
+    scale: Float[Array, " d"]
+    offset: Float[Array, " d"]
+    layout: Layout = eqx.field(static=True)
+
+    @property
+    def own(self) -> tuple[AnyArray, ...]:
+        """What each person has of their own, in the order of `Feasible`."""
+        return self.x, self.lower, self.upper, self.step, self.movable, self.b, self.active
+
+    def join(self, own: Sequence[Array]) -> Feasible:
+        """One person's set, from what they have of their own."""
+        x, lower, upper, step, movable, b, active = own
+        return Feasible(
+            x, lower, upper, step, movable, b, active, self.a, self.scale, self.offset, layout=self.layout
+        )
+
+    def one(self, row: int) -> Feasible:
+        """One person's set."""
+        return self.join([jnp.asarray(part[row]) for part in self.own])
+
+    def take(self, rows: np.ndarray) -> "FeasibleSets":
+        """Some people's sets."""
+        return replace(
+            self,
+            x=self.x[rows],
+            lower=self.lower[rows],
+            upper=self.upper[rows],
+            step=self.step[rows],
+            movable=self.movable[rows],
+            b=self.b[rows],
+            active=self.active[rows],
+        )
+
+    def each(self, function: Callable[..., Out], *others: AnyArray) -> Out:
+        """`jax.vmap` of a function of one person's set, and of that person's rows of other arrays."""
+        return jax.vmap(lambda own, *rows: function(self.join(own), *rows))(self.own, *others)
 
 
 # Slices and masks in place of indices: over a batch, inside a search, these are many times faster.

@@ -6,17 +6,17 @@ import jax
 import numpy as np
 
 from holdtrue.encoding._encoder import Encoder, level_codes, to_grid
-from holdtrue.encoding._feasible import Feasible
+from holdtrue.encoding._feasible import FeasibleSets
 from holdtrue.encoding._layout import level_positions
-from holdtrue.schema import MISSING_LEVEL, Feature, Table, normalise_restrictions
+from holdtrue.schema import MISSING_LEVEL, Feature, Restrictions, RestrictionsLike, Table, normalise_restrictions
 
 EDGE = 1e-5  # how far a linear constraint may be missed, in encoded units of a unit row
 FINEST = 2e-6  # the least step a search counts, in encoded units
 ROUNDING = 5e-7  # and in units of what the row adds up, since a search adds it up in float32
 
 
-def feasible_sets(encoder: Encoder, factual: Table, restrictions: Any = None) -> Feasible:
-    """Every person's feasible set, as one batched pytree."""
+def feasible_sets(encoder: Encoder, factual: Table, restrictions: RestrictionsLike = None) -> FeasibleSets:
+    """Every person's feasible set."""
     schema, layout = encoder.schema, encoder.layout
     n, d = factual.n_rows, encoder.n_columns
     own = encoder.encode(factual)
@@ -45,14 +45,14 @@ def feasible_sets(encoder: Encoder, factual: Table, restrictions: Any = None) ->
     a, b = constraint_rows(encoder, own)
     active = _active(encoder, factual)
     f32 = np.float32
-    return Feasible(
-        x=own.astype(f32),  # type: ignore[arg-type]
-        lower=lower.astype(f32),  # type: ignore[arg-type]
-        upper=upper.astype(f32),  # type: ignore[arg-type]
-        step=step.astype(f32),  # type: ignore[arg-type]
-        movable=movable,  # type: ignore[arg-type]
-        b=b.astype(f32),  # type: ignore[arg-type]
-        active=active,  # type: ignore[arg-type]
+    return FeasibleSets(
+        x=own.astype(f32),
+        lower=lower.astype(f32),
+        upper=upper.astype(f32),
+        step=step.astype(f32),
+        movable=movable,
+        b=b.astype(f32),
+        active=active,
         a=jax.device_put(a.astype(f32)),
         scale=jax.device_put(encoder.scale.astype(f32)),
         offset=jax.device_put(encoder.offset.astype(f32)),
@@ -60,7 +60,9 @@ def feasible_sets(encoder: Encoder, factual: Table, restrictions: Any = None) ->
     )
 
 
-def decode_recourse(encoder: Encoder, x: np.ndarray, factual: Table, restrictions: Any = None) -> Table:
+def decode_recourse(
+    encoder: Encoder, x: np.ndarray, factual: Table, restrictions: RestrictionsLike = None
+) -> Table:
     """The recourse a person gets, in their own columns, from a hardened encoded row.
 
     What did not change keeps the person's own value to the last digit. A number that float32 put a hair
@@ -86,7 +88,7 @@ def broken_limits(
     encoder: Encoder,
     factual: Table,
     recourse: Table,
-    restrictions: Any = None,
+    restrictions: RestrictionsLike = None,
     consequences: np.ndarray | None = None,
 ) -> list[list[str]]:
     """What each recourse breaks, in sentences; an empty list is a recourse that keeps every limit.
@@ -159,7 +161,7 @@ def broken_limits(
 
 
 def _interval(
-    feature: Feature, raw: np.ndarray, absent: np.ndarray, limits: dict, *, on_grid: bool = True
+    feature: Feature, raw: np.ndarray, absent: np.ndarray, limits: Restrictions, *, on_grid: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
     """Permitted raw interval per person; empty (low > high) where the number may not move."""
     bounds = (0.0, len(feature.levels or ()) - 1.0) if feature.has_levels else feature.bounds
@@ -187,7 +189,7 @@ def _interval(
     return np.where(fixed, np.inf, low), np.where(fixed, -np.inf, high)
 
 
-def reachable(feature: Feature, codes: np.ndarray, limits: dict) -> np.ndarray:
+def reachable(feature: Feature, codes: np.ndarray, limits: Restrictions) -> np.ndarray:
     """For each person, the levels of a category they may take."""
     levels = feature.levels or ()
     k = len(levels)

@@ -1,18 +1,18 @@
 """A person's feasible set as a function of their encoded row, for training, where people come in minibatches."""
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
+from numpy.typing import ArrayLike
 
 from holdtrue.encoding._distance import norm_weights
 from holdtrue.encoding._encoder import Encoder
 from holdtrue.encoding._feasible import Feasible, Part
 from holdtrue.encoding._layout import Layout, level_columns, level_positions
 from holdtrue.encoding._limits import FINEST, constraint_rows, reachable
+from holdtrue.schema import Restrictions
 
 NEAR = 1e-4  # of a grid step: a factual this near to a grid point lies on it, whatever float32 made of it
 
@@ -42,7 +42,7 @@ class Permits(eqx.Module):
     rises: Bool[Array, " d"]
     falls: Bool[Array, " d"]
     level: Bool[Array, " d"]
-    reach: tuple[Bool[Array, "k k"], ...]
+    reach: tuple[Bool[Array, "_ _"], ...]
     a: Float[Array, "c d"]
     b: Float[Array, " c"]
     moves: Float[Array, " c"]
@@ -75,12 +75,13 @@ class Permits(eqx.Module):
             )
         # Steps too fine to count in float32 are a continuum to a search.
         grid *= grid > FINEST * np.maximum(np.maximum(np.abs(lower), np.abs(upper)), 1.0)
-        reach = [reachable(f, np.arange(len(f.levels or ())), {}) for f in (schema[g.name] for g in layout.groups)]
+        categories, nobodys = [schema[g.name] for g in layout.groups], Restrictions()
+        reach = [reachable(f, np.arange(len(f.levels or ())), nobodys) for f in categories]
         a, b = constraint_rows(encoder, np.zeros((1, d)))
         missing = {s.name: s.start for s in layout.indicators}
         slots = [s.name for s in layout.slots]
 
-        def single(values: Any) -> Array:  # rounded on the host: no program need be compiled for it
+        def single(values: ArrayLike) -> Array:  # rounded on the host: no program need be compiled for it
             return jax.device_put(np.asarray(values, np.float32))
 
         return Permits(

@@ -5,6 +5,7 @@ import json
 import math
 from typing import Any
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
 
 LARGEST = 1 << 20  # characters of one JSON text
@@ -13,7 +14,7 @@ LONGEST = 20_000  # characters of one text, entries of one list or object
 WHOLE = 2**63  # whole numbers lie below this, so that every reader can hold them
 
 
-def canonical(value: Any) -> str:
+def canonical(value: object) -> str:
     """JSON with sorted keys, no spaces, ASCII only, and floats in the shortest text that reads back the same."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
@@ -42,7 +43,7 @@ def parse(text: str | bytes, where: str) -> Any:
     return value
 
 
-def check_plain(value: Any, where: str, depth: int = 0) -> None:
+def check_plain(value: object, where: str, depth: int = 0) -> None:
     """Refuse what canonical JSON cannot hold, or what no record needs."""
     if depth > DEEPEST:
         raise DataError(f"{where}: is nested too deeply; got more than {DEEPEST} levels.")
@@ -72,7 +73,7 @@ def check_plain(value: Any, where: str, depth: int = 0) -> None:
         raise DataError(f"{where}: holds a {type(value).__name__}, which JSON does not know.")
 
 
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _pairs(pairs: list[tuple[str, Any]]) -> JsonObject:
     out = dict(pairs)
     if len(out) != len(pairs):
         # Readers differ in which of the two they take, so that what was hashed might not be what is read.

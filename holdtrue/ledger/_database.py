@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy import event, exc
 
-from holdtrue.errors import LedgerError, MissingDependencyError
+from holdtrue._optional import need
+from holdtrue._types import Keywords
+from holdtrue.errors import LedgerError
 
 T = TypeVar("T")
 DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
@@ -70,18 +72,13 @@ class Database:
 
     def _connect(self) -> None:
         self._pid = os.getpid()
-        try:
-            if self.is_sqlite:
-                options: dict[str, Any] = {"connect_args": {"timeout": self.patience}, "poolclass": sa.NullPool}
-            else:
-                options = {"pool_pre_ping": True, "connect_args": {"connect_timeout": 10}}
-            # Parameters are what is known of people: not for a traceback.
-            self.engine = sa.create_engine(self.url, hide_parameters=True, **options)
-        except ModuleNotFoundError as error:
-            raise MissingDependencyError(
-                f"ledger: {self.url.get_backend_name()} needs {error.name}. Install it with: pip install "
-                "'holdtrue[postgres]'"
-            ) from error
+        if self.is_sqlite:
+            how: Keywords = {"connect_args": {"timeout": self.patience}, "poolclass": sa.NullPool}
+        else:
+            how = {"pool_pre_ping": True, "connect_args": {"connect_timeout": 10}}
+            need(self.url.get_driver_name(), extra="postgres", what="ledger: postgresql")
+        # Parameters are what is known of people: not for a traceback.
+        self.engine = sa.create_engine(self.url, hide_parameters=True, **how)
         if self.is_sqlite:
             event.listen(self.engine, "connect", _prepare)
             event.listen(self.engine, "begin", _begin)

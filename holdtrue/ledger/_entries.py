@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any
 
+from holdtrue._types import JsonObject
 from holdtrue.ledger._record import Record
 
 
@@ -80,8 +80,8 @@ class Event:
     kind: str
     promise: str | None
     at: datetime
-    public: dict[str, Any]
-    body: dict[str, Any] | None
+    public: JsonObject
+    body: JsonObject | None
     hash: str
 
 

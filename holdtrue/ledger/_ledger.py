@@ -1,6 +1,6 @@
 """The ledger: every promise made to a person, and what became of it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache, partial
 from itertools import islice
@@ -9,7 +9,8 @@ from typing import Any, Self, TypeVar
 
 import sqlalchemy as sa
 
-from holdtrue.errors import DataError, LedgerError
+from holdtrue._types import JsonObject, Label
+from holdtrue.errors import DataError, IdTaken, LedgerError, NoSuchPromise, NotLive
 from holdtrue.ledger import _migrate
 from holdtrue.ledger._canonical import canonical, check_plain, parse
 from holdtrue.ledger._chain import STATE_AFTER, STATES, Head, commitment, event_hash, new_salt
@@ -21,7 +22,7 @@ from holdtrue.ledger._verify import verify
 from holdtrue.schema import plain
 
 T = TypeVar("T")
-Entry = tuple[str, str | None, dict[str, Any], tuple[str, str] | None]
+Entry = tuple[str, str | None, JsonObject, tuple[str, str] | None]
 """Kind, promise, public part, and subject with body where something is said about a person."""
 
 
@@ -85,7 +86,9 @@ class Ledger:
 
     # ---- writing --------------------------------------------------------------------------------------
 
-    def issue(self, records: Record | Iterable[Record], *, batch_size: int = 500) -> Issued:
+    def issue(
+        self, records: Record | Iterable[Record], *, batch_size: int = 500, at_any_time: bool = False
+    ) -> Issued:
         """Write promises down.
 
         A record that is there already, by its id, is not written twice: after an interruption give the same
@@ -97,10 +100,14 @@ class Ledger:
             Read as they are written, so that a stream of any length may be given.
         batch_size : int, default=500
             Records per transaction. All of a batch are written, or none.
+        at_any_time : bool, default=False
+            Whether a record that is there already may have been issued at another time than the one given. For
+            ids that follow from what is promised, so that the same promise made again is no second one.
         """
         total = Issued()
         for batch in _batches([records] if isinstance(records, Record) else records, batch_size):
-            total += self._write(partial(_issue_batch, [(record, record.to_json()) for record in batch]))
+            pairs = [(record, record.to_json()) for record in batch]
+            total += self._write(partial(_issue_batch, pairs, at_any_time=at_any_time))
         return total
 
     def supersede(self, promise: str, record: Record) -> None:
@@ -112,13 +119,13 @@ class Ledger:
                 raise LedgerError(f"supersede: promise {promise!r} was made to another subject. Issue a new one.")
             entries, issued = _issue_batch([(record, record.to_json())], connection)
             if not issued.new:
-                raise LedgerError(f"supersede: the new record is in the ledger already; got {record.id!r}.")
+                raise IdTaken(f"supersede: the new record is in the ledger already; got {record.id!r}.")
             return [*entries, ("supersede", promise, {"by": record.id}, None)], None
 
         self._write(work)
 
     def fulfil(
-        self, promise: str, *, decision: Any, actual: Mapping[str, Any] | None = None, note: str | None = None
+        self, promise: str, *, decision: Label, actual: JsonObject | None = None, note: str | None = None
     ) -> bool:
         """Write down that the person came back; return whether the promise was kept.
 
@@ -219,7 +226,7 @@ class Ledger:
         """One promise, by its id."""
         row = self._database.run(lambda c: c.execute(_PROMISES.where(promises.c.id == id)).first())
         if row is None:
-            raise LedgerError(f"ledger: no such promise; got {id!r}.")
+            raise NoSuchPromise(f"ledger: no such promise; got {id!r}.")
         return _promise(row)
 
     def recent(self, n: int = 20) -> list[Promise]:
@@ -309,9 +316,9 @@ def _issue(record: Record, text: str) -> Entry:
 def _append(connection: sa.Connection, end: Head, token: str, entries: Sequence[Entry]) -> None:
     """Write events after the end of the chain, what they say about people, and where promises stand now."""
     at, seq, last = to_text(utc_now()), end.seq, end.hash
-    rows: list[dict[str, Any]] = []
-    people: list[dict[str, Any]] = []
-    issued: list[dict[str, Any]] = []
+    rows: list[JsonObject] = []
+    people: list[JsonObject] = []
+    issued: list[JsonObject] = []
     changed: dict[str, list[str]] = {}
     for kind, promise, public, about in entries:
         seq += 1
@@ -342,7 +349,9 @@ def _set_state(connection: sa.Connection, ids: Sequence[str], state: str) -> Non
         connection.execute(sa.update(promises).where(promises.c.id.in_(part)).values(state=state))
 
 
-def _issue_batch(batch: Sequence[tuple[Record, str]], connection: sa.Connection) -> tuple[list[Entry], Issued]:
+def _issue_batch(
+    batch: Sequence[tuple[Record, str]], connection: sa.Connection, *, at_any_time: bool = False
+) -> tuple[list[Entry], Issued]:
     """Entries for the records that the ledger has not, and what became of each."""
     there: dict[str, str | None] = {}
     for part in _batches((record.id for record, _ in batch), 500):
@@ -352,28 +361,36 @@ def _issue_batch(batch: Sequence[tuple[Record, str]], connection: sa.Connection)
         if record.id not in there:
             entries.append(_issue(record, text))
             there[record.id] = text
-        elif there[record.id] is None:
+            continue
+        old = there[record.id]
+        if old is None:
             forgotten += 1
-        elif there[record.id] == text:
+        elif old == text or (at_any_time and _timeless(old) == _timeless(text)):
             repeated += 1
         else:
-            raise LedgerError(
+            raise IdTaken(
                 f"issue: there is another record of this id; got {record.id!r}. A promise is not rewritten: "
                 "supersede it."
             )
     return entries, Issued(len(entries), repeated, forgotten)
 
 
-def _live(connection: sa.Connection, id: str, where: str) -> Any:
+def _timeless(text: str) -> JsonObject:
+    """What a record says, but for when and with which versions it was made."""
+    said = parse(text, "ledger")
+    return {name: value for name, value in said.items() if name not in ("issued", "valid_until", "software")}
+
+
+def _live(connection: sa.Connection, id: str, where: str) -> sa.Row:
     found = connection.execute(_PROMISES.add_columns(personal.c.subject).where(promises.c.id == id)).first()
     if found is None:
-        raise LedgerError(f"{where}: no such promise; got {id!r}.")
+        raise NoSuchPromise(f"{where}: no such promise; got {id!r}.")
     if found.state != "live":
-        raise LedgerError(f"{where}: the promise is not live; got {id!r}, which is {found.state}.")
+        raise NotLive(f"{where}: the promise is not live; got {id!r}, which is {found.state}.")
     return found
 
 
-def _promise(row: Any) -> Promise:
+def _promise(row: sa.Row) -> Promise:
     until = None if row.valid_until is None else _time(row.valid_until)
     return Promise(row.id, row.seq, row.state, until, row.body)
 
@@ -381,13 +398,13 @@ def _promise(row: Any) -> Promise:
 _time = lru_cache(4096)(from_text)  # promises that are made together end together
 
 
-def _event(row: Any) -> Event:
+def _event(row: sa.Row) -> Event:
     body = None if row.body is None else parse(row.body, "ledger")
     public = parse(row.public, "ledger")
     return Event(row.seq, row.kind, row.promise, from_text(row.at), public, body, row.hash)
 
 
-def _same_label(a: Any, b: Any) -> bool:
+def _same_label(a: object, b: object) -> bool:
     return a == b and isinstance(a, bool) == isinstance(b, bool)
 
 

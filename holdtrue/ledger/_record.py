@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from holdtrue._types import JsonObject, Label
 from holdtrue.errors import DataError
 from holdtrue.ledger._canonical import LARGEST, canonical, check_plain, parse, sha256
 from holdtrue.schema import did_you_mean
@@ -74,23 +75,23 @@ class Record:
     """
 
     subject: str
-    factual: dict[str, Any]
-    recourse: dict[str, Any]
+    factual: JsonObject
+    recourse: JsonObject
     changes: str
-    decision_before: Any
-    decision_after: Any
+    decision_before: Label
+    decision_after: Label
     probability_before: float
     probability_after: float
     threshold: float | None
-    target: Any
+    target: Label
     cost: float
-    method: dict[str, Any]
-    model: dict[str, Any]
+    method: JsonObject
+    model: JsonObject
     schema: str
     software: dict[str, str]
-    restrictions: dict[str, Any] = field(default_factory=dict)
-    survival: dict[str, Any] | None = None
-    certificate: dict[str, Any] | None = None
+    restrictions: JsonObject = field(default_factory=dict)
+    survival: JsonObject | None = None
+    certificate: JsonObject | None = None
     issued: datetime = field(default_factory=utc_now)
     valid_until: datetime | None = None
     id: str = field(default_factory=new_id)
@@ -113,7 +114,7 @@ class Record:
                 f"{to_text(self.issued)}."
             )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain types for JSON."""
         parts = {f.name: getattr(self, f.name) for f in fields(self)}
         times = {name: None if parts[name] is None else to_text(parts[name]) for name in ("issued", "valid_until")}
@@ -174,7 +175,7 @@ def to_text(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def from_text(text: Any, name: str = "time") -> datetime:
+def from_text(text: object, name: str = "time") -> datetime:
     """Read a time of that form."""
     try:
         if isinstance(text, str) and TIME.fullmatch(text):
@@ -234,7 +235,7 @@ def _read(path: str | Path) -> bytes:
         raise DataError(f"Record: the file cannot be read; got {str(path)!r} ({error}).") from error
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     try:
         text = repr(value)
     except Exception:  # a foreign __repr__, or a whole number of thousands of digits
@@ -242,7 +243,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 120 else text[:117] + "..."
 
 
-def _is_subject(value: Any) -> bool:
+def _is_subject(value: object) -> bool:
     # Control characters would break lines in a letter or a log; half of a surrogate pair no database can hold.
     return (
         isinstance(value, str)
@@ -251,7 +252,7 @@ def _is_subject(value: Any) -> bool:
     )
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
@@ -259,31 +260,31 @@ def _is_share(value: Any) -> bool:
     return _is_number(value) and 0 <= value <= 1
 
 
-def _is_label(value: Any) -> bool:
+def _is_label(value: object) -> bool:
     return isinstance(value, (str, bool, int, float))
 
 
-def _is_row(value: Any) -> bool:
+def _is_row(value: object) -> bool:
     return isinstance(value, dict) and len(value) > 0 and all(v is None or _is_label(v) for v in value.values())
 
 
-def _is_hash(value: Any) -> bool:
+def _is_hash(value: object) -> bool:
     return isinstance(value, str) and len(value) == 64 and set(value) <= set("0123456789abcdef")
 
 
-def _is_id(value: Any) -> bool:
+def _is_id(value: object) -> bool:
     return isinstance(value, str) and len(value) == 32 and set(value) <= set("0123456789abcdef")
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _is_time(value: Any) -> bool:
+def _is_time(value: object) -> bool:
     return isinstance(value, datetime) and value.tzinfo is not None
 
 
-def _is_method(value: Any) -> bool:
+def _is_method(value: object) -> bool:
     return (
         isinstance(value, dict)
         and set(value) == {"name", "params", "seed", "norm", "option"}
@@ -296,7 +297,7 @@ def _is_method(value: Any) -> bool:
     )
 
 
-def _is_model(value: Any) -> bool:
+def _is_model(value: object) -> bool:
     return (
         isinstance(value, dict)
         and set(value) == {"hash", "version"}
@@ -305,19 +306,19 @@ def _is_model(value: Any) -> bool:
     )
 
 
-def _or_none(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+def _or_none(fits: Callable[[object], bool]) -> Callable[[object], bool]:
     return lambda value: value is None or fits(value)
 
 
-def _is_object(value: Any) -> bool:
+def _is_object(value: object) -> bool:
     return isinstance(value, dict)
 
 
-def _is_versions(value: Any) -> bool:
+def _is_versions(value: object) -> bool:
     return isinstance(value, dict) and all(isinstance(v, str) for v in value.values())
 
 
-_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+_FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "subject": (_is_subject, f"a text of 1 to {SUBJECT} characters without control characters"),
     "factual": (_is_row, "columns with numbers, texts, booleans or None"),
     "recourse": (_is_row, "columns with numbers, texts, booleans or None"),

@@ -11,23 +11,25 @@ from typing import Any, ClassVar, Self
 import equinox as eqx
 import jax
 import numpy as np
-from sklearn.base import BaseEstimator
+from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from holdtrue.batch import Predictor, distances, proba_of, solve
-from holdtrue.encoding import NORMS, Norm, broken_limits, decode_recourse, feasible_sets
+from holdtrue.batch import FittedClassifier, Predictor, distances, predictor_of, proba_of, solve
+from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_sets
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
-from holdtrue.schema import Table, normalise_restrictions
-from holdtrue.search import AbstractSolver, Problem, Solution, Status, add_option, by_feature, is_found
+from holdtrue.models import fresh
+from holdtrue.parameters import AbstractConfigured, Seed
+from holdtrue.schema import Restrictions, RestrictionsLike, Table, TableLike, normalise_restrictions
+from holdtrue.search import AbstractSolver, Problems, Solutions, Status, add_option, by_feature, is_found
 
 CHUNK = 16_384  # people whose arrays are held at once
 CHECK_SHARE = 0.3  # of a deadline, kept for decoding and asking again
 FIRST_PART = 64  # people checked first under a deadline; each further part is twice as large
 
 
-class AbstractMethod(BaseEstimator):
+class AbstractMethod(AbstractConfigured):
     """A way to find recourse: a scikit-learn object outside, a search inside.
 
     A subclass has hyper-parameters in a keyword-only `__init__`, says in `needs` what a model must offer, may
@@ -44,13 +46,15 @@ class AbstractMethod(BaseEstimator):
     """Whether `search` heeds ``problems.options``, so that a person can be given several ways that differ."""
 
     norm: Norm
-    random_state: int | None
+    random_state: Seed
     predictor_: Predictor
     state_: dict[str, np.ndarray]
 
     @abstractmethod
-    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
-        """Answer every problem of a batch; arrays of the answer are numpy. See `holdtrue.batch.solve`."""
+    def search(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
+        """Answer every problem of a batch; see `holdtrue.batch.solve`."""
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Learn from encoded training rows; what is returned is kept in `state_` and in model files."""
@@ -72,7 +76,9 @@ class AbstractMethod(BaseEstimator):
         """
         return ()
 
-    def fit(self, model: Any, X: Any = None, y: Any = None) -> Self:
+    def fit(
+        self, model: FittedClassifier | Predictor, X: TableLike | None = None, y: ArrayLike | None = None
+    ) -> Self:
         """Prepare for a fitted classifier; methods that need training rows learn from `X`.
 
         Parameters
@@ -83,8 +89,8 @@ class AbstractMethod(BaseEstimator):
         y : array, optional
             Their labels.
         """
-        predictor = getattr(model, "predictor_", model)
-        if not isinstance(predictor, Predictor):
+        predictor = predictor_of(model)
+        if predictor is None:
             raise CapabilityError(
                 f"{type(self).__name__}: `model` must be a fitted RecourseClassifier; got {type(model).__name__}. "
                 "For any other model use holdtrue.recourse(model, X, schema)."
@@ -94,16 +100,13 @@ class AbstractMethod(BaseEstimator):
 
     def fit_encoded(self, predictor: Predictor, x: np.ndarray | None, y: np.ndarray | None) -> Self:
         """`fit` on rows that are encoded already; a method that builds on another fits it by this."""
+        self.check_parameters()
         lacking = self.needs - predictor.capabilities
         if lacking:
             name = type(predictor.foreign.estimator if predictor.foreign else predictor.decision.model).__name__
             raise CapabilityError(
                 f"{type(self).__name__}: needs a {' and '.join(sorted(lacking))} model; got {name}. "
                 f"{self._alternatives(predictor)}"
-            )
-        if self.norm not in NORMS:
-            raise DataError(
-                f"{type(self).__name__}: `norm` is not known; got {self.norm!r}. Known are {list(NORMS)!r}."
             )
         if x is None and self.needs_rows:
             raise DataError(
@@ -118,12 +121,24 @@ class AbstractMethod(BaseEstimator):
         self.predictor_, self.state_ = predictor, state
         return self
 
+    def rebind(self, predictor: Predictor) -> Self:
+        """Return this method, fitted, for the same model at another threshold.
+
+        What it learned from training rows stays; what the model decided about rows that it keeps is asked again.
+        """
+        self._check_fitted()
+        return fresh(self).restore(predictor, self.state_at(predictor))
+
+    def state_at(self, predictor: Predictor) -> dict[str, np.ndarray]:
+        """`state_` as it is for the same model at another threshold: the same, unless it holds decisions."""
+        return dict(self.state_)
+
     def recourse(
         self,
-        X: Any,
+        X: TableLike,
         *,
-        target: Any = None,
-        restrictions: Any = None,
+        target: ArrayLike | None = None,
+        restrictions: RestrictionsLike = None,
         deadline: float | None = None,
         n_recourses: int = 1,
         on_rows: Callable[[int], None] | None = None,
@@ -149,6 +164,7 @@ class AbstractMethod(BaseEstimator):
         """
         began = time.monotonic()
         self._check_fitted()
+        self.check_parameters()
         if deadline is not None and not (isinstance(deadline, (int, float)) and deadline > 0):
             raise DataError(f"recourse: `deadline` must be a positive number of seconds; got {deadline!r}.")
         self._check_options(n_recourses)
@@ -157,13 +173,12 @@ class AbstractMethod(BaseEstimator):
         if table.n_rows == 0:
             raise DataError("recourse: the table is empty; got 0 rows. Give at least one person.")
         targets = self._targets(target, table.n_rows)
-        individual = _by_row(restrictions, predictor, table.n_rows)
+        individual = normalise_restrictions(restrictions, predictor.encoder.schema, table.n_rows)
         until = None if deadline is None else began + deadline
         frames = []
         for rows in iter_rows(table.n_rows, CHUNK):
             chunk = table.take(rows) if len(rows) < table.n_rows else table
-            own = {int(i - rows[0]): o for i, o in individual.items() if rows[0] <= i <= rows[-1]} or None
-            frame = self._chunk(chunk, targets[rows], own, n_recourses, until, on_rows)
+            frame = self._chunk(chunk, targets[rows], individual.take(rows), n_recourses, until, on_rows)
             frames.append(replace(frame, person=frame.person + rows[0]))
         return concat(frames, table)
 
@@ -173,7 +188,7 @@ class AbstractMethod(BaseEstimator):
         self,
         table: Table,
         target: np.ndarray,
-        restrictions: Any,
+        restrictions: Restrictions,
         n_recourses: int,
         until: float | None,
         on_rows: Callable[[int], None] | None,
@@ -183,8 +198,8 @@ class AbstractMethod(BaseEstimator):
             return self._unreached(table, target, restrictions)
         encoder = self.predictor_.encoder
         feasible = feasible_sets(encoder, table, restrictions)
-        x = np.asarray(feasible.x)
-        problems = Problem(x, target.astype(np.int32), feasible, self._keys(x), x)  # type: ignore[arg-type]
+        x = feasible.x
+        problems = Problems(x, target.astype(np.int32), feasible, self._keys(x), x)
         if n_recourses == 1:
             return self._answer(problems, table, target, restrictions, until, on_rows)
         people, frames, whole = np.arange(len(x)), [], table
@@ -199,21 +214,19 @@ class AbstractMethod(BaseEstimator):
             if len(kept) == 0 or option == n_recourses - 1:
                 break
             people, target, table = people[kept], target[kept], table.take(kept)
-            restrictions = {
-                i: restrictions[k] for i, k in enumerate(kept.tolist()) if k in (restrictions or {})
-            } or None
+            restrictions = restrictions.take(kept)
             problems = problems.take(kept)
-            changes = encoder.encode(frame.action.take(kept)).astype(np.float32) - np.asarray(problems.x)
-            options = add_option(options[kept], option, np.asarray(by_feature(encoder.layout, changes)))  # type: ignore[arg-type]
+            changes = encoder.encode(frame.action.take(kept)).astype(np.float32) - problems.x
+            options = add_option(options[kept], option, np.asarray(by_feature(encoder.layout, changes)))
         joined = concat(frames, whole)
         return joined.take(np.argsort(joined.person, kind="stable"))
 
     def _answer(
         self,
-        problems: Problem,
+        problems: Problems,
         table: Table,
         target: np.ndarray,
-        restrictions: Any,
+        restrictions: Restrictions,
         until: float | None,
         on_rows: Callable[[int], None] | None,
     ) -> RecourseFrame:
@@ -227,25 +240,26 @@ class AbstractMethod(BaseEstimator):
         while start < table.n_rows:
             rows = np.arange(start, min(table.n_rows, start + size))
             part, wanted = table.take(rows), target[rows]
-            own = {i: restrictions[r] for i, r in enumerate(rows.tolist()) if r in (restrictions or {})} or None
-            found: Solution = jax.tree.map(lambda leaf, rows=rows: np.asarray(leaf)[rows], solution)
-            checked = within(until, partial(self._checked, found, part, wanted, own, time.monotonic()))
+            own = restrictions.take(rows)
+            checked = within(
+                until, partial(self._checked, solution.take(rows), part, wanted, own, time.monotonic())
+            )
             frame = self._unreached(part, wanted, own) if checked is None else checked
             frames.append(replace(frame, person=rows))
             start, size = start + size, 2 * size
         return replace(concat(frames, table), seconds=time.monotonic() - began)
 
     def _checked(
-        self, solution: Solution, table: Table, target: np.ndarray, restrictions: Any, began: float
+        self, solution: Solutions, table: Table, target: np.ndarray, restrictions: Restrictions, began: float
     ) -> RecourseFrame:
         """Decode, round, encode again, ask the model again, and hold every limit against every row."""
         predictor = self.predictor_
         encoder = predictor.encoder
         columns = {name: table.columns[name] for name in encoder.schema.names}
         n = table.n_rows
-        status = np.array(solution.status)
+        status = solution.status.copy()
         found = is_found(status)
-        proposed = decode_recourse(encoder, np.asarray(solution.x), table, restrictions).columns
+        proposed = decode_recourse(encoder, solution.x, table, restrictions).columns
         action = _only(found, proposed, columns)
         recourse, consequences = self.outcome(table, action)
         logits_before = predictor.logits(table)
@@ -275,16 +289,16 @@ class AbstractMethod(BaseEstimator):
             predictor=predictor,
             method=type(self).__name__,
             norm=self.norm,
-            n_steps=np.asarray(solution.n_steps),
+            n_steps=solution.n_steps,
             seconds=time.monotonic() - began,
             person=rows,
-            restrictions=restrictions or {},
+            restrictions=restrictions,
             consequences=consequences,
             consulted=self.consulted(),
             settings=self.get_params(deep=False),
         )
 
-    def _unreached(self, table: Table, target: np.ndarray, restrictions: Any) -> RecourseFrame:
+    def _unreached(self, table: Table, target: np.ndarray, restrictions: Restrictions) -> RecourseFrame:
         n = table.n_rows
         columns = {name: table.columns[name] for name in self.predictor_.encoder.schema.names}
         return RecourseFrame(
@@ -302,7 +316,7 @@ class AbstractMethod(BaseEstimator):
             n_steps=np.zeros(n, int),
             seconds=0.0,
             person=np.arange(n),
-            restrictions=restrictions or {},
+            restrictions=restrictions,
             consulted=self.consulted(),
             settings=self.get_params(deep=False),
         )
@@ -359,7 +373,9 @@ class AbstractSolverMethod(AbstractMethod):
     def solver(self) -> AbstractSolver:
         """Return the search for one person, from hyper-parameters, `predictor_` and `state_`."""
 
-    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
+    def search(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
         """Run the solver for every person."""
         return solve(self.solver(), problems, deadline=deadline, on_rows=on_rows)
 
@@ -409,8 +425,3 @@ def _choose(mask: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         out[mask] = a[mask].tolist()
         return out
     return np.where(mask, a, b)
-
-
-def _by_row(restrictions: Any, predictor: Predictor, n: int) -> dict[int, Any]:
-
-    return normalise_restrictions(restrictions, predictor.encoder.schema, n)

@@ -9,9 +9,10 @@ import numpy as np
 from holdtrue.causal import SCM, Effects, find, fit_equations
 from holdtrue.encoding import Norm
 from holdtrue.methods._base import AbstractSolverMethod
-from holdtrue.methods._sparse_search import check_sizes, listed_values, sparse_solver
+from holdtrue.methods._sparse_search import listed_values, sparse_solver
+from holdtrue.parameters import Count
 from holdtrue.schema import Table
-from holdtrue.search import Problem, Solution, SparseSolver
+from holdtrue.search import Problems, Solutions, SparseSolver
 
 
 class CausalRecourse(AbstractSolverMethod):
@@ -76,9 +77,9 @@ class CausalRecourse(AbstractSolverMethod):
         self,
         *,
         scm: SCM | str | None = None,
-        max_changes: int = 3,
-        n_values: int = 24,
-        width: int = 32,
+        max_changes: Count = 3,
+        n_values: Count = 24,
+        width: Count = 32,
         norm: Norm = "l1",
         random_state: int | None = None,
     ) -> None:
@@ -91,7 +92,6 @@ class CausalRecourse(AbstractSolverMethod):
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """List the values of every number; read the causal model and fit what it leaves open."""
-        check_sizes(self)
         state = {"values": listed_values(self.predictor_, x, self.n_values)}
         if self.scm is not None:
             encoder = self.predictor_.encoder
@@ -112,12 +112,14 @@ class CausalRecourse(AbstractSolverMethod):
         """Exhaustive search over actions."""
         return sparse_solver(self, self._effects())
 
-    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
+    def search(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
         """Close what may not be acted on, then run the solver for every person."""
         effects = self._effects()
         if effects is not None:
-            may = effects.may_act(self.predictor_.encoder, np.asarray(problems.x))
-            movable = np.asarray(problems.feasible.movable) & may
+            may = effects.may_act(self.predictor_.encoder, problems.x)
+            movable = problems.feasible.movable & may
             problems = eqx.tree_at(lambda p: p.feasible.movable, problems, movable)
         return super().search(problems, deadline, on_rows)
 

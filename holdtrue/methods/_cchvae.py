@@ -1,17 +1,16 @@
 """C-CHVAE: counterfactuals near the person on the manifold a conditional VAE has learned."""
 
-from typing import Any
-
 import jax.numpy as jnp
+from jaxtyping import PRNGKeyArray
 
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._latent_base import AbstractGenerativeMethod, fixed_columns
-from holdtrue.methods._sampling import AbstractSamplingMethod
 from holdtrue.models import VAE, Rows, build_vae
+from holdtrue.parameters import Count, Positive
 from holdtrue.search import LatentSpace, ShellSolver
 
 
-class CCHVAE(AbstractGenerativeMethod, AbstractSamplingMethod):
+class CCHVAE(AbstractGenerativeMethod):
     """Nearest accepted row in shells around the person's code in a VAE (Pawelczyk et al., 2020).
 
     Seeks ``argmin ||zeta|| such that f(G(I(x) + zeta)) != f(x)`` (eq. 3) with the encoder I and the decoder G of a
@@ -68,13 +67,13 @@ class CCHVAE(AbstractGenerativeMethod, AbstractSamplingMethod):
     def __init__(
         self,
         *,
-        n_candidates: int = 300,
-        radius: float = 0.1,
-        n_steps: int = 200,
+        n_candidates: Count = 300,
+        radius: Positive = 0.1,
+        n_steps: Count = 200,
         norm: Norm = "l1",
-        widths: tuple[int, ...] = (64, 32),
-        n_latent: int = 8,
-        n_epochs: int = 50,
+        widths: tuple[Count, ...] = (64, 32),
+        n_latent: Count = 8,
+        n_epochs: Count = 50,
         random_state: int | None = None,
     ) -> None:
         self.n_candidates = n_candidates
@@ -86,13 +85,12 @@ class CCHVAE(AbstractGenerativeMethod, AbstractSamplingMethod):
         self.n_epochs = n_epochs
         self.random_state = random_state
 
-    def build(self, rows: Rows, key: Any) -> VAE:
+    def build(self, rows: Rows, key: PRNGKeyArray) -> VAE:
         """VAE that is told what nobody may change."""
         return build_vae(rows, self.widths, self.n_latent, fixed_columns(self.predictor_.encoder), key)
 
     def solver(self) -> ShellSolver:
         """Shells among the codes."""
-        self._check_sampling(self.n_candidates, self.radius)
         return ShellSolver(
             decision=self.predictor_.decision,
             space=LatentSpace(self.generator(), ball="l1"),

@@ -1,17 +1,19 @@
 """Counterfactuals guided by prototypes: elastic-net search drawn towards people who got a yes."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
+from holdtrue.batch import Predictor
 from holdtrue.encoding import Norm
-from holdtrue.errors import DataError
-from holdtrue.methods._elastic_net import check_norm, elastic_search
-from holdtrue.methods._kept_rows import kept_rows
+from holdtrue.methods._elastic_net import ElasticNorm, elastic_search
+from holdtrue.methods._kept_rows import kept_rows, kept_rows_at
 from holdtrue.methods._latent_base import AbstractGenerativeMethod
 from holdtrue.models import Autoencoder, Rows, build_autoencoder
+from holdtrue.parameters import Count, NonNegative, Positive
 from holdtrue.search import ElasticSolver, Prototype, PrototypePull
 
 
@@ -88,22 +90,22 @@ class CFProto(AbstractGenerativeMethod):
     def __init__(
         self,
         *,
-        prototype_weight: float = 100.0,  # B.3
-        n_neighbours: int = 20,  # B.3
+        prototype_weight: NonNegative = 100.0,  # B.3
+        n_neighbours: Count = 20,  # B.3
         prototype: Prototype = "mean",
         autoencoder: bool = False,
-        norm: Norm = "l1",
-        l1_weight: float = 0.1,
-        l2_weight: float = 1.0,
-        confidence: float = 0.0,
-        first_weight: float = 10.0,
-        n_rounds: int = 10,
-        n_steps: int = 100,  # B.3
-        step_size: float = 0.01,
-        n_rows: int = 2000,
-        widths: tuple[int, ...] = (64, 32),
-        n_latent: int = 8,
-        n_epochs: int = 50,
+        norm: ElasticNorm = "l1",
+        l1_weight: NonNegative = 0.1,
+        l2_weight: NonNegative = 1.0,
+        confidence: NonNegative = 0.0,
+        first_weight: Positive = 10.0,
+        n_rounds: Count = 10,
+        n_steps: Count = 100,  # B.3
+        step_size: Positive = 0.01,
+        n_rows: Count = 2000,
+        widths: tuple[Count, ...] = (64, 32),
+        n_latent: Count = 8,
+        n_epochs: Count = 50,
         random_state: int | None = None,
     ) -> None:
         self.prototype_weight = prototype_weight
@@ -124,22 +126,17 @@ class CFProto(AbstractGenerativeMethod):
         self.n_epochs = n_epochs
         self.random_state = random_state
 
-    def build(self, rows: Rows, key: Any) -> Autoencoder:
+    def build(self, rows: Rows, key: PRNGKeyArray) -> Autoencoder:
         """Plain autoencoder."""
         return build_autoencoder(rows, self.widths, self.n_latent, (), key)
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Keep rows, and learn the autoencoder where one is wanted."""
-        check_norm(self)
-        if self.prototype not in ("mean", "last"):
-            raise DataError(
-                f"CFProto: `prototype` is not known; got {self.prototype!r}. Known are 'mean' and 'last'."
-            )
-        if self.n_neighbours < 1:
-            raise DataError(f"CFProto: `n_neighbours` must be at least 1; got {self.n_neighbours!r}.")
-        if not self.prototype_weight >= 0:
-            raise DataError(f"CFProto: `prototype_weight` must not be negative; got {self.prototype_weight!r}.")
         return kept_rows(self, x) | (super().learn(x, y) if self.autoencoder else {})
+
+    def state_at(self, predictor: Predictor) -> dict[str, np.ndarray]:
+        """The rows, as they are decided at the other threshold."""
+        return kept_rows_at(predictor, super().state_at(predictor))
 
     def solver(self) -> ElasticSolver:
         """Elastic-net search with a pull."""

@@ -10,6 +10,7 @@ from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractSolverMethod
 from holdtrue.methods._generic import plain_descent
 from holdtrue.models import ConformalSets
+from holdtrue.parameters import Count, NonNegative, Positive, Probability
 from holdtrue.search import AbstractLoss, EnergyConstrained, GradientSolver, SetSizePenalised
 
 
@@ -81,16 +82,16 @@ class ECCCo(AbstractSolverMethod):
     def __init__(
         self,
         *,
-        energy_weight: float = 5.0,
-        conformal_weight: float = 0.0,
-        kappa: float = 1.0,
-        temperature: float = 0.1,
-        coverage: float = 0.95,
-        cost_weight: float = 0.001,
+        energy_weight: NonNegative = 5.0,
+        conformal_weight: NonNegative = 0.0,
+        kappa: NonNegative = 1.0,
+        temperature: Positive = 0.1,
+        coverage: Probability = 0.95,
+        cost_weight: NonNegative = 0.001,
         norm: Norm = "l1",
-        target_probability: float | None = None,
-        n_steps: int = 50,
-        step_size: float = 0.1,
+        target_probability: Probability | None = None,
+        n_steps: Count = 50,
+        step_size: Positive = 0.1,
         random_state: int | None = None,
     ) -> None:
         self.energy_weight = energy_weight
@@ -107,14 +108,8 @@ class ECCCo(AbstractSolverMethod):
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Calibrate the sets, where they count."""
-        if not self.conformal_weight >= 0:
-            raise DataError(f"ECCCo: `conformal_weight` must not be negative; got {self.conformal_weight!r}.")
         if self.conformal_weight == 0:
             return {}
-        if not 0 < self.coverage < 1:
-            raise DataError(f"ECCCo: `coverage` must lie between 0 and 1; got {self.coverage!r}.")
-        if not self.temperature > 0:
-            raise DataError(f"ECCCo: `temperature` must be positive; got {self.temperature!r}.")
         if len(x) == 0 or y is None:
             raise DataError(
                 "ECCCo: a `conformal_weight` needs rows and labels to calibrate on; got none. Pass X and y to fit."

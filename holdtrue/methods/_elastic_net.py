@@ -1,12 +1,12 @@
 """Least change in l1 or l2, by elastic-net search."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import jax.numpy as jnp
 
 from holdtrue.encoding import Norm, norm_weights
-from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractSolverMethod
+from holdtrue.parameters import Count, NonNegative, Positive
 from holdtrue.search import POLISH_STEPS, ElasticSolver, Hinge, PrototypePull
 
 DEFAULTS: dict[str, tuple[float, float, float]] = {
@@ -15,6 +15,8 @@ DEFAULTS: dict[str, tuple[float, float, float]] = {
     "mad": (1.0, 0.0, 0.05),
     "l2": (0.0, 1.0, 0.01),
 }
+ElasticNorm = Literal["l1", "l2", "mad"]
+"""Norms that have a proximal map here; `MinPGD` is for ``linf``."""
 
 
 class ElasticNet(AbstractSolverMethod):
@@ -74,14 +76,14 @@ class ElasticNet(AbstractSolverMethod):
     def __init__(
         self,
         *,
-        norm: Norm = "l1",
-        l1_weight: float | None = None,
-        l2_weight: float | None = None,
-        confidence: float = 0.5,  # B.3
-        first_weight: float = 1e-3,
-        n_rounds: int = 9,
-        n_steps: int = 100,
-        step_size: float | None = None,
+        norm: ElasticNorm = "l1",
+        l1_weight: NonNegative | None = None,
+        l2_weight: NonNegative | None = None,
+        confidence: NonNegative = 0.5,  # B.3
+        first_weight: Positive = 1e-3,
+        n_rounds: Count = 9,
+        n_steps: Count = 100,
+        step_size: Positive | None = None,
         random_state: int | None = None,
     ) -> None:
         self.norm: Norm = norm
@@ -96,19 +98,9 @@ class ElasticNet(AbstractSolverMethod):
 
     def solver(self) -> ElasticSolver:
         """Rounds of FISTA, then a bisection."""
-        check_norm(self)
         chosen = (self.l1_weight, self.l2_weight, self.step_size)
         weights = (b if a is None else a for a, b in zip(chosen, DEFAULTS[self.norm], strict=True))
         return elastic_search(self, *weights)
-
-
-def check_norm(method: Any) -> None:
-    """Say which norms have a proximal map here, where another is asked for."""
-    if method.norm not in DEFAULTS:
-        raise DataError(
-            f"{type(method).__name__}: `norm` must be one of {list(DEFAULTS)!r}; got {method.norm!r}. "
-            "Use MinPGD for 'linf'."
-        )
 
 
 def elastic_search(

@@ -4,23 +4,24 @@ import copy
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._frame import RecourseFrame, concat
 from holdtrue.methods._local import BLOCK, Local, Surrogate, kind_of, neighbourhood, surrogate_statistics
-from holdtrue.schema import normalise_restrictions
+from holdtrue.parameters import Count, Positive, require
+from holdtrue.schema import RestrictionsLike, TableLike, normalise_restrictions
 from holdtrue.search import (
-    ACTION_COSTS,
     CLEARANCE,
     ActionCost,
     Percentiles,
-    Problem,
-    Solution,
+    Problems,
+    Solutions,
     Status,
     Support,
     cheapest,
@@ -31,6 +32,8 @@ from holdtrue.search import (
 )
 
 NEED = 1.5 * CLEARANCE  # score a proposal must reach: the clearance, and room for float32
+SumNorm = Literal["l0", "l1", "mad"]
+"""Norms that add up over features."""
 
 
 class Flipset(AbstractMethod):
@@ -92,12 +95,12 @@ class Flipset(AbstractMethod):
     def __init__(
         self,
         *,
-        norm: Norm = "l1",
+        norm: SumNorm = "l1",
         cost: ActionCost = "norm",
         surrogate: Surrogate = "auto",
-        n_steps: int = 8,
-        n_samples: int = 1000,
-        spread: float = 0.1,
+        n_steps: Count = 8,
+        n_samples: Count = 1000,
+        spread: Positive = 0.1,
         random_state: int | None = None,
     ) -> None:
         self.norm: Norm = norm
@@ -110,12 +113,6 @@ class Flipset(AbstractMethod):
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Frequencies and ranges of the columns, where LIME is used; ranks, where percentiles are the cost."""
-        if self.norm not in ("l0", "l1", "mad"):
-            raise DataError(
-                f"Flipset: `norm` must add up over features; got {self.norm!r}. Use 'l1', 'l0' or 'mad'."
-            )
-        if self.cost not in ACTION_COSTS:
-            raise DataError(f"Flipset: `cost` is not known; got {self.cost!r}. Known are {list(ACTION_COSTS)!r}.")
         learned = surrogate_statistics(self, x)
         if self.cost == "norm":
             return learned
@@ -126,15 +123,16 @@ class Flipset(AbstractMethod):
             )
         return learned | {"ranks": ranks(x)}
 
-    def options(self, X: Any, n: int, *, target: Any = None, restrictions: Any = None) -> RecourseFrame:
+    def options(
+        self, X: TableLike, n: int, *, target: ArrayLike | None = None, restrictions: RestrictionsLike = None
+    ) -> RecourseFrame:
         """Up to `n` actions per person, the cheapest first, each changing another combination of features.
 
         On a linear model their order is exact, and who has fewer than `n` rows has no further combination. A
         number without a step must move by a hundredth of its range to count as changed in a further one.
         ``plan.person`` says whose each row is; somebody without recourse has one row, which says why.
         """
-        if not isinstance(n, (int, np.integer)) or n < 1:
-            raise DataError(f"Flipset: `n` must be a whole number of at least 1; got {n!r}.")
+        require("Flipset", "n", n, Count)
         self._check_fitted()
         schema, layout = self.predictor_.encoder.schema, self.predictor_.encoder.layout
         table = schema.check(X, where="recourse")
@@ -146,9 +144,10 @@ class Flipset(AbstractMethod):
         for option in range(n):
             run = copy.copy(self)  # not this object: it may be asked by several threads
             run._barred = [barred[i] for i in people]
-            theirs = {k: own[i] for k, i in enumerate(people.tolist()) if i in own} or None
             frame = run.recourse(
-                table.take(people), target=None if wanted is None else wanted[people].tolist(), restrictions=theirs
+                table.take(people),
+                target=None if wanted is None else wanted[people].tolist(),
+                restrictions=own.take(people),
             )
             changes = [frozenset(starts[row].tolist()) for row in frame.changed()]
             fresh = np.array([c not in barred[i] for c, i in zip(changes, people, strict=True)])
@@ -184,15 +183,12 @@ class Flipset(AbstractMethod):
         slots = [(slot.start, slot.stop) for slot in self.predictor_.encoder.layout.slots]
         return np.zeros(len(x)) if percentiles is None else percentiles.distance(x, own, slots)
 
-    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
+    def search(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
         """Answer people block by block."""
-        n = len(problems.x)
-        answer = Solution(
-            x=np.array(problems.x, np.float32),  # type: ignore[arg-type]
-            status=np.full(n, int(Status.NOT_REACHED), np.int32),  # type: ignore[arg-type]
-            cost=np.full(n, np.inf, np.float32),  # type: ignore[arg-type]
-            n_steps=np.zeros(n, np.int32),  # type: ignore[arg-type]
-        )
+        n = len(problems)
+        answer = Solutions.unreached(problems)
         until = np.inf if deadline is None else deadline
         local = Local(self.predictor_.decision, neighbourhood(self), self.n_samples)
         barred: list[list[Support]] = [[] for _ in range(n)]
@@ -210,27 +206,27 @@ class Flipset(AbstractMethod):
     def _block(
         self,
         local: "Local",
-        problems: Problem,
+        problems: Problems,
         rows: np.ndarray,
-        answer: Any,
+        answer: Solutions,
         until: float,
         barred: list[list[Support]],
     ) -> None:
         """Proposals for some people until each is answered; writes into `answer`."""
         predictor = self.predictor_
         exact = kind_of(self) == "linear"
-        own = np.asarray(problems.x)[rows]
-        target = np.asarray(problems.target)[rows]
+        own = problems.x[rows]
+        target = problems.target[rows]
         favourable = predictor.decide_of(predictor.logits_of(own)) == target
         answer.status[rows[favourable]] = int(Status.ALREADY_FAVOURABLE)
         answer.cost[rows[favourable]] = 0.0
         weights = norm_weights(predictor.encoder, self.norm)
         percentiles = self._percentiles
         open_ = np.flatnonzero(~favourable)
-        plain = {i: menu(problems.feasible, rows[i], weights, self.norm) for i in open_}
+        plain = {i: menu(problems.feasible, int(rows[i]), weights, self.norm) for i in open_}
         menus = dict(plain)
         if percentiles is not None:
-            menus = {i: menu(problems.feasible, rows[i], weights, self.norm, percentiles) for i in open_}
+            menus = {i: menu(problems.feasible, int(rows[i]), weights, self.norm, percentiles) for i in open_}
         for i, person in list(menus.items()):
             if not person.features:
                 answer.status[rows[i]] = int(Status.INFEASIBLE)

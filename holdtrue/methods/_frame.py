@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from holdtrue._types import Keywords, NativeFrame
 from holdtrue.batch import Predictor
 from holdtrue.causal import overwrite
 from holdtrue.encoding import differs
-from holdtrue.schema import Feature, Schema, Table, plain
+from holdtrue.schema import Feature, Restrictions, Schema, Table, plain
 from holdtrue.search import Status, is_found
 
 PER_ROW = ("status", "cost", "valid", "before", "after", "target", "n_steps", "person")
@@ -53,7 +54,7 @@ class RecourseFrame:
         have several options.
     seconds : float
         Time the whole call took (of a part of it, its share).
-    restrictions : dict
+    restrictions : Restrictions
         What single people, by row position, were not asked to change.
     consequences : bool array (people, features), optional
         What changes as a consequence of the person's action, by a causal model, without being acted on. The cost
@@ -78,10 +79,10 @@ class RecourseFrame:
     n_steps: np.ndarray
     seconds: float
     person: np.ndarray
-    restrictions: dict[int, Any] = field(default_factory=dict)
+    restrictions: Restrictions = field(default_factory=Restrictions)
     consequences: np.ndarray | None = None
     consulted: tuple[str, ...] = ()
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: Keywords = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.status)
@@ -120,14 +121,12 @@ class RecourseFrame:
         values, counts = np.unique(self.status, return_counts=True)
         return {Status(v).name: int(c) for v, c in zip(values, counts, strict=True)}
 
-    def take(self, rows: Any) -> "RecourseFrame":
+    def take(self, rows: np.ndarray | slice) -> "RecourseFrame":
         """Return some people (indices or a mask)."""
         rows = np.arange(len(self))[rows]
         parts = {name: getattr(self, name)[rows] for name in PER_ROW}
         shared = {name: getattr(self, name) for name in SHARED}
-        restrictions = {
-            i: self.restrictions[row] for i, row in enumerate(rows.tolist()) if row in self.restrictions
-        }
+        restrictions = self.restrictions.take(rows)
         seconds = self.seconds * len(rows) / max(len(self), 1)
         tables = (self.factual.take(rows), self.recourse.take(rows))
         followed = None if self.consequences is None else self.consequences[rows]
@@ -160,7 +159,7 @@ class RecourseFrame:
         changed = self.changed()
         return Sentences(self._sentence(i, changed[i]) for i in range(len(self)))
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> NativeFrame:
         """Return a dataframe of the input's kind: the recourse's columns, then how each was found."""
         whose = {} if self.single else {"holdtrue_person": self.person, "holdtrue_option": self.option}
         columns = (
@@ -228,10 +227,7 @@ def concat(frames: Sequence[RecourseFrame], whole: Table) -> RecourseFrame:
     parts = {name: np.concatenate([getattr(f, name) for f in frames]) for name in PER_ROW}
     shared = {name: getattr(first, name) for name in SHARED}
     seconds = sum(f.seconds for f in frames)
-    starts = np.cumsum([0, *(len(f) for f in frames)]).tolist()
-    restrictions = {
-        start + i: o for start, f in zip(starts, frames, strict=False) for i, o in f.restrictions.items()
-    }
+    restrictions = Restrictions.join((f.restrictions, len(f)) for f in frames)
     person = parts["person"]
     factual = whole if np.array_equal(person, np.arange(whole.n_rows)) else whole.take(person)
     recourse = Table(columns, factual.n_rows, factual.native)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -11,7 +11,7 @@ import numpy as np
 
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._base import AbstractMethod
-from holdtrue.search import GeneratorSolver, Problem, Solution, Status
+from holdtrue.search import GeneratorSolver, Problems, Solutions
 
 SIZES = (256, 4096)  # people asked about at once; fixed, so that nothing compiles again
 
@@ -66,38 +66,27 @@ class Generated(AbstractMethod):
             norm=self.norm,
         )
 
-    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
+    def search(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
         """One pass for everybody, some thousand people at a time."""
-        solver, n = self.solver(), len(problems.x)
+        solver, n = self.solver(), len(problems)
         size = next((size for size in SIZES if n <= size), SIZES[-1])
         parts = []
         for start in range(0, n, size):
             rows = np.arange(start, min(n, start + size))
             padded = np.concatenate([rows, np.repeat(rows[:1], size - len(rows))])
             if deadline is not None and time.monotonic() >= deadline:
-                parts.append(_unreached(problems, rows))
+                parts.append(Solutions.unreached(problems.take(rows)))
                 continue
-            answer = jax.tree.map(np.asarray, _pass(solver, problems.take(padded)))
-            parts.append(jax.tree.map(lambda leaf, rows=rows: leaf[: len(rows)], answer))
+            answer = Solutions(*map(np.asarray, _pass(solver, problems.take(padded))))
+            parts.append(answer.take(np.arange(len(rows))))
             if on_rows is not None:
                 on_rows(len(rows))
         return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
 
 
 @eqx.filter_jit
-def _pass(solver: GeneratorSolver, problems: Problem) -> Solution:
-    def one(problem: Problem) -> Solution:
-        return solver.finish(problem, solver.advance(problem, solver.begin(problem)))
-
-    return jax.vmap(one, in_axes=(problems.axes(),))(problems)
-
-
-def _unreached(problems: Problem, rows: np.ndarray) -> Solution:
-    n = len(rows)
-    parts: Any = (
-        np.asarray(problems.x, np.float32)[rows],
-        np.full(n, int(Status.NOT_REACHED), np.int32),
-        np.full(n, np.inf, np.float32),
-        np.zeros(n, np.int32),
-    )
-    return Solution(*parts)
+def _pass(solver: GeneratorSolver, problems: Problems) -> tuple[jax.Array, ...]:
+    """Everyone's answer, in the order of `Solutions`."""
+    return problems.each(lambda p: solver.finish(p, solver.advance(p, solver.begin(p))).parts)

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 
 from holdtrue.encoding import Norm, norm_weights
-from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractMethod, AbstractSolverMethod
+from holdtrue.parameters import Count, NonNegative, Positive, Probability
 from holdtrue.search import AbstractLoss, CrossEntropy, GradientSolver
 
 
@@ -60,11 +60,11 @@ class Generic(AbstractSolverMethod):
     def __init__(
         self,
         *,
-        cost_weight: float = 0.001,
+        cost_weight: NonNegative = 0.001,
         norm: Norm = "l1",
-        target_probability: float | None = None,
-        n_steps: int = 50,
-        step_size: float = 0.1,
+        target_probability: Probability | None = None,
+        n_steps: Count = 50,
+        step_size: Positive = 0.1,
         random_state: int | None = None,
     ) -> None:
         self.cost_weight = cost_weight
@@ -84,11 +84,6 @@ def plain_descent(method: AbstractMethod, loss: AbstractLoss) -> GradientSolver:
     own: Any = method
     predictor = own.predictor_
     wanted = own.target_probability
-    if wanted is not None and not 0 < wanted < 1:
-        raise DataError(
-            f"{type(own).__name__}: `target_probability` must lie between 0 and 1; got {wanted!r}. "
-            "Omit it to stop as soon as the decision turns."
-        )
     return GradientSolver.plain(
         predictor.decision, loss, jnp.asarray(norm_weights(predictor.encoder, own.norm)),
         n_steps=own.n_steps, step_size=own.step_size, cost_weight=own.cost_weight, norm=own.norm, wanted=wanted,

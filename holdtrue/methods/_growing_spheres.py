@@ -3,11 +3,12 @@
 import jax.numpy as jnp
 
 from holdtrue.encoding import Norm, norm_weights
-from holdtrue.methods._sampling import AbstractSamplingMethod
+from holdtrue.methods._base import AbstractSolverMethod
+from holdtrue.parameters import Count, Positive
 from holdtrue.search import RowSpace, ShellSolver
 
 
-class GrowingSpheres(AbstractSamplingMethod):
+class GrowingSpheres(AbstractSolverMethod):
     """Nearest accepted point of those sampled, with every needless change taken back (Laugel et al., 2017).
 
     Seeks ``argmin ||x' - x||_2 + gamma ||x' - x||_0`` over accepted x' (eq. 4): first the distance, by drawing
@@ -60,9 +61,9 @@ class GrowingSpheres(AbstractSamplingMethod):
     def __init__(
         self,
         *,
-        n_candidates: int = 1000,
-        radius: float = 0.2,
-        n_steps: int = 1000,
+        n_candidates: Count = 1000,
+        radius: Positive = 0.2,
+        n_steps: Count = 1000,
         norm: Norm = "l2",  # eq. 4
         sparsify: bool = True,
         random_state: int | None = None,
@@ -76,7 +77,6 @@ class GrowingSpheres(AbstractSamplingMethod):
 
     def solver(self) -> ShellSolver:
         """Shells among the rows."""
-        self._check_sampling(self.n_candidates, self.radius)
         return ShellSolver(
             decision=self.predictor_.decision,
             space=RowSpace(),

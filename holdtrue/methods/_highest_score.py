@@ -1,7 +1,7 @@
 """The highest score that a person can reach: the recourse behind a guarantee."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Annotated, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -9,11 +9,12 @@ import numpy as np
 
 from holdtrue.batch import solve
 from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_sets, norm_weights
-from holdtrue.errors import CapabilityError, DataError
+from holdtrue.errors import CapabilityError
 from holdtrue.methods._base import CHUNK, AbstractSolverMethod
 from holdtrue.methods._frame import iter_rows
-from holdtrue.schema import Table
-from holdtrue.search import CLEARANCE, HighestSolver, Problem, Solution
+from holdtrue.parameters import Count, Interval, Radius
+from holdtrue.schema import Table, TableLike
+from holdtrue.search import CLEARANCE, HighestSolver, Problems, Solutions
 
 SLOTS = 64  # people at once: all take much the same number of steps, so that slots need not be refilled early
 
@@ -66,10 +67,10 @@ class HighestScore(AbstractSolverMethod):
     def __init__(
         self,
         *,
-        radius: float = float("inf"),
-        n_points: int = 9,
+        radius: Radius = float("inf"),
+        n_points: Annotated[int, Interval(2, closed="left")] = 9,
         norm: Norm = "l1",
-        n_steps: int = 3,
+        n_steps: Count = 3,
         random_state: int | None = None,
     ) -> None:
         self.radius = radius
@@ -80,13 +81,6 @@ class HighestScore(AbstractSolverMethod):
 
     def solver(self) -> HighestSolver:
         """Sweeps over whatever the schema lets anybody change."""
-        if not self.radius > 0:
-            raise DataError(f"HighestScore: `radius` must be positive; got {self.radius!r}. The paper's is 0.75.")
-        if self.n_points < 2 or self.n_steps < 1:
-            raise DataError(
-                f"HighestScore: `n_points` must be at least 2 and `n_steps` at least 1; got {self.n_points!r} and "
-                f"{self.n_steps!r}."
-            )
         encoder, decision = self.predictor_.encoder, self.predictor_.decision
         radius = np.full(encoder.n_columns, self.radius)
         for slot in encoder.layout.slots:
@@ -103,11 +97,13 @@ class HighestScore(AbstractSolverMethod):
             n_points=self.n_points, has_slope="differentiable" in self.predictor_.capabilities,
         )  # fmt: skip
 
-    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
+    def search(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
         """Run the climb for every person."""
         return solve(self.solver(), problems, slots=SLOTS, deadline=deadline, on_rows=on_rows)
 
-    def critical(self, X: Any, *, on_rows: Callable[[int], None] | None = None) -> np.ndarray:
+    def critical(self, X: TableLike, *, on_rows: Callable[[int], None] | None = None) -> np.ndarray:
         """Each person's critical threshold: the largest at which this method has a recourse for them.
 
         One search per person serves every threshold. What a search found is decoded, held against every limit and
@@ -123,6 +119,7 @@ class HighestScore(AbstractSolverMethod):
             Told how many more people are done.
         """
         self._check_fitted()
+        self.check_parameters()
         predictor = self.predictor_
         if predictor.decision.n_classes != 2:
             raise CapabilityError(
@@ -141,11 +138,11 @@ class HighestScore(AbstractSolverMethod):
         predictor = self.predictor_
         encoder = predictor.encoder
         feasible = feasible_sets(encoder, table)
-        x = np.asarray(feasible.x)
+        x = feasible.x
         target = np.full(len(x), predictor.decision.favourable, np.int32)
-        problems = Problem(x, target, feasible, self._keys(x), x)  # type: ignore[arg-type]
+        problems = Problems(x, target, feasible, self._keys(x), x)
         highest = solve(solver, problems, slots=SLOTS, on_rows=on_rows)
-        action = decode_recourse(encoder, np.asarray(highest.x), table, None)
+        action = decode_recourse(encoder, highest.x, table, None)
         recourse, consequences = self.outcome(table, action)
         kept = np.array([not b for b in broken_limits(encoder, table, recourse, None, consequences)], bool)
         before, after = (self._log_odds(t) for t in (table, recourse))

@@ -1,22 +1,30 @@
 """Training rows that a method keeps, with what the model decides about them."""
 
-from typing import Any
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from holdtrue.batch import Predictor
 from holdtrue.errors import DataError
 
 
-def kept_rows(method: Any, x: np.ndarray) -> dict[str, np.ndarray]:
+@runtime_checkable
+class KeepsRows(Protocol):
+    """A method that keeps training rows."""
+
+    predictor_: Predictor
+    n_rows: int
+    random_state: int | None
+
+
+def kept_rows(method: KeepsRows, x: np.ndarray) -> dict[str, np.ndarray]:
     """Rows of every decision, since which of them serve depends on the wanted class; for `state_`.
 
     Where there are more than `method.n_rows`, a random sample of that many with the favourable decision and of
     that many with another.
     """
     predictor, name = method.predictor_, type(method).__name__
-    if method.n_rows < 1:
-        raise DataError(f"{name}: `n_rows` must be at least 1; got {method.n_rows!r}.")
     decided = predictor.decide_of(predictor.logits_of(x))
     favourable = np.flatnonzero(decided == predictor.decision.favourable)
     if len(favourable) == 0:
@@ -30,3 +38,12 @@ def kept_rows(method: Any, x: np.ndarray) -> dict[str, np.ndarray]:
         kept = np.sort(np.concatenate([kept, rng.permutation(others)[: method.n_rows]]))
         x, decided = x[kept], decided[kept]
     return {"rows": x, "decided": decided.astype(np.int32)}
+
+
+def kept_rows_at(predictor: Predictor, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """A state with `kept_rows`, for the same model at another threshold.
+
+    Where they are a sample, it stays the one that was drawn by the old decisions: the other rows are not kept.
+    """
+    decided = predictor.decide_of(predictor.logits_of(state["rows"]))
+    return state | {"decided": decided.astype(state["decided"].dtype)}

@@ -1,11 +1,12 @@
 """What methods share that search among the codes of an autoencoder learned from training rows."""
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
 from holdtrue.encoding import Encoder
 from holdtrue.methods._base import AbstractSolverMethod
@@ -22,14 +23,14 @@ class AbstractGenerativeMethod(AbstractSolverMethod):
     n_epochs: int
 
     @abstractmethod
-    def build(self, rows: Rows, key: Any) -> AbstractAutoencoder:
+    def build(self, rows: Rows, key: PRNGKeyArray) -> AbstractAutoencoder:
         """Untrained autoencoder."""
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Fit the autoencoder to the rows."""
         seed = 0 if self.random_state is None else self.random_state
         build_key, fit_key = jax.random.split(jax.random.key(seed))
-        model: Any = self.build(Rows.of(self.predictor_.encoder, x), build_key)
+        model = self.build(Rows.of(self.predictor_.encoder, x), build_key)
         data = Data(jnp.asarray(x), jnp.zeros(len(x), jnp.int32), jnp.ones(len(x)))
         model = fit_autoencoder(model, data, fit_key, n_epochs=self.n_epochs)
         codes = np.asarray(jax.vmap(model.encode)(jnp.asarray(x)))
@@ -37,7 +38,7 @@ class AbstractGenerativeMethod(AbstractSolverMethod):
         length = np.sqrt(np.sum(codes.var(axis=0)))
         return {**to_arrays(model, "array/"), "code_length": np.asarray(length, np.float32)}
 
-    def generator(self) -> Any:
+    def generator(self) -> AbstractAutoencoder:
         """Return the fitted autoencoder, from `state_`."""
         encoder = self.predictor_.encoder
         blank = Rows.of(encoder, np.zeros((1, encoder.n_columns), np.float32))

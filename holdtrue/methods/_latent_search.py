@@ -1,17 +1,16 @@
 """Random search among the codes of an autoencoder."""
 
-from typing import Any
-
 import jax.numpy as jnp
+from jaxtyping import PRNGKeyArray
 
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._latent_base import AbstractGenerativeMethod
-from holdtrue.methods._sampling import AbstractSamplingMethod
 from holdtrue.models import Autoencoder, Rows, build_autoencoder
+from holdtrue.parameters import Count, Positive
 from holdtrue.search import LatentSpace, ShellSolver
 
 
-class LatentSearch(AbstractGenerativeMethod, AbstractSamplingMethod):
+class LatentSearch(AbstractGenerativeMethod):
     """Nearest accepted row among codes drawn near the person's own (Pawelczyk et al., 2020, as a baseline of SNS).
 
     Draws `n_candidates` codes with ``||z' - z||_2 < radius``, decodes them, and keeps the accepted row nearest to
@@ -71,14 +70,14 @@ class LatentSearch(AbstractGenerativeMethod, AbstractSamplingMethod):
     def __init__(
         self,
         *,
-        n_candidates: int = 1280,
-        radius: float = 1.0,
+        n_candidates: Count = 1280,
+        radius: Positive = 1.0,
         raw_radius: bool = False,
-        n_steps: int = 10,
+        n_steps: Count = 10,
         norm: Norm = "l2",
-        widths: tuple[int, ...] = (64, 32),
-        n_latent: int = 8,
-        n_epochs: int = 50,
+        widths: tuple[Count, ...] = (64, 32),
+        n_latent: Count = 8,
+        n_epochs: Count = 50,
         random_state: int | None = None,
     ) -> None:
         self.n_candidates = n_candidates
@@ -91,13 +90,12 @@ class LatentSearch(AbstractGenerativeMethod, AbstractSamplingMethod):
         self.n_epochs = n_epochs
         self.random_state = random_state
 
-    def build(self, rows: Rows, key: Any) -> Autoencoder:
+    def build(self, rows: Rows, key: PRNGKeyArray) -> Autoencoder:
         """Plain autoencoder."""
         return build_autoencoder(rows, self.widths, self.n_latent, (), key)
 
     def solver(self) -> ShellSolver:
         """One ball of codes, drawn from again and again."""
-        self._check_sampling(self.n_candidates, self.radius)
         unit = 1.0 if self.raw_radius else float(self.state_["code_length"])
         return ShellSolver(
             decision=self.predictor_.decision,

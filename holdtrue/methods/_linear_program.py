@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from holdtrue.encoding import Norm, level_columns, norm_weights
-from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractSolverMethod
+from holdtrue.parameters import Count, Radius
 from holdtrue.search import LinearProgramSolver
 
 
@@ -58,7 +58,7 @@ class LinearProgram(AbstractSolverMethod):
     needs: ClassVar[frozenset[str]] = frozenset({"differentiable"})
 
     def __init__(
-        self, *, radius: float = 0.75, norm: Norm = "l1", n_steps: int = 1, random_state: int | None = None
+        self, *, radius: Radius = 0.75, norm: Norm = "l1", n_steps: Count = 1, random_state: int | None = None
     ) -> None:
         self.radius = radius  # delta_max of Section 4
         self.norm: Norm = norm
@@ -67,8 +67,6 @@ class LinearProgram(AbstractSolverMethod):
 
     def solver(self) -> LinearProgramSolver:
         """Linear programmes over the person's polytope."""
-        if not self.radius > 0 or np.isnan(self.radius):
-            raise DataError(f"LinearProgram: `radius` must be positive; got {self.radius!r}. The paper's is 0.75.")
         encoder = self.predictor_.encoder
         radius = np.where(level_columns(encoder.schema, encoder.layout), np.inf, self.radius)
         return LinearProgramSolver(

@@ -3,14 +3,14 @@
 from typing import Any, Literal
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
-from holdtrue.encoding import Norm, distance
+from holdtrue.encoding import AnyArray, Norm, distance
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models import Decision, LinearModel, Neighbourhood, local_model
-from holdtrue.search import Problem
+from holdtrue.search import Problem, Problems
 
 Surrogate = Literal["auto", "gradient", "lime"]
 BLOCK = 64  # people whose surrogates are computed, and whose proposals are asked, together
@@ -27,10 +27,6 @@ def kind_of(method: Any) -> Literal["linear", "gradient", "lime"]:
 def surrogate_statistics(method: Any, rows: np.ndarray) -> dict[str, np.ndarray]:
     """What the surrogate must learn from training rows; says where it cannot serve the model."""
     name = type(method).__name__
-    if method.surrogate not in ("auto", "gradient", "lime"):
-        raise DataError(
-            f"{name}: `surrogate` is not known; got {method.surrogate!r}. Known are 'auto', 'gradient' and 'lime'."
-        )
     if method.surrogate == "gradient" and "differentiable" not in method.predictor_.capabilities:
         model = type(method.predictor_.decision.model).__name__
         raise CapabilityError(
@@ -57,10 +53,10 @@ class Local(eqx.Module):
     around: Neighbourhood | None
     n_samples: int = eqx.field(static=True)
 
-    def scores(self, problems: Problem, rows: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def scores(self, problems: Problems, rows: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Per person, rows and constants of the scores that must not be negative: one per class to beat."""
         weight, bias = (np.asarray(v, np.float64)[: len(rows)] for v in self._fit(_pick(problems, rows), _pad(at)))
-        target = np.asarray(problems.target)[rows]
+        target = problems.target[rows]
         people = np.arange(len(rows))
         if self.decision.n_classes == 2:
             sign = np.where(target == self.decision.favourable, 1.0, -1.0)
@@ -73,28 +69,29 @@ class Local(eqx.Module):
         gaps = weight[people, target][:, None] - weight[people[:, None], others]
         return gaps, bias[people, target][:, None] - bias[people[:, None], others]
 
-    def ask(self, problems: Problem, rows: np.ndarray, at: np.ndarray, weights: np.ndarray, norm: Norm) -> Any:
+    def ask(
+        self, problems: Problems, rows: np.ndarray, at: np.ndarray, weights: np.ndarray, norm: Norm
+    ) -> tuple[np.ndarray, ...]:
         """Hardened points, the model's margin there (minus infinity where there is none) and their cost."""
         out = self._ask(_pick(problems, rows), _pad(at), jnp.asarray(weights), norm)
         return tuple(np.array(part)[: len(rows)] for part in out)
 
     @eqx.filter_jit
-    def _fit(self, problems: Problem, at: Any) -> tuple[Any, Any]:
-        def one(problem: Problem, x: Any) -> LinearModel:
-            key = jax.random.wrap_key_data(problem.key)
-            return local_model(self.decision.model, x, key, self.around, self.n_samples)
+    def _fit(self, problems: Problems, at: AnyArray) -> tuple[Array, Array]:
+        def one(problem: Problem, x: Array) -> LinearModel:
+            return local_model(self.decision.model, x, problem.key, self.around, self.n_samples)
 
-        fitted = jax.vmap(one, in_axes=(problems.axes(), 0))(problems, at)
+        fitted = problems.each(one, at)
         return fitted.weight, fitted.bias
 
     @eqx.filter_jit
-    def _ask(self, problems: Problem, at: Any, weights: Any, norm: Norm) -> tuple[Any, Any, Any]:
-        def one(problem: Problem, proposal: Any) -> tuple[Any, Any, Any]:
+    def _ask(self, problems: Problems, at: AnyArray, weights: Array, norm: Norm) -> tuple[Array, Array, Array]:
+        def one(problem: Problem, proposal: Array) -> tuple[Array, Array, Array]:
             x, ok = problem.feasible.hard(proposal)
             margin = jnp.where(ok, self.decision.margin(x, problem.target), -jnp.inf)
             return x, margin, distance(x, problem.x, norm, weights)
 
-        return jax.vmap(one, in_axes=(problems.axes(), 0))(problems, at)
+        return problems.each(one, at)
 
 
 def _size(n: int) -> int:
@@ -106,6 +103,6 @@ def _pad(at: np.ndarray) -> np.ndarray:
     return np.concatenate([at, np.repeat(at[:1], _size(len(at)) - len(at), axis=0)]).astype(np.float32)
 
 
-def _pick(problems: Problem, rows: np.ndarray) -> Problem:
+def _pick(problems: Problems, rows: np.ndarray) -> Problems:
     padded = np.concatenate([rows, np.repeat(rows[:1], _size(len(rows)) - len(rows))])
     return problems.take(padded)

@@ -1,6 +1,6 @@
 """Least change by projected gradient in growing balls."""
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import jax.numpy as jnp
 import numpy as np
@@ -8,9 +8,11 @@ import numpy as np
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractSolverMethod
+from holdtrue.parameters import Count, Positive
 from holdtrue.search import POLISH_STEPS, BallSolver, CrossEntropy
 
-BALL_NORMS: tuple[Norm, ...] = ("l2", "linf")
+BallNorm = Literal["l2", "linf"]
+"""Norms whose balls are searched; `ElasticNet` is for ``l1``."""
 
 
 class MinPGD(AbstractSolverMethod):
@@ -63,10 +65,10 @@ class MinPGD(AbstractSolverMethod):
     def __init__(
         self,
         *,
-        radius: float | None = None,
-        norm: Norm = "l2",
-        n_balls: int = 10,  # B.3
-        n_steps: int = 50,
+        radius: Positive | None = None,
+        norm: BallNorm = "l2",
+        n_balls: Count = 10,  # B.3
+        n_steps: Count = 50,
         random_state: int | None = None,
     ) -> None:
         self.radius = radius
@@ -77,10 +79,6 @@ class MinPGD(AbstractSolverMethod):
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Learn the median norm of the rows, where no radius is given."""
-        if self.norm not in BALL_NORMS:
-            raise DataError(
-                f"MinPGD: `norm` must be one of {list(BALL_NORMS)!r}; got {self.norm!r}. Use ElasticNet for 'l1'."
-            )
         # In units of cost, as the balls are.
         weighted = x * norm_weights(self.predictor_.encoder, self.norm)
         return {"radius": learned_radius("MinPGD", self.radius, weighted, self.norm)}
@@ -102,8 +100,6 @@ class MinPGD(AbstractSolverMethod):
 def learned_radius(where: str, radius: float | None, x: np.ndarray, norm: Norm) -> np.ndarray:
     """The radius given, or the median norm of training rows (B.3)."""
     if radius is not None:
-        if not (np.isfinite(radius) and radius > 0):
-            raise DataError(f"{where}: `radius` must be positive; got {radius!r}.")
         return np.asarray(radius, np.float32)
     if len(x) == 0:
         raise DataError(

@@ -5,9 +5,11 @@ from typing import ClassVar
 import jax.numpy as jnp
 import numpy as np
 
+from holdtrue.batch import Predictor
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._base import AbstractSolverMethod
-from holdtrue.methods._kept_rows import kept_rows
+from holdtrue.methods._kept_rows import kept_rows, kept_rows_at
+from holdtrue.parameters import Count
 from holdtrue.search import CandidateSolver
 
 
@@ -44,7 +46,12 @@ class NearestNeighbour(AbstractSolverMethod):
     needs_rows: ClassVar[bool] = True
 
     def __init__(
-        self, *, norm: Norm = "l1", n_rows: int = 2000, n_candidates: int = 256, random_state: int | None = None
+        self,
+        *,
+        norm: Norm = "l1",
+        n_rows: Count = 2000,
+        n_candidates: Count = 256,
+        random_state: int | None = None,
     ) -> None:
         self.norm: Norm = norm
         self.n_rows = n_rows
@@ -54,6 +61,10 @@ class NearestNeighbour(AbstractSolverMethod):
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Keep rows of every decision: which of them serve depends on the wanted class."""
         return kept_rows(self, x)
+
+    def state_at(self, predictor: Predictor) -> dict[str, np.ndarray]:
+        """The rows, as they are decided at the other threshold."""
+        return kept_rows_at(predictor, super().state_at(predictor))
 
     def solver(self) -> CandidateSolver:
         """Search over the kept rows."""

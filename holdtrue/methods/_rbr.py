@@ -1,15 +1,16 @@
 """RBR: robust Bayesian recourse."""
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from holdtrue.batch import Predictor
 from holdtrue.encoding import Norm, norm_weights
-from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractSolverMethod
-from holdtrue.methods._kept_rows import kept_rows
+from holdtrue.methods._kept_rows import kept_rows, kept_rows_at
+from holdtrue.parameters import Count, NonNegative, Positive
 from holdtrue.search import OddsSolver
 
 
@@ -83,17 +84,17 @@ class RBR(AbstractSolverMethod):
     def __init__(
         self,
         *,
-        refused_radius: float = 0.0,
-        accepted_radius: float = 0.0,
-        sigma: float = 1.0,
-        slack: float = 0.2,
-        norm: Norm = "l1",
-        n_neighbours: int = 200,
-        n_samples: int = 200,
-        spread: float = 0.2,
-        n_steps: int = 500,
-        step_size: float = 0.03,
-        n_rows: int = 2000,
+        refused_radius: NonNegative = 0.0,
+        accepted_radius: NonNegative = 0.0,
+        sigma: Positive = 1.0,
+        slack: NonNegative = 0.2,
+        norm: Literal["l1", "l2", "linf", "mad"] = "l1",
+        n_neighbours: Count = 200,
+        n_samples: Count = 200,
+        spread: Positive = 0.2,
+        n_steps: Count = 500,
+        step_size: Positive = 0.03,
+        n_rows: Count = 2000,
         random_state: int | None = None,
     ) -> None:
         self.refused_radius = refused_radius
@@ -111,18 +112,11 @@ class RBR(AbstractSolverMethod):
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Keep rows."""
-        if self.norm == "l0":
-            raise DataError("RBR: `norm` must be 'l1', 'l2', 'linf' or 'mad'; got 'l0', which has no ball.")
-        for name in ("refused_radius", "accepted_radius", "slack"):
-            if not getattr(self, name) >= 0:
-                raise DataError(f"RBR: `{name}` must not be negative; got {getattr(self, name)!r}.")
-        for name in ("sigma", "spread"):
-            if not getattr(self, name) > 0:
-                raise DataError(f"RBR: `{name}` must be positive; got {getattr(self, name)!r}.")
-        for name in ("n_neighbours", "n_samples"):
-            if getattr(self, name) < 1:
-                raise DataError(f"RBR: `{name}` must be at least 1; got {getattr(self, name)!r}.")
         return kept_rows(self, x)
+
+    def state_at(self, predictor: Predictor) -> dict[str, np.ndarray]:
+        """The rows, as they are decided at the other threshold."""
+        return kept_rows_at(predictor, super().state_at(predictor))
 
     def solver(self) -> OddsSolver:
         """Descent on the worst odds."""

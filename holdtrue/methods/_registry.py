@@ -1,7 +1,8 @@
-"""Methods by name. A third party adds its own with `register`."""
+"""Methods by name. A third party adds its own with `register`, or by an entry point: see `Registry`."""
 
 from collections.abc import Iterable
 
+from holdtrue._registry import Registry
 from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._causal_recourse import CausalRecourse
@@ -26,32 +27,35 @@ from holdtrue.methods._sparse_search import SparseSearch
 from holdtrue.methods._stable_search import StableSearch
 from holdtrue.methods._vanilla_random import VanillaRandom
 from holdtrue.methods._wachter import Wachter
-from holdtrue.schema import did_you_mean
 
-METHODS: dict[str, type[AbstractMethod]] = {
-    "wachter": Wachter,
-    "nearest_neighbour": NearestNeighbour,
-    "growing_spheres": GrowingSpheres,
-    "sparse_search": SparseSearch,
-    "causal_recourse": CausalRecourse,
-    "linear_program": LinearProgram,
-    "highest_score": HighestScore,
-    "elastic_net": ElasticNet,
-    "cfproto": CFProto,
-    "min_pgd": MinPGD,
-    "flipset": Flipset,
-    "sns": SNS,
-    "stable_search": StableSearch,
-    "generic": Generic,
-    "eccco": ECCCo,
-    "roar": ROAR,
-    "rbr": RBR,
-    "vanilla_random": VanillaRandom,
-    "cchvae": CCHVAE,
-    "latent_search": LatentSearch,
-    "revise": REVISE,
-    "generated": Generated,
-}
+METHODS: Registry[AbstractMethod] = Registry(
+    "method",
+    AbstractMethod,
+    {
+        "wachter": Wachter,
+        "nearest_neighbour": NearestNeighbour,
+        "growing_spheres": GrowingSpheres,
+        "sparse_search": SparseSearch,
+        "causal_recourse": CausalRecourse,
+        "linear_program": LinearProgram,
+        "highest_score": HighestScore,
+        "elastic_net": ElasticNet,
+        "cfproto": CFProto,
+        "min_pgd": MinPGD,
+        "flipset": Flipset,
+        "sns": SNS,
+        "stable_search": StableSearch,
+        "generic": Generic,
+        "eccco": ECCCo,
+        "roar": ROAR,
+        "rbr": RBR,
+        "vanilla_random": VanillaRandom,
+        "cchvae": CCHVAE,
+        "latent_search": LatentSearch,
+        "revise": REVISE,
+        "generated": Generated,
+    },
+)
 
 
 def register(name: str, cls: type[AbstractMethod]) -> None:
@@ -61,9 +65,7 @@ def register(name: str, cls: type[AbstractMethod]) -> None:
 
 def method(name: str) -> type[AbstractMethod]:
     """Method class by its name."""
-    if name not in METHODS:
-        raise DataError(f"methods: unknown method; got {name!r}. {did_you_mean(name, list(METHODS))}")
-    return METHODS[name]
+    return METHODS.named(name)
 
 
 def name_of(cls: type[AbstractMethod]) -> str:

@@ -1,12 +1,14 @@
 """REVISE: gradient descent among the codes of a VAE."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax.numpy as jnp
+from jaxtyping import PRNGKeyArray
 
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._latent_base import AbstractGenerativeMethod
 from holdtrue.models import VAE, Rows, build_vae
+from holdtrue.parameters import Count, NonNegative, Positive, PositiveShare
 from holdtrue.search import LatentGradientSolver
 
 
@@ -72,15 +74,15 @@ class REVISE(AbstractGenerativeMethod):
     def __init__(
         self,
         *,
-        cost_weight: float = 0.5,
+        cost_weight: NonNegative = 0.5,
         norm: Norm = "l1",
-        n_steps: int = 1000,
-        step_size: float = 0.1,
-        patience: int = 100,
-        decay: float = 0.5,
-        widths: tuple[int, ...] = (64, 32),
-        n_latent: int = 8,
-        n_epochs: int = 50,
+        n_steps: Count = 1000,
+        step_size: Positive = 0.1,
+        patience: Count = 100,
+        decay: PositiveShare = 0.5,
+        widths: tuple[Count, ...] = (64, 32),
+        n_latent: Count = 8,
+        n_epochs: Count = 50,
         random_state: int | None = None,
     ) -> None:
         self.cost_weight = cost_weight
@@ -94,7 +96,7 @@ class REVISE(AbstractGenerativeMethod):
         self.n_epochs = n_epochs
         self.random_state = random_state
 
-    def build(self, rows: Rows, key: Any) -> VAE:
+    def build(self, rows: Rows, key: PRNGKeyArray) -> VAE:
         """VAE of whole rows."""
         return build_vae(rows, self.widths, self.n_latent, (), key)
 

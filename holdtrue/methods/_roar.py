@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from holdtrue.encoding import Norm, norm_weights
-from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractSolverMethod
 from holdtrue.methods._local import Surrogate, neighbourhood, surrogate_statistics
+from holdtrue.parameters import Count, NonNegative, Positive
 from holdtrue.search import GradientSolver, RobustSolver, SquaredScore
 
 
@@ -72,17 +72,17 @@ class ROAR(AbstractSolverMethod):
     def __init__(
         self,
         *,
-        radius: float = 0.1,
+        radius: NonNegative = 0.1,
         ball: Literal["linf", "l2"] = "linf",
         intercept: bool = True,
-        cost_weight: float = 0.1,
+        cost_weight: NonNegative = 0.1,
         norm: Norm = "l1",
         surrogate: Surrogate = "auto",
-        n_steps: int = 500,
-        step_size: float = 0.05,
-        patience: int = 100,
-        n_samples: int = 1000,
-        spread: float = 0.1,
+        n_steps: Count = 500,
+        step_size: Positive = 0.05,
+        patience: Count = 100,
+        n_samples: Count = 1000,
+        spread: Positive = 0.1,
         random_state: int | None = None,
     ) -> None:
         self.radius = radius
@@ -100,10 +100,6 @@ class ROAR(AbstractSolverMethod):
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Frequencies and ranges of the columns, where LIME is used."""
-        if self.ball not in ("linf", "l2"):
-            raise DataError(f"ROAR: `ball` is not known; got {self.ball!r}. Known are 'linf' and 'l2'.")
-        if not self.radius >= 0:
-            raise DataError(f"ROAR: `radius` must not be negative; got {self.radius!r}. The paper's is 0.1.")
         return surrogate_statistics(self, x)
 
     def solver(self) -> RobustSolver:

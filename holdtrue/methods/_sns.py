@@ -9,6 +9,7 @@ from holdtrue.encoding import norm_weights
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._min_pgd import learned_radius
 from holdtrue.methods._with_base import AbstractClimbingMethod
+from holdtrue.parameters import Count, Positive
 from holdtrue.search import NeighbourSolver
 
 
@@ -21,7 +22,7 @@ class SNS(AbstractClimbingMethod):
 
     Parameters
     ----------
-    base : AbstractMethod, optional
+    base : AbstractMethod or str, optional
         The method whose recourse is improved; ``Wachter()`` when omitted. The cost is counted in its norm.
     radius : float, optional
         Of the ball, in encoded units. By default 0.8 times the median l2 norm of the training rows.
@@ -59,10 +60,10 @@ class SNS(AbstractClimbingMethod):
     def __init__(
         self,
         *,
-        base: AbstractMethod | None = None,
-        radius: float | None = None,
-        n_steps: int = 200,  # B.3
-        n_points: int = 10,  # section 5.1
+        base: AbstractMethod | str | None = None,
+        radius: Positive | None = None,
+        n_steps: Count = 200,  # B.3
+        n_points: Count = 10,  # section 5.1
         random_state: int | None = None,
     ) -> None:
         self.base = base
@@ -74,7 +75,7 @@ class SNS(AbstractClimbingMethod):
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Fit the base and learn the radius."""
         radius = learned_radius("SNS", self.radius, x, "l2")
-        own = {"radius": radius if self.radius is not None else 0.8 * radius}  # B.3
+        own = {"radius": radius if self.radius is not None else np.asarray(0.8 * radius)}  # B.3
         return own | self._learn_base(x, y)
 
     def solver(self) -> NeighbourSolver:

@@ -9,9 +9,9 @@ import numpy as np
 from holdtrue.batch import Predictor, map_rows
 from holdtrue.causal import Effects
 from holdtrue.encoding import Encoder, Norm, norm_weights
-from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractSolverMethod
 from holdtrue.models import AbstractTrees, Boxes, batch_logits, boxes_of
+from holdtrue.parameters import Count
 from holdtrue.schema import Feature
 from holdtrue.search import DiveSolver, SparseSolver, value_grid
 
@@ -70,9 +70,9 @@ class SparseSearch(AbstractSolverMethod):
     def __init__(
         self,
         *,
-        max_changes: int | None = None,
-        n_values: int = 24,
-        width: int = 32,
+        max_changes: Count | None = None,
+        n_values: Count = 24,
+        width: Count = 32,
         norm: Norm = "l1",
         random_state: int | None = None,
     ) -> None:
@@ -84,17 +84,17 @@ class SparseSearch(AbstractSolverMethod):
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """List the values of every number."""
-        check_sizes(self)
         if not self._looks_at_leaves():
             return {"values": listed_values(self.predictor_, x, self.n_values)}
-        self.boxes_ = boxes_of(self._trees())
         return {"accepted": some_of_each_class(self.predictor_, x)}
 
     def solver(self) -> SparseSolver | DiveSolver:
         """Exhaustive search over the lists, or dives over the leaves."""
         if not self._looks_at_leaves():
             return sparse_solver(self)
-        boxes: Boxes = self.boxes_
+        if not hasattr(self, "boxes_"):  # of the trees alone: the same at any threshold
+            self.boxes_: Boxes = boxes_of(self._trees())
+        boxes = self.boxes_
         n_slots = boxes.cells.n_slots
         return DiveSolver(
             decision=self.predictor_.decision,
@@ -116,20 +116,10 @@ class SparseSearch(AbstractSolverMethod):
         return model
 
 
-def check_sizes(method: Any) -> None:
-    """Refuse sizes of a search that are not positive."""
-    most = DEFAULT_CHANGES if method.max_changes is None else method.max_changes
-    if most < 1 or method.n_values < 1 or method.width < 1:
-        raise DataError(
-            f"{type(method).__name__}: `max_changes`, `n_values` and `width` must be positive; got "
-            f"{(method.max_changes, method.n_values, method.width)!r}."
-        )
-
-
 def listed_values(predictor: Predictor, x: np.ndarray, n_values: int) -> np.ndarray:
     """Encoded values worth trying for every number, from encoded training rows."""
     encoder = predictor.encoder
-    splits: dict[str, Any] = getattr(predictor.foreign, "splits", None) or {}
+    splits: dict[str, np.ndarray] = getattr(predictor.foreign, "splits", None) or {}
     lists = []
     for slot in encoder.layout.numbers:
         column = slot.start
@@ -170,7 +160,7 @@ def some_of_each_class(predictor: Predictor, x: np.ndarray) -> np.ndarray:
     return x[np.concatenate(parts)]
 
 
-def candidate_values(feature: Feature, seen: np.ndarray, splits: Any, n: int) -> np.ndarray:
+def candidate_values(feature: Feature, seen: np.ndarray, splits: np.ndarray | None, n: int) -> np.ndarray:
     """Raw values worth trying for one number: all of a short grid, past each split, or quantiles of those seen."""
     low, high = (0.0, len(feature.levels or ()) - 1.0) if feature.has_levels else feature.bounds or (0.0, 0.0)
     grid = 1.0 if feature.has_levels else feature.grid

@@ -1,16 +1,20 @@
 """Recourse that models trained again accept too."""
 
-from typing import Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import t
 
+from holdtrue.batch import FittedClassifier, Predictor, RetrainableClassifier, RetrainedModels, predictor_of
 from holdtrue.encoding import norm_weights
-from holdtrue.errors import CapabilityError, DataError
+from holdtrue.errors import CapabilityError
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._with_base import AbstractClimbingMethod
 from holdtrue.models import EnsembleModel, to_arrays, with_arrays
+from holdtrue.parameters import Count, Interval
+from holdtrue.schema import TableLike
 from holdtrue.search import POLISH_STEPS, StableSolver
 
 PREFIX = "guide/"
@@ -26,7 +30,7 @@ class StableSearch(AbstractClimbingMethod):
 
     Parameters
     ----------
-    base : AbstractMethod, optional
+    base : AbstractMethod or str, optional
         The method whose recourse is the start; ``Wachter()`` when omitted. The cost is counted in its norm.
     n_guides : int, default=20
         Retrained models that guide the search.
@@ -76,13 +80,13 @@ class StableSearch(AbstractClimbingMethod):
     def __init__(
         self,
         *,
-        base: AbstractMethod | None = None,
-        n_guides: int = 20,
-        aim: float = 0.99,
+        base: AbstractMethod | str | None = None,
+        n_guides: Count = 20,
+        aim: Annotated[float, Interval(0.5, 1, "left")] = 0.99,
         keep_cost: bool = False,
-        ball_steps: int = 20,
-        growth: float = 1.1,
-        n_steps: int = 600,
+        ball_steps: Count = 20,
+        growth: Annotated[float, Interval(1)] = 1.1,
+        n_steps: Count = 600,
         random_state: int | None = None,
     ) -> None:
         self.base = base
@@ -94,7 +98,14 @@ class StableSearch(AbstractClimbingMethod):
         self.n_steps = n_steps
         self.random_state = random_state
 
-    def fit(self, model: Any, X: Any = None, y: Any = None, *, guides: Any = None) -> Self:
+    def fit(
+        self,
+        model: FittedClassifier | Predictor,
+        X: TableLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        guides: RetrainedModels | None = None,
+    ) -> Self:
         """Prepare for a fitted classifier, with `guides` or, where it can be trained again, with ones of its own.
 
         Parameters
@@ -107,27 +118,21 @@ class StableSearch(AbstractClimbingMethod):
         guides : Retrained, optional
             What ``holdtrue.retrain(clf, n)`` returned.
         """
-        if not isinstance(self.n_guides, (int, np.integer)) or self.n_guides < 1:
-            raise DataError(f"StableSearch: `n_guides` must be a positive whole number; got {self.n_guides!r}.")
-        if not self.growth > 1:
-            raise DataError(f"StableSearch: `growth` must exceed 1; got {self.growth!r}.")
-        if not 0.5 <= self.aim < 1:
-            raise DataError(f"StableSearch: `aim` must lie between 0.5 and 1; got {self.aim!r}.")
-        predictor = getattr(model, "predictor_", model)
-        if self.needs <= getattr(predictor, "capabilities", frozenset()):  # else said below, as for any method
+        self.check_parameters()
+        predictor = predictor_of(model)
+        if predictor is not None and self.needs <= predictor.capabilities:  # else said below, as for any method
             guides = self._own_guides(model) if guides is None else guides
             self._guides = to_arrays(guides.ensemble.members, PREFIX)
         return super().fit(model, X, y)
 
-    def _own_guides(self, model: Any) -> Any:
-        again = getattr(model, "retrain", None)
-        if again is None:
+    def _own_guides(self, model: FittedClassifier | Predictor) -> RetrainedModels:
+        if not isinstance(model, RetrainableClassifier):
             raise CapabilityError(
                 f"StableSearch: needs guides for {type(model).__name__}, which cannot be trained again here. Use "
                 "SNS, or give fit(model, X, guides=...) what holdtrue.retrain returned."
             )
         # Never the models that `retrain` draws from the same seed: those are what survival is measured on.
-        return again(self.n_guides, random_state=(GUIDE_SEED + (self.random_state or 0)) % 2**32)
+        return model.retrain(self.n_guides, random_state=(GUIDE_SEED + (self.random_state or 0)) % 2**32)
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Fit the base, and keep the guides' weights."""

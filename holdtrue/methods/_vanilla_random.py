@@ -4,14 +4,14 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 
 from holdtrue.batch import distances
-from holdtrue.errors import DataError
+from holdtrue.encoding import Feasible
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._with_base import AbstractBasedMethod
-from holdtrue.search import Problem, Solution, is_found
+from holdtrue.parameters import NonNegative
+from holdtrue.search import Problems, Solutions, is_found
 
 
 class VanillaRandom(AbstractBasedMethod):
@@ -23,7 +23,7 @@ class VanillaRandom(AbstractBasedMethod):
 
     Parameters
     ----------
-    base : AbstractMethod, optional
+    base : AbstractMethod or str, optional
         The method that searches; ``Wachter()`` when omitted. The cost is counted in its norm.
     radius : float, default=0.1
         Largest change of a number, in encoded units.
@@ -56,7 +56,11 @@ class VanillaRandom(AbstractBasedMethod):
     needs: ClassVar[frozenset[str]] = frozenset({"differentiable"})
 
     def __init__(
-        self, *, base: AbstractMethod | None = None, radius: float = 0.1, random_state: int | None = None
+        self,
+        *,
+        base: AbstractMethod | str | None = None,
+        radius: NonNegative = 0.1,
+        random_state: int | None = None,
     ) -> None:
         self.base = base
         self.radius = radius
@@ -64,30 +68,30 @@ class VanillaRandom(AbstractBasedMethod):
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Fit the base."""
-        if not self.radius >= 0:
-            raise DataError(f"VanillaRandom: `radius` must not be negative; got {self.radius!r}.")
         return self._learn_base(x, y)
 
-    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
+    def search(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
         """Let the base answer for people who are a little off."""
-        factual, target = np.asarray(problems.x), np.asarray(problems.target)
+        factual, target = problems.x, problems.target
         noisy = self.perturbed(problems)
         settled = (self._decided(factual) == target) | (self._decided(noisy) == target)
         noisy = np.where(settled[:, None], factual, noisy)
         moved = eqx.tree_at(lambda p: (p.x, p.start), problems, (noisy, noisy))
         answer = self._fitted_base().search(moved, deadline, on_rows)
-        found = is_found(np.asarray(answer.status))
-        x = np.where(found[:, None], np.asarray(answer.x), factual)
+        found = is_found(answer.status)
+        x = np.where(found[:, None], answer.x, factual)
         cost = distances(self.predictor_.encoder, factual, x, self.norm)
-        return Solution(x, answer.status, np.where(found, cost, answer.cost), answer.n_steps)  # type: ignore[arg-type]
+        return Solutions(x, answer.status, np.where(found, cost, answer.cost), answer.n_steps)
 
-    def perturbed(self, problems: Problem) -> np.ndarray:
+    def perturbed(self, problems: Problems) -> np.ndarray:
         """People with noise in the numbers they may change; a person's noise depends on their own key alone."""
-        noise = np.zeros(np.shape(problems.x), np.float32)
+        noise = np.zeros(problems.x.shape, np.float32)
         n = len(problems.feasible.layout.numbers)
-        for row, key in zip(noise, np.asarray(problems.key), strict=True):
+        for row, key in zip(noise, problems.key, strict=True):
             row[:n] = np.random.default_rng(key).uniform(-self.radius, self.radius, n)
-        return np.asarray(problems.feasible.clip(jnp.asarray(problems.x) + noise), np.float32)
+        return np.asarray(problems.feasible.each(Feasible.clip, problems.x + noise), np.float32)
 
     def _decided(self, x: np.ndarray) -> np.ndarray:
         return self.predictor_.decide_of(self.predictor_.logits_of(x))

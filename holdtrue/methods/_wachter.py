@@ -8,6 +8,7 @@ import numpy as np
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractSolverMethod
+from holdtrue.parameters import Count, NonNegative, Positive, PositiveShare, Probability
 from holdtrue.search import GradientSolver, SquaredScore
 
 
@@ -65,13 +66,13 @@ class Wachter(AbstractSolverMethod):
     def __init__(
         self,
         *,
-        cost_weight: float = 0.1,
+        cost_weight: NonNegative = 0.1,
         norm: Norm = "l1",
-        target_probability: float | None = None,
-        n_steps: int = 500,
-        step_size: float = 0.05,
-        patience: int = 100,
-        decay: float = 0.5,
+        target_probability: Probability | None = None,
+        n_steps: Count = 500,
+        step_size: Positive = 0.05,
+        patience: Count = 100,
+        decay: PositiveShare = 0.5,
         random_state: int | None = None,
     ) -> None:
         self.cost_weight = cost_weight
@@ -104,8 +105,6 @@ class Wachter(AbstractSolverMethod):
         p = self.target_probability
         if p is None:
             return None
-        if not 0 < p < 1:
-            raise DataError(f"Wachter: `target_probability` must lie between 0 and 1; got {p!r}.")
         threshold = float(self.predictor_.decision.threshold)
         if self.predictor_.decision.n_classes == 2 and p <= threshold:
             raise DataError(f"Wachter: `target_probability` must exceed the threshold {threshold:g}; got {p!r}.")

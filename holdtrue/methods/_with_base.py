@@ -3,17 +3,17 @@
 import time
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
 
 import equinox as eqx
 import numpy as np
-from sklearn.base import clone
 
-from holdtrue.batch import solve
+from holdtrue._registry import made
+from holdtrue.batch import Predictor, solve
 from holdtrue.encoding import Norm
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._wachter import Wachter
-from holdtrue.search import AbstractSolver, Problem, Solution, Status, is_found
+from holdtrue.models import fresh
+from holdtrue.search import AbstractSolver, Problems, Solutions, Status, is_found
 
 PREFIX = "base/"
 BASE_SHARE = 0.5  # of a deadline, for the base method
@@ -22,7 +22,7 @@ BASE_SHARE = 0.5  # of a deadline, for the base method
 class AbstractBasedMethod(AbstractMethod):
     """A method with a `base`: another method, fitted with it and kept in its state; `Wachter` when omitted."""
 
-    base: AbstractMethod | None
+    base: AbstractMethod | str | None
 
     @property
     def norm(self) -> Norm:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -32,20 +32,28 @@ class AbstractBasedMethod(AbstractMethod):
     def _learn_base(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Fit the base; its state is kept under its own prefix."""
         base = self._fresh_base().fit_encoded(self.predictor_, x if len(x) else None, y)
-        return {PREFIX + name: value for name, value in base.state_.items()}
+        return _under_prefix(base.state_)
+
+    def state_at(self, predictor: Predictor) -> dict[str, np.ndarray]:
+        """Its own part as it is, and the base's for the other threshold."""
+        return self.state_ | _under_prefix(self._fitted_base().state_at(predictor))
 
     def consulted(self) -> tuple[str, ...]:
         """What the base asked."""
         return self._fitted_base().consulted()
 
     def _fresh_base(self) -> AbstractMethod:
-        base: Any = Wachter() if self.base is None else clone(self.base)
+        base = Wachter() if self.base is None else fresh(made(AbstractMethod, self.base))
         return base if base.random_state is not None else base.set_params(random_state=self.random_state)
 
     def _fitted_base(self) -> AbstractMethod:
         """The base as it was fitted: from the state alone, so that a model file needs nothing else."""
         state = {name.removeprefix(PREFIX): v for name, v in self.state_.items() if name.startswith(PREFIX)}
         return self._fresh_base().restore(self.predictor_, state)
+
+
+def _under_prefix(state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {PREFIX + name: value for name, value in state.items()}
 
 
 class AbstractClimbingMethod(AbstractBasedMethod):
@@ -55,17 +63,19 @@ class AbstractClimbingMethod(AbstractBasedMethod):
     def solver(self) -> AbstractSolver:
         """Return the search for one person, from ``problem.start``."""
 
-    def search(self, problems: Problem, deadline: float | None, on_rows: Callable[[int], None] | None) -> Solution:
+    def search(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
         """Let the base answer, then climb from each recourse it found."""
         now = time.monotonic()
         until = None if deadline is None else now + BASE_SHARE * (deadline - now)
         found = self._fitted_base().search(problems, until, None)
-        rows = np.flatnonzero(is_found(np.asarray(found.status)))
+        rows = np.flatnonzero(is_found(found.status))
         if on_rows is not None:
-            on_rows(len(problems.x) - len(rows))
+            on_rows(len(problems) - len(rows))
         if len(rows) == 0:
             return found
-        start = np.asarray(found.x, np.float32)[rows]
+        start = found.x[rows].astype(np.float32)
         above = eqx.tree_at(lambda p: p.start, problems.take(rows), start)
         climbed = solve(self.solver(), above, deadline=deadline, on_rows=on_rows)
         better = is_found(climbed.status)
@@ -73,4 +83,4 @@ class AbstractClimbingMethod(AbstractBasedMethod):
         x[rows[better]], cost[rows[better]] = climbed.x[better], climbed.cost[better]
         status[rows[better]] = int(Status.FOUND)
         n_steps[rows] += climbed.n_steps
-        return Solution(x, status, cost, n_steps)  # type: ignore[arg-type]
+        return Solutions(x, status, cost, n_steps)

@@ -36,7 +36,7 @@ from holdtrue.models._mlp import MLP, MLPModel
 from holdtrue.models._ntk import NTK, NTKModel, Nystroem, kernel_ridge, ntk, ntk_matrix, nystroem
 from holdtrue.models._panel import AbstractMembers, PanelModel, SideBySide, Stacked, least_sure
 from holdtrue.models._precision import double_precision, in_double
-from holdtrue.models._registry import ARCHITECTURES, architecture
+from holdtrue.models._registry import ARCHITECTURES, architecture, register
 from holdtrue.models._surrogate import Neighbourhood, lime, linearise, local_model, solve_positive
 from holdtrue.models._vae import VAE, build_vae, gaussian_kl
 from holdtrue.models.adapters import (
@@ -121,6 +121,7 @@ __all__ = [
     "ntk_matrix",
     "nystroem",
     "recourse_of",
+    "register",
     "solve_positive",
     "stack",
     "to_arrays",

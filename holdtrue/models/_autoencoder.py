@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from holdtrue.encoding import Encoder, Layout
 from holdtrue.errors import DataError
-from holdtrue.models._fit import AbstractGradientStep, Data, fit_inside, weighted_mean
+from holdtrue.models._fit import AbstractGradientStep, Data, Learner, fit_inside, weighted_mean
 from holdtrue.models._mlp import MLP, MLPModel
 
 
@@ -167,8 +167,8 @@ BATCH_SIZE, STEP_SIZE, BETA = 32, 1e-3, 0.3
 
 
 def fit_autoencoder(
-    model: Any, data: Data, key: PRNGKeyArray, *, n_epochs: int, batch_size: int = BATCH_SIZE
-) -> Any:
+    model: Learner, data: Data, key: PRNGKeyArray, *, n_epochs: int, batch_size: int = BATCH_SIZE
+) -> Learner:
     """Fit an autoencoder to encoded rows; also inside a compiled program."""
     f32 = jnp.float32
     step = ReconstructionStep(

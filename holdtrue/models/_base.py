@@ -7,6 +7,8 @@ import equinox as eqx
 from jaxtyping import Array, Float, PRNGKeyArray
 from sklearn.base import BaseEstimator, clone
 
+from holdtrue.parameters import AbstractConfigured
+
 Configured = TypeVar("Configured", bound=BaseEstimator)
 
 
@@ -71,7 +73,7 @@ class AbstractModel(eqx.Module):
         """Logits of one encoded row. A `key` switches on what is random in training, such as dropout."""
 
 
-class AbstractArchitecture(BaseEstimator):
+class AbstractArchitecture(AbstractConfigured):
     """What a user configures: hyper-parameters from which a model is built once the table is known."""
 
     @abstractmethod

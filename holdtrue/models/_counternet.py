@@ -1,7 +1,7 @@
 """Two heads on one network: a prediction, and the recourse that goes with it."""
 
 from abc import abstractmethod
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 import equinox as eqx
 import jax
@@ -14,6 +14,7 @@ from holdtrue.errors import DataError
 from holdtrue.models._base import AbstractArchitecture, AbstractModel
 from holdtrue.models._mlp import ACTIVATIONS, MLP, MLPModel
 from holdtrue.models._vae import gaussian_kl
+from holdtrue.parameters import Count, ProperShare
 
 Head = Literal["residual", "codes", "row", "vae"]
 STAY = 3.0  # head start of a person's own level over all others together, in log-odds, in an untrained generator
@@ -240,13 +241,13 @@ class CounterNet(AbstractArchitecture):
     def __init__(
         self,
         *,
-        encoder: tuple[int, ...] = (50, 10),
-        predictor: tuple[int, ...] = (10,),
-        generator: tuple[int, ...] = (50, 50),
-        dropout: float = 0.3,
-        generator_dropout: float | None = None,
+        encoder: tuple[Count, ...] = (50, 10),
+        predictor: tuple[Count, ...] = (10,),
+        generator: tuple[Count, ...] = (50, 50),
+        dropout: ProperShare = 0.3,
+        generator_dropout: ProperShare | None = None,
         head: Head = "residual",
-        n_latent: int = 5,
+        n_latent: Count = 5,
     ) -> None:
         self.encoder = encoder
         self.predictor = predictor
@@ -258,14 +259,11 @@ class CounterNet(AbstractArchitecture):
 
     def build(self, n_inputs: int, n_classes: int, key: PRNGKeyArray) -> CounterNetModel:
         """Build an untrained model; the predictor does not depend on the head."""
+        self.check_parameters()
         encoder, predictor = tuple(self.encoder), tuple(self.predictor)
         if not encoder:
             raise DataError(
                 "CounterNet: `encoder` needs at least one layer; got none. Write for example (50, 10)."
-            )
-        if self.head not in get_args(Head):
-            raise DataError(
-                f"CounterNet: `head` is not known; got {self.head!r}. Known are {list(get_args(Head))!r}."
             )
         predict_key, write_key = jax.random.split(key)
         network = self._network(encoder + predictor, self.dropout).build(n_inputs, n_classes, predict_key)
@@ -280,8 +278,6 @@ class CounterNet(AbstractArchitecture):
         widths = tuple(self.generator)
         dropout = self.dropout if self.generator_dropout is None else self.generator_dropout
         if self.head == "vae":
-            if self.n_latent < 1:
-                raise DataError(f"CounterNet: `n_latent` must be at least 1; got {self.n_latent!r}.")
             down, up = jax.random.split(key)
             encoder = self._network(widths, dropout).build(n_inputs + n_classes, 2 * self.n_latent, down)
             decoder = self._network(widths[::-1], dropout).build(self.n_latent + n_classes, n_inputs, up)

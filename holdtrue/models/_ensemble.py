@@ -9,8 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from holdtrue._registry import made
 from holdtrue.models._base import AbstractArchitecture, AbstractModel
 from holdtrue.models._mlp import MLP
+from holdtrue.parameters import Count
 
 
 class EnsembleModel(AbstractModel):
@@ -83,16 +85,17 @@ class Ensemble(AbstractArchitecture):
     ----------
     n_members : int, default=5
         Number of models.
-    member : AbstractArchitecture, optional
-        Their architecture; ``MLP()`` when omitted.
+    member : AbstractArchitecture or str, optional
+        Their architecture, or its registered name; ``MLP()`` when omitted.
     """
 
-    def __init__(self, *, n_members: int = 5, member: AbstractArchitecture | None = None) -> None:
+    def __init__(self, *, n_members: Count = 5, member: AbstractArchitecture | str | None = None) -> None:
         self.n_members = n_members
         self.member = member
 
     def build(self, n_inputs: int, n_classes: int, key: PRNGKeyArray) -> EnsembleModel:
         """Build an untrained ensemble."""
-        member = MLP() if self.member is None else self.member
+        self.check_parameters()
+        member = MLP() if self.member is None else made(AbstractArchitecture, self.member)
         keys = jax.random.split(key, self.n_members)
         return stack([member.build(n_inputs, n_classes, k) for k in keys])

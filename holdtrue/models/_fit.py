@@ -5,7 +5,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -13,12 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax.experimental import io_callback
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from holdtrue.errors import DataError
 from holdtrue.models._base import AbstractModel
 
 Strategy = Literal["auto", "sequential", "threads", "vmap"]
+Learner = TypeVar("Learner", bound=eqx.Module)
 PREPARING = 2**31 - 1  # folded into the key: no epoch
 
 
@@ -31,7 +32,7 @@ class Data(NamedTuple):
     x: Float[Array, "n d"]
     y: Int[Array, " n"]
     weight: Float[Array, " n"]
-    beside: Any = None
+    beside: PyTree = None
 
 
 class History(NamedTuple):
@@ -46,25 +47,25 @@ class History(NamedTuple):
     notes: dict[str, Float[Array, " epochs"]] = {}  # noqa: RUF012  (a pytree, and nobody writes to it)
 
 
-class AbstractStep(eqx.Module):
+class AbstractStep(eqx.Module, Generic[Learner]):
     """What a training regime does with one minibatch. Numbers that may vary are array leaves, so that a
-    changed step size does not compile again."""
+    changed step size does not compile again. What learns is a classifier as a rule; an autoencoder does, too."""
 
     @abstractmethod
-    def init(self, model: AbstractModel) -> Any:
+    def init(self, model: Learner) -> PyTree:
         """State of the optimiser."""
 
     @abstractmethod
     def update(
-        self, model: AbstractModel, state: Any, batch: Data, key: PRNGKeyArray, epoch: Int[Array, ""]
-    ) -> tuple[AbstractModel, Any, Float[Array, ""]]:
+        self, model: Learner, state: PyTree, batch: Data, key: PRNGKeyArray, epoch: Int[Array, ""]
+    ) -> tuple[Learner, PyTree, Float[Array, ""]]:
         """One update: new model, new state, loss."""
 
     @abstractmethod
-    def validate(self, model: AbstractModel, data: Data) -> Float[Array, ""]:
+    def validate(self, model: Learner, data: Data) -> Float[Array, ""]:
         """Loss on held-out rows, without dropout; early stopping watches it."""
 
-    def prepare(self, data: Data, key: PRNGKeyArray) -> "AbstractStep":
+    def prepare(self, data: Data, key: PRNGKeyArray) -> "AbstractStep[Learner]":
         """The step with what it must learn from the rows before the first epoch; itself, as a rule."""
         return self
 
@@ -74,8 +75,8 @@ class AbstractStep(eqx.Module):
         return ()
 
     def begin_epoch(
-        self, model: AbstractModel, data: Data, n_batches: int, key: PRNGKeyArray, epoch: Int[Array, ""]
-    ) -> tuple[Any, dict[str, Float[Array, ""]]]:
+        self, model: Learner, data: Data, n_batches: int, key: PRNGKeyArray, epoch: Int[Array, ""]
+    ) -> tuple[PyTree, dict[str, Float[Array, ""]]]:
         """What is made once per epoch from all rows, and the epoch's `notes`.
 
         The first has a leading axis of `n_batches`; each minibatch finds its own share in `Data.beside`.
@@ -83,7 +84,7 @@ class AbstractStep(eqx.Module):
         return None, {}
 
 
-class AbstractGradientStep(AbstractStep):
+class AbstractGradientStep(AbstractStep[Learner]):
     """Adam on a loss. A regime that only changes the loss derives from this."""
 
     step_size: eqx.AbstractVar[Float[Array, ""]]
@@ -91,30 +92,34 @@ class AbstractGradientStep(AbstractStep):
 
     @abstractmethod
     def loss(
-        self, model: AbstractModel, batch: Data, key: PRNGKeyArray | None, epoch: Int[Array, ""]
+        self, model: Learner, batch: Data, key: PRNGKeyArray | None, epoch: Int[Array, ""]
     ) -> Float[Array, ""]:
         """Loss of a minibatch; no `key` means no dropout."""
 
-    def init(self, model: AbstractModel) -> Any:
+    def init(self, model: Learner) -> PyTree:
         """State of Adam."""
         return optax.scale_by_adam().init(eqx.filter(model, eqx.is_inexact_array))
 
     def update(
-        self, model: AbstractModel, state: Any, batch: Data, key: PRNGKeyArray, epoch: Int[Array, ""]
-    ) -> tuple[AbstractModel, Any, Float[Array, ""]]:
+        self, model: Learner, state: PyTree, batch: Data, key: PRNGKeyArray, epoch: Int[Array, ""]
+    ) -> tuple[Learner, PyTree, Float[Array, ""]]:
         """One Adam update, with decoupled weight decay."""
         loss, grads = eqx.filter_value_and_grad(self.loss)(model, batch, key, epoch)
         model, state = adam(model, grads, state, self.step_size, self.weight_decay)
         return model, state, loss
 
-    def validate(self, model: AbstractModel, data: Data) -> Float[Array, ""]:
+    def validate(self, model: Learner, data: Data) -> Float[Array, ""]:
         """Return the loss itself, without dropout."""
         return self.loss(model, data, None, jnp.asarray(0))
 
 
 def adam(
-    model: Any, grads: Any, state: Any, step_size: Float[Array, ""], weight_decay: Float[Array, ""] | float = 0.0
-) -> tuple[Any, Any]:
+    model: PyTree,
+    grads: PyTree,
+    state: PyTree,
+    step_size: Float[Array, ""],
+    weight_decay: Float[Array, ""] | float = 0.0,
+) -> tuple[PyTree, PyTree]:
     """Return a model after one Adam update with decoupled weight decay, and the new state of Adam.
 
     The state begins as ``optax.scale_by_adam().init`` of the model's float arrays.
@@ -125,7 +130,7 @@ def adam(
     return eqx.apply_updates(model, updates), state
 
 
-def averaged(mean: Any, latest: Any, state: Any, average: Float[Array, ""]) -> Any:
+def averaged(mean: PyTree, latest: PyTree, state: PyTree, average: Float[Array, ""]) -> PyTree:
     """Return the running mean of a model's float arrays after one more update of Adam, whose state has counted it.
 
     It reaches back over a share `average` of the updates so far, so that what was learned first is forgotten in
@@ -143,8 +148,8 @@ def weighted_mean(values: Float[Array, " n"], weight: Float[Array, " n"]) -> Flo
 
 
 def fit(
-    model: AbstractModel,
-    step: AbstractStep,
+    model: Learner,
+    step: AbstractStep[Learner],
     data: Data,
     key: PRNGKeyArray,
     *,
@@ -153,7 +158,7 @@ def fit(
     validation: Data | None = None,
     patience: int | None = None,
     on_epoch: Callable[[int, float], None] | None = None,
-) -> tuple[AbstractModel, History]:
+) -> tuple[Learner, History]:
     """Fit a model: shuffled minibatches, every epoch in one compiled program.
 
     Every row takes part in every epoch; the last batch is filled up with rows of weight 0. With
@@ -174,16 +179,16 @@ def fit(
 
 
 def fit_inside(
-    model: AbstractModel, step: AbstractStep, data: Data, key: PRNGKeyArray, *, n_epochs: int, batch_size: int
-) -> tuple[AbstractModel, History]:
+    model: Learner, step: AbstractStep[Learner], data: Data, key: PRNGKeyArray, *, n_epochs: int, batch_size: int
+) -> tuple[Learner, History]:
     """`fit` without progress or early stopping, for use inside another compiled program."""
     return _fit(model, step, data, key, None, None, n_epochs, min(batch_size, data.x.shape[0]), None)
 
 
 @eqx.filter_jit
 def _fit(
-    model: AbstractModel,
-    step: AbstractStep,
+    model: Learner,
+    step: AbstractStep[Learner],
     data: Data,
     key: PRNGKeyArray,
     validation: Data | None,
@@ -191,7 +196,7 @@ def _fit(
     n_epochs: int,
     batch_size: int,
     patience: int | None,
-) -> tuple[AbstractModel, History]:
+) -> tuple[Learner, History]:
     step = step.prepare(data, jax.random.fold_in(key, PREPARING))
     n = data.x.shape[0]
     n_batches = -(-n // batch_size)
@@ -199,13 +204,13 @@ def _fit(
     watch = validation is not None and patience is not None
     arrays, static = eqx.partition(model, eqx.is_array)
 
-    def one_batch(carry: Any, xs: Any) -> Any:
+    def one_batch(carry: PyTree, xs: PyTree) -> PyTree:
         params, state, epoch = carry
         batch, batch_key = xs
         updated, state, loss = step.update(eqx.combine(params, static), state, batch, batch_key, epoch)
         return (eqx.filter(updated, eqx.is_array), state, epoch), (loss, jnp.sum(batch.weight))
 
-    def one_epoch(carry: Any) -> Any:
+    def one_epoch(carry: PyTree) -> PyTree:
         params, state, best, best_loss, since, epoch, (history, notes) = carry
         shuffle_key, step_key = jax.random.split(jax.random.fold_in(key, epoch))
         order = jnp.pad(jax.random.permutation(shuffle_key, n), (0, padding))
@@ -233,13 +238,13 @@ def _fit(
         notes = {name: kept.at[epoch].set(said[name]) for name, kept in notes.items()}
         return params, state, best, best_loss, since, epoch + 1, (history, notes)
 
-    def go_on(carry: Any) -> Any:
+    def go_on(carry: PyTree) -> Any:
         since, epoch = carry[4], carry[5]
         return (epoch < n_epochs) & ((since < patience) if watch else True)
 
     history = jnp.full((2, n_epochs), jnp.nan)
     notes = {name: jnp.full(n_epochs, jnp.nan) for name in step.notes}
-    start = (arrays, step.init(model), arrays, jnp.asarray(jnp.inf), 0, 0, (history, notes))
+    start: PyTree = (arrays, step.init(model), arrays, jnp.asarray(jnp.inf), 0, 0, (history, notes))
     params, _, best, _, _, epoch, (history, notes) = jax.lax.while_loop(go_on, one_epoch, start)
     return eqx.combine(best if watch else params, static), History(history[0], history[1], epoch, notes)
 
@@ -298,7 +303,7 @@ def fit_many(
         return [first, *pool.map(run, range(1, len(models)))]
 
 
-def _stacked(trees: Sequence[Any]) -> Any:
+def _stacked(trees: Sequence[PyTree]) -> PyTree:
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
 
 
@@ -312,8 +317,10 @@ class _FitOne(eqx.Module):
     patience: int | None = eqx.field(static=True)
 
     @eqx.filter_jit
-    def __call__(self, arrays: Any, numbers: Any, rows: Data, keys: PRNGKeyArray, watched: Data | None) -> Any:
-        def run(params: Any, own: Any, data: Data, key: PRNGKeyArray, held: Data | None) -> Any:
+    def __call__(
+        self, arrays: PyTree, numbers: PyTree, rows: Data, keys: PRNGKeyArray, watched: Data | None
+    ) -> PyTree:
+        def run(params: PyTree, own: PyTree, data: Data, key: PRNGKeyArray, held: Data | None) -> PyTree:
             model, step = eqx.combine(params, self.static), eqx.combine(own, self.rules)
             fitted, _ = _fit(model, step, data, key, held, None, self.n_epochs, self.batch_size, self.patience)
             return eqx.filter(fitted, eqx.is_array)

@@ -59,4 +59,4 @@ class Linear(AbstractArchitecture):
     def build(self, n_inputs: int, n_classes: int, key: PRNGKeyArray) -> LinearModel:
         """Build an untrained model."""
         weight, bias = np.zeros((n_classes, n_inputs), np.float32), np.zeros(n_classes, np.float32)
-        return jax.device_put(LinearModel(weight, bias))  # type: ignore[arg-type]
+        return LinearModel(*jax.device_put((weight, bias)))

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from holdtrue.errors import DataError
 from holdtrue.models._base import AbstractArchitecture, AbstractModel
+from holdtrue.parameters import Count, ProperShare
 
 Activation = Literal["relu", "tanh", "leaky_relu"]
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
@@ -24,8 +24,8 @@ class MLPModel(AbstractModel):
     """Dense layers with an activation and dropout after every hidden one."""
 
     capabilities: ClassVar[frozenset[str]] = frozenset({"differentiable"})
-    weights: tuple[Float[Array, "out in"], ...]
-    biases: tuple[Float[Array, " out"], ...]
+    weights: tuple[Float[Array, "_ _"], ...]
+    biases: tuple[Float[Array, " _"], ...]
     activation: str = eqx.field(static=True)
     dropout: float = eqx.field(static=True)
 
@@ -94,7 +94,7 @@ class MLP(AbstractArchitecture):
     """
 
     def __init__(
-        self, *, widths: tuple[int, ...] = (64, 32), activation: Activation = "relu", dropout: float = 0.0
+        self, *, widths: tuple[Count, ...] = (64, 32), activation: Activation = "relu", dropout: ProperShare = 0.0
     ) -> None:
         self.widths = widths
         self.activation = activation
@@ -102,15 +102,8 @@ class MLP(AbstractArchitecture):
 
     def build(self, n_inputs: int, n_classes: int, key: PRNGKeyArray) -> MLPModel:
         """Build an untrained model."""
-        if self.activation not in ACTIVATIONS:
-            raise DataError(
-                f"MLP: `activation` is not known; got {self.activation!r}. Known are {list(ACTIVATIONS)!r}."
-            )
-        if not 0 <= self.dropout < 1:
-            raise DataError(f"MLP: `dropout` must be at least 0 and below 1; got {self.dropout!r}.")
+        self.check_parameters()
         widths = (n_inputs, *(int(w) for w in self.widths), n_classes)
-        if min(widths) < 1:
-            raise DataError(f"MLP: `widths` must be positive; got {self.widths!r}.")
         weights, biases = _start(key, widths)
         return MLPModel(weights, biases, self.activation, float(self.dropout))
 

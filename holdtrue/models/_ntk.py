@@ -11,10 +11,10 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 
-from holdtrue.errors import DataError
 from holdtrue.models._base import AbstractArchitecture
 from holdtrue.models._closed_form import AbstractClosedForm
 from holdtrue.models._fit import Data, History
+from holdtrue.parameters import Count, Finite, Positive
 
 BLOCK = 1024  # rows of a long table that meet all others at a time
 JITTER = 1e-10  # of the landmarks' mean diagonal: keeps their factor from failing where two of them are one
@@ -205,17 +205,14 @@ class NTK(AbstractArchitecture):
     300
     """
 
-    def __init__(self, *, beta: float = 1.0, constant: float = 0.0, n_rows: int = 5000) -> None:
+    def __init__(self, *, beta: Positive = 1.0, constant: Finite = 0.0, n_rows: Count = 5000) -> None:
         self.beta = beta
         self.constant = constant
         self.n_rows = n_rows
 
     def build(self, n_inputs: int, n_classes: int, key: PRNGKeyArray) -> NTKModel:
         """Build an unsolved model: no rows yet, and 0 for everybody."""
-        if not self.beta > 0:
-            raise DataError(f"NTK: `beta` must be positive; got {self.beta!r}.")
-        if not isinstance(self.n_rows, (int, np.integer)) or self.n_rows < 1:
-            raise DataError(f"NTK: `n_rows` must be a positive whole number; got {self.n_rows!r}.")
+        self.check_parameters()
         return NTKModel(
             jnp.zeros((0, n_inputs)),
             jnp.zeros((0, n_classes)),

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from holdtrue._types import JsonObject
 from holdtrue.batch import Predictor, distances
 from holdtrue.encoding import broken_limits
 from holdtrue.errors import DataError, SchemaError
@@ -56,7 +57,7 @@ class Search:
                 cost, extra = (np.nan if answer[part] is None else answer[part] for part in ("cost", "extra"))
                 self._found[name].append((answer["status"], cost, extra))
 
-    def _search(self, cases: Sequence[Case], start: str) -> list[dict[str, Any]]:
+    def _search(self, cases: Sequence[Case], start: str) -> list[JsonObject]:
         """What each person could do from where they start."""
         answers = [_nothing() for _ in cases]
         rows, table, targets, limits = self._askable(cases, start)
@@ -67,9 +68,7 @@ class Search:
                 answers[i] = answer
         return answers
 
-    def _cheaper(
-        self, cases: Sequence[Case], instead: list[dict[str, Any]], further: list[dict[str, Any]]
-    ) -> None:
+    def _cheaper(self, cases: Sequence[Case], instead: list[JsonObject], further: list[JsonObject]) -> None:
         """A search from the promised row may have found a better way for those who start at their own."""
         encoder = self.predictor.encoder
         names = encoder.schema.names
@@ -97,7 +96,7 @@ class Search:
 
     def _askable(
         self, cases: Sequence[Case], start: str
-    ) -> tuple[list[int], Table, np.ndarray, dict[int, dict[str, Any]]]:
+    ) -> tuple[list[int], Table, np.ndarray, dict[int, JsonObject]]:
         """Those whose row, wanted class and limits the new model understands."""
         predictor = self.predictor
         schema = predictor.encoder.schema
@@ -111,7 +110,7 @@ class Search:
         columns = {n: _objects([getattr(cases[i].record, start)[n] for i in rows]) for n in schema.names}
         table = as_table(columns, where="gate")
         refused = schema.refusals(table, where="gate") if rows else {}
-        limits: dict[int, dict[str, Any]] = {}
+        limits: dict[int, JsonObject] = {}
         for k, i in enumerate(rows):
             own = {n: limit for n, limit in cases[i].record.restrictions.items() if n in schema}  # type: ignore[union-attr]
             try:
@@ -161,7 +160,7 @@ class Search:
         )
 
 
-def _answers(plan: RecourseFrame, paid: np.ndarray) -> list[dict[str, Any]]:
+def _answers(plan: RecourseFrame, paid: np.ndarray) -> list[JsonObject]:
     sentences = plan.changes()
     out = []
     for i in range(len(plan)):
@@ -174,13 +173,13 @@ def _answers(plan: RecourseFrame, paid: np.ndarray) -> list[dict[str, Any]]:
     return out
 
 
-def _sentence(schema: Schema, before: dict[str, Any], after: dict[str, Any]) -> str:
+def _sentence(schema: Schema, before: JsonObject, after: JsonObject) -> str:
     moved = [f for f in schema if before[f.name] != after[f.name]]
     words = join([phrase(f, before[f.name], after[f.name]) for f in moved])
     return words[:1].upper() + words[1:] + "."
 
 
-def _nothing() -> dict[str, Any]:
+def _nothing() -> JsonObject:
     changes = "The model cannot be asked about this person."
     return {"status": NOT_ASKED, "changes": changes, "row": None, "cost": None, "extra": None}
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Self
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
 from holdtrue.ledger import Promise, Record
 
@@ -36,8 +37,8 @@ class Case:
     probability: float | None
     shortfall: float | None
     reason: str | None
-    instead: dict[str, Any] | None = None
-    further: dict[str, Any] | None = None
+    instead: JsonObject | None = None
+    further: JsonObject | None = None
 
     @cached_property
     def record(self) -> Record | None:
@@ -47,7 +48,7 @@ class Case:
         except DataError:
             return None
 
-    def public(self) -> dict[str, Any]:
+    def public(self) -> JsonObject:
         """Return what says nothing about the person but a number or two."""
         return {
             "id": self.promise.id,
@@ -58,7 +59,7 @@ class Case:
             "extra_further": None if self.further is None else self.further["extra"],
         }
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return everything, in plain types."""
         record = self.record
         told = None

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from holdtrue._types import JsonObject
 from holdtrue.batch import Predictor, proba_of
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.ledger import Ledger, Promise
@@ -156,7 +157,7 @@ class _Run:
     risk: float = 0.0
     reasons: dict[str, int] = field(default_factory=dict)
     below: list[np.ndarray] = field(default_factory=list)
-    shown: list[dict[str, Any]] = field(default_factory=list)
+    shown: list[JsonObject] = field(default_factory=list)
     waiting: list[Case] = field(default_factory=list)
     working: "Future[None] | None" = None
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
 from holdtrue.promises._report import Group, rate
 from holdtrue.schema import did_you_mean, plain
@@ -28,7 +29,7 @@ class Grouping:
 
     def __init__(self, group: Any, bins: Sequence[float] | None = None) -> None:
         self.column = group if isinstance(group, str) else None
-        self.people: dict[str, Any] | None = None
+        self.people: JsonObject | None = None
         if group is not None and self.column is None:
             pairs = getattr(group, "items", None)
             if pairs is None:

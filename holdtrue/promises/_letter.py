@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from holdtrue.errors import DataError, LedgerError, MissingDependencyError
+from holdtrue._optional import need
+from holdtrue.errors import DataError, NotLive
 from holdtrue.ledger._canonical import LARGEST
 from holdtrue.ledger._ledger import Ledger
 from holdtrue.ledger._record import Record, to_text, utc_now
@@ -164,7 +165,7 @@ def offered(ledger: Ledger, id: str) -> list[Record]:
     """The live promise of this id, and those that were issued to the same person at the same time."""
     first = ledger.promise(id)
     if first.state != "live" or first.record is None:
-        raise LedgerError(f"letter: the promise is not live; got {id!r}, which is {first.state}.")
+        raise NotLive(f"letter: the promise is not live; got {id!r}, which is {first.state}.")
     ids = [event.promise for event in ledger.history(first.record.subject) if event.kind == "issue"]
     others = [ledger.promise(other) for other in ids if other is not None]
     live = [other.record for other in others if other.state == "live" and other.record is not None]
@@ -214,13 +215,10 @@ def _line(text: str) -> str:
 
 
 def _template(place: Path, html: bool) -> Any:
-    try:
-        from jinja2 import StrictUndefined
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
-    except ImportError as error:
-        raise MissingDependencyError(
-            "letter: needs jinja2. Install it with: pip install 'holdtrue[serve]'"
-        ) from error
+    need("jinja2", extra="serve", what="letter:")
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
     try:
         with place.open("rb") as stream:
             source = stream.read(LARGEST + 1)

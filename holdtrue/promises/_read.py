@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
+from holdtrue._types import JsonObject
 from holdtrue.ledger import Promise
 from holdtrue.schema import Feature, Schema, Table, as_table
 
@@ -88,7 +89,7 @@ def _some(table: Table, rows: np.ndarray) -> Table:
     return as_table({name: values[rows] for name, values in table.columns.items()})
 
 
-Columns = tuple[dict[str, Any], Sequence[Any], np.ndarray | None, dict[int, str]]
+Columns = tuple[JsonObject, Sequence[Any], np.ndarray | None, dict[int, str]]
 
 
 def _quick(
@@ -197,7 +198,7 @@ def _objects(values: list[Any]) -> np.ndarray:
     return out
 
 
-def _parsed(text: str | None, names: Sequence[str] = ()) -> tuple[dict[str, Any] | None, str | None]:
+def _parsed(text: str | None, names: Sequence[str] = ()) -> tuple[JsonObject | None, str | None]:
     """A record's JSON, and why it cannot be used where it cannot."""
     if text is None:
         return None, "nothing is kept about it"

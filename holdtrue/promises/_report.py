@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from holdtrue._json import plain, to_json, write_text
+from holdtrue._types import JsonObject
 from holdtrue.metrics import clopper_pearson
 from holdtrue.reports import Summary, document, head, html, markdown, rich, summarise, text
 
@@ -158,10 +159,10 @@ class GateReport:
     instead: Instead | None
     further: Instead | None
     honour: Honour
-    cases: list[dict[str, Any]]
+    cases: list[JsonObject]
     threshold: float | None
     model: str | None
-    ledger: dict[str, Any]
+    ledger: JsonObject
     at: datetime
     seconds: float
 
@@ -185,7 +186,7 @@ class GateReport:
 
         return page(self)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain types for JSON, None for what there was nothing to measure on."""
         parts = dict(vars(self))
         for name in ("instead", "further", "honour"):
@@ -216,6 +217,6 @@ class GateReport:
         write_text(path, content, "the gate's report")
 
 
-def _dict(value: Any) -> dict[str, Any]:
+def _dict(value: Any) -> JsonObject:
     """A dataclass with its parts; named tuples stay what `plain` knows."""
     return {k: _dict(v) if isinstance(v, Labelled) else v for k, v in vars(value).items()}

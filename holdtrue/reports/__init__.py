@@ -1,5 +1,6 @@
 """Measures gathered into a report: does the recourse work, what does it cost, will it hold?"""
 
+from holdtrue.reports._against import Against
 from holdtrue.reports._attack import Attack, attack
 from holdtrue.reports._audit import audit
 from holdtrue.reports._calibration import Calibration
@@ -10,6 +11,7 @@ from holdtrue.reports._shelf_life import ShelfLife, shelf_life
 
 __all__ = [
     "STYLE",
+    "Against",
     "Attack",
     "Calibration",
     "Page",

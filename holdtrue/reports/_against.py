@@ -1,11 +1,12 @@
 """Ask other models about recourse that was made for this one."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
-from holdtrue.batch import Predictor
+from holdtrue._types import Estimator, NativeFrame
+from holdtrue.batch import predictor_of
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods import RecourseFrame
 from holdtrue.models import model_digest
@@ -13,10 +14,12 @@ from holdtrue.reports._parts import chunks
 from holdtrue.retraining import Retrained
 from holdtrue.schema import Table
 
-Panel = Retrained | list[Any]
+Panel = Retrained | list[Estimator]
+Against: TypeAlias = Retrained | Estimator | Sequence[Estimator]
+"""Models to hold recourse against: retrained ones, one classifier or several, ours or others."""
 
 
-def check_plan(plan: Any, where: str) -> None:
+def check_plan(plan: object, where: str) -> None:
     """Refuse what recourse() did not return."""
     if not isinstance(plan, RecourseFrame):
         raise CapabilityError(
@@ -25,18 +28,18 @@ def check_plan(plan: Any, where: str) -> None:
         )
 
 
-def check_shares(where: str, **shares: Any) -> None:
+def check_shares(where: str, **shares: object) -> None:
     """Refuse what is not strictly between 0 and 1."""
     for name, value in shares.items():
         if not isinstance(value, (int, float)) or not 0 < value < 1:
             raise DataError(f"{where}: `{name}` must lie between 0 and 1; got {value!r}.")
 
 
-def panel(against: Any, where: str) -> Panel:
+def panel(against: Against, where: str) -> Panel:
     """Return the models to ask: retrainings that answer together, or a list of single classifiers."""
     if isinstance(against, Retrained):
         return against
-    if isinstance(getattr(against, "predictor_", against), Predictor) or hasattr(against, "predict"):
+    if predictor_of(against) is not None or hasattr(against, "predict"):
         against = [against]
     if not isinstance(against, Sequence) or isinstance(against, str):
         raise CapabilityError(
@@ -48,7 +51,7 @@ def panel(against: Any, where: str) -> Panel:
             f"{where}: `against` has no models; got an empty list. Leave it out, or give at least one."
         )
     for model in against:
-        if not isinstance(_inner(model), Predictor) and not callable(getattr(model, "predict", None)):
+        if predictor_of(model) is None and not callable(getattr(model, "predict", None)):
             raise CapabilityError(f"{where}: a model in `against` has no `predict`; got {type(model).__name__}.")
     return list(against)
 
@@ -63,11 +66,8 @@ def digests(models: Panel) -> list[str | None]:
     """What tells each model from others; None for one made elsewhere."""
     if isinstance(models, Retrained):
         return list(models.ensemble.digests())
-    inner = [_inner(model) for model in models]
-    return [
-        model_digest(one.decision.model) if isinstance(one, Predictor) and one.foreign is None else None
-        for one in inner
-    ]
+    inner = [predictor_of(model) for model in models]
+    return [None if one is None or one.foreign is not None else model_digest(one.decision.model) for one in inner]
 
 
 def accepts(models: Panel, plan: RecourseFrame, where: str) -> np.ndarray:
@@ -78,9 +78,9 @@ def accepts(models: Panel, plan: RecourseFrame, where: str) -> np.ndarray:
     return np.stack([_predict(model, plan, where) == plan.target for model in models])
 
 
-def _predict(model: Any, plan: RecourseFrame, where: str) -> np.ndarray:
-    name, inner = type(model).__name__, _inner(model)
-    if isinstance(inner, Predictor):
+def _predict(model: Estimator, plan: RecourseFrame, where: str) -> np.ndarray:
+    name, inner = type(model).__name__, predictor_of(model)
+    if inner is not None:
         _check_labels(inner.classes, plan, name, where)
         return inner.classes[inner.decide(plan.recourse)]
     if hasattr(model, "classes_"):
@@ -94,7 +94,7 @@ def _predict(model: Any, plan: RecourseFrame, where: str) -> np.ndarray:
     return labels
 
 
-def _question(model: Any, plan: RecourseFrame, where: str) -> Any:
+def _question(model: Estimator, plan: RecourseFrame, where: str) -> NativeFrame:
     """The recourse as the model reads it: the user's kind of dataframe, or an array where it learned from one."""
     recourse: Table = plan.recourse
     named = list(getattr(model, "feature_names_in_", []))
@@ -108,10 +108,6 @@ def _question(model: Any, plan: RecourseFrame, where: str) -> Any:
     if not named and hasattr(model, "n_features_in_"):
         return np.column_stack([recourse.columns[name] for name in names])
     return plan.factual.like_native({name: recourse.columns[name] for name in names})
-
-
-def _inner(model: Any) -> Any:
-    return getattr(model, "predictor_", model)
 
 
 def _check_labels(classes: np.ndarray, plan: RecourseFrame, name: str, where: str) -> None:

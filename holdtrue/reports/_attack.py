@@ -1,7 +1,7 @@
 """Recourse under attack: the worst model that a small shift of the training rows leads to."""
 
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import get_args
 
 import equinox as eqx
 import jax
@@ -9,13 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from holdtrue.batch import Predictor
+from holdtrue.batch import Predictor, predictor_of
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods import RecourseFrame
 from holdtrue.metrics import ATTACK_NORMS, AttackNorm
 from holdtrue.models import AbstractModel, Data, Decision, weighted_mean
 from holdtrue.reports._against import accepts, check_plan
-from holdtrue.retraining import TrainingData
+from holdtrue.retraining import ClassifierWithRows, TrainingData
 from holdtrue.training import Inner, cross_entropies, virtual_data_shift
 
 BLOCK = 128  # a plan is filled up to a multiple of so many people
@@ -62,7 +62,7 @@ class Attack:
 
 def attack(
     plan: RecourseFrame,
-    clf: Any,
+    clf: ClassifierWithRows,
     *,
     T: int = 7,
     eps: float = 0.1,
@@ -147,13 +147,12 @@ def attack(
     return Attack(shifted, broken, found, np.asarray(shift), *rights)
 
 
-def _attacked(clf: Any) -> tuple[Predictor, TrainingData]:
-    training: TrainingData | None = getattr(clf, "training_", None)
-    predictor: Predictor | None = getattr(clf, "predictor_", None)
+def _attacked(clf: ClassifierWithRows) -> tuple[Predictor, TrainingData]:
+    predictor, training = predictor_of(clf), getattr(clf, "training_", None)  # neither, where it is not fitted
     if predictor is None or training is None:
         raise DataError(
             "attack: `clf` must be a classifier that was fitted in this process; got one without training rows. "
-            "Fit it again, or set clf.training_ = holdtrue.training.training_rows(clf, X, y)."
+            "Fit it again, or set clf.training_ = holdtrue.retraining.training_rows(clf, X, y)."
         )
     if "differentiable" not in predictor.capabilities:
         raise CapabilityError(

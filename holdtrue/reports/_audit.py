@@ -1,21 +1,21 @@
 """Ask everything again, and gather the answers."""
 
-from typing import Any
-
 import numpy as np
 
 from holdtrue import metrics
-from holdtrue.encoding import NORMS, broken_limits
+from holdtrue.encoding import NORMS, Norm, broken_limits
 from holdtrue.errors import DataError
 from holdtrue.methods import RecourseFrame
-from holdtrue.reports._against import Panel, answers, check_plan, check_shares, digests, panel
+from holdtrue.reports._against import Against, Panel, answers, check_plan, check_shares, digests, panel
 from holdtrue.reports._parts import People, Survival, chunks, spread, summarise
 from holdtrue.reports._report import Report
 from holdtrue.retraining import Retrained
 from holdtrue.search import Status
 
 
-def audit(plan: RecourseFrame, against: Any = None, *, confidence: float = 0.95, level: float = 0.9) -> Report:
+def audit(
+    plan: RecourseFrame, against: Against | None = None, *, confidence: float = 0.95, level: float = 0.9
+) -> Report:
     """Measure recourse: is it valid, what does it cost, does it hold when the model is trained again?
 
     Nothing in the plan is taken on trust: the model is asked again about every person and every recourse, every
@@ -112,7 +112,7 @@ def _measure(plan: RecourseFrame, models: Panel | None) -> People:
     """Costs, changes, limits and other models' answers of everyone with a recourse, a chunk at a time."""
     encoder, found = plan.predictor.encoder, np.flatnonzero(plan.found)
     needless = np.where(plan.status == int(Status.ALREADY_FAVOURABLE), 0.0, np.nan)
-    costs = {norm: needless.copy() for norm in NORMS}
+    costs: dict[Norm, np.ndarray] = {norm: needless.copy() for norm in NORMS}
     broken, sentences = np.zeros(len(plan), bool), {}
     changed = [np.zeros((0, len(plan.schema)), bool)]
     for rows in chunks(found):

@@ -2,14 +2,19 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from holdtrue._json import plain, to_json, write_text
+from holdtrue._types import JsonObject, NativeFrame
 from holdtrue.metrics import Reliability
 from holdtrue.reports import _render, _shelf_life_text
 from holdtrue.reports._report import head
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import RenderableType
 
 FORMAT = "holdtrue-calibration"
 VERSION = 1
@@ -41,19 +46,19 @@ class Calibration:
     def __str__(self) -> str:
         return _render.text(_shelf_life_text.calibration_page(self))
 
-    def __rich__(self) -> Any:
+    def __rich__(self) -> "RenderableType":
         return _render.rich(_shelf_life_text.calibration_page(self))
 
     def _repr_html_(self) -> str:
         return _render.html(_shelf_life_text.calibration_page(self))
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> NativeFrame:
         """Return a pandas dataframe of the bins: `low`, `high`, `n`, `estimated`, `observed`."""
         import pandas as pd
 
         return pd.DataFrame([b._asdict() for b in self.reliability.bins])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the figures in plain types, None for what there was nothing to measure on."""
         parts = self.reliability._asdict() | {"bias_error": self.bias_error}
         return {**head(FORMAT, VERSION), **plain(parts)}
@@ -66,7 +71,7 @@ class Calibration:
         """Write JSON beside its place and move it there: an interrupted write loses nothing."""
         write_text(path, self.to_json() + "\n", "the calibration")
 
-    def plot(self, path: str | Path | None = None) -> Any:
+    def plot(self, path: str | Path | None = None) -> "Figure":
         """Draw the reliability curve: observed against stated; needs matplotlib.
 
         Parameters

@@ -1,29 +1,30 @@
 """What pictures of this folder share: a figure without windows, its look, and the file."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from holdtrue.errors import DataError, MissingDependencyError
+from holdtrue._optional import need
+from holdtrue.errors import DataError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
 
 INK, SOFT, LINE, GRID = "#1f2933", "#52606d", "#9aa5b1", "#e4e7eb"
 # Blue and orange: told apart by every common kind of colour vision.
 BLUE, ORANGE = "#1f6fb2", "#d9822b"
 
 
-def new_figure(width: float = 7.6, height: float = 5.0) -> tuple[Any, Any, Any]:
+def new_figure(width: float = 7.6, height: float = 5.0) -> tuple["Figure", "FigureCanvasAgg", "Axes"]:
     """Return a figure, its canvas and its axes, without pyplot: nothing stays open, and no window is asked for."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError(
-            "plot: needs matplotlib. Install it with: pip install 'holdtrue[plots]'"
-        ) from error
-    figure = Figure(figsize=(width, height), dpi=130, layout="constrained")
-    return figure, FigureCanvasAgg(figure), figure.add_subplot()
+    figures = need("matplotlib.figure", extra="plots", what="plot:")
+    agg = need("matplotlib.backends.backend_agg", extra="plots", what="plot:")
+    figure = figures.Figure(figsize=(width, height), dpi=130, layout="constrained")
+    return figure, agg.FigureCanvasAgg(figure), figure.add_subplot()
 
 
-def dress(axes: Any, *, x: str, y: str, title: str) -> None:
+def dress(axes: "Axes", *, x: str, y: str, title: str) -> None:
     """Names of the axes, a title at the left, and no more lines than are read."""
     axes.set_xlabel(x, color=SOFT)
     axes.set_ylabel(y, color=SOFT)
@@ -35,7 +36,7 @@ def dress(axes: Any, *, x: str, y: str, title: str) -> None:
     axes.set_axisbelow(True)
 
 
-def save(figure: Any, canvas: Any, path: str | Path | None) -> Any:
+def save(figure: "Figure", canvas: "FigureCanvasAgg", path: str | Path | None) -> "Figure":
     """Write where a path is given; return the figure."""
     if path is not None:
         ending = Path(path).suffix.lstrip(".").lower()

@@ -2,9 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+
+from holdtrue.encoding import Norm
 
 CHUNK = 16_384  # people whose encoded rows are held at once
 
@@ -39,7 +41,7 @@ def summarise(values: np.ndarray) -> Summary:
 class People(NamedTuple):
     """Measures before they are gathered; `changed` and `accepts` speak only of those with a recourse."""
 
-    costs: dict[Any, np.ndarray]
+    costs: dict[Norm, np.ndarray]
     broken: np.ndarray
     sentences: dict[str, int]
     changed: np.ndarray

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdtrue.metrics import models_needed
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from holdtrue.reports._report import Report
 
 LABEL, CELL = 50, 12  # widths; a line is at most LABEL + 3 * CELL
@@ -157,7 +159,7 @@ def text(page: Page) -> str:
     return "\n".join(lines)
 
 
-def rich(page: Page) -> Any:
+def rich(page: Page) -> "RenderableType":
     """A rich renderable: a table a section under one title."""
     from rich.console import Group
     from rich.table import Table

@@ -5,16 +5,20 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import narwhals.stable.v1 as nw
 import numpy as np
 
 from holdtrue._json import plain, to_json, write_text
+from holdtrue._types import JsonObject, NativeFrame
 from holdtrue.metrics import Shares
 from holdtrue.reports import _render
 from holdtrue.reports._parts import Summary, Survival
 from holdtrue.schema import Table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 FORMAT = "holdtrue-report"
 VERSION = 1
@@ -94,7 +98,7 @@ class Report:
     def __str__(self) -> str:
         return _render.text(_render.page(self))
 
-    def __rich__(self) -> Any:
+    def __rich__(self) -> "RenderableType":
         return _render.rich(_render.page(self))
 
     def _repr_html_(self) -> str:
@@ -102,14 +106,14 @@ class Report:
 
     # ---- frames -------------------------------------------------------------------------------------
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> NativeFrame:
         """Return a tidy dataframe of the input's kind: `measure`, `value`, `note`."""
         measure, value, note = zip(*self._measures(), strict=True)
         return frame_like(
             self.table, {"measure": list(measure), "value": [float(v) for v in value], "note": list(note)}
         )
 
-    def per_person(self) -> Any:
+    def per_person(self) -> NativeFrame:
         """Return a dataframe of the input's kind, one row a person, with the input's index where it has one.
 
         `status`, `valid`, `limits_kept`, `n_changed`, a cost per norm and, with models to hold it against,
@@ -149,7 +153,7 @@ class Report:
 
     # ---- files --------------------------------------------------------------------------------------
 
-    def to_dict(self, *, people: bool = False) -> dict[str, Any]:
+    def to_dict(self, *, people: bool = False) -> JsonObject:
         """Return the report in plain types, None for what there was nothing to measure on.
 
         Parameters
@@ -173,7 +177,7 @@ class Report:
         write_text(path, self.to_json(people=people) + "\n", "the report")
 
 
-def people_frame(table: Table, columns: dict[str, np.ndarray]) -> Any:
+def people_frame(table: Table, columns: dict[str, np.ndarray]) -> NativeFrame:
     """One row a person, as a dataframe of the table's kind and with its index where it has one."""
     out = frame_like(table, {k: v.tolist() if v.dtype == object else v for k, v in columns.items()})
     native = table.native
@@ -186,13 +190,13 @@ def people_frame(table: Table, columns: dict[str, np.ndarray]) -> Any:
     return out
 
 
-def head(format_: str, version: int) -> dict[str, Any]:
+def head(format_: str, version: int) -> JsonObject:
     """What a file begins with: its format and the software that wrote it."""
     software = f"holdtrue {importlib.metadata.version('holdtrue')}"
     return {"format": format_, "version": version, "software": software}
 
 
-def frame_like(like: Table, columns: dict[str, Any]) -> Any:
+def frame_like(like: Table, columns: JsonObject) -> NativeFrame:
     """A dataframe of the library that a table came from; of pandas where it came from none."""
     if like.native is None:
         import pandas as pd

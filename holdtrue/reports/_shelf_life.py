@@ -3,21 +3,26 @@
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from holdtrue import metrics
 from holdtrue._json import plain, to_json, write_text
+from holdtrue._types import JsonObject, NativeFrame
 from holdtrue.errors import DataError
 from holdtrue.methods import RecourseFrame
 from holdtrue.reports import _render, _shelf_life_text
-from holdtrue.reports._against import Panel, answers, check_plan, check_shares, digests, panel
+from holdtrue.reports._against import Against, Panel, answers, check_plan, check_shares, digests, panel
 from holdtrue.reports._calibration import Calibration
 from holdtrue.reports._parts import spread
 from holdtrue.reports._report import head, people_frame
-from holdtrue.retraining import Retrained, retrain
+from holdtrue.retraining import Retrained, TrainedClassifier, Vary, retrain
 from holdtrue.search import Status
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import RenderableType
 
 FORMAT = "holdtrue-shelf-life"
 VERSION = 1
@@ -80,7 +85,7 @@ class ShelfLife:
         """Recourse that was asked about."""
         return int(self.plan.found.sum())
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JsonObject:
         """The figures over all recourse; NaN where there is none."""
         share = self.survival[self.plan.found]
         std = float(self.per_model.std(ddof=1)) if self.n_models > 1 and len(share) else math.nan
@@ -102,7 +107,7 @@ class ShelfLife:
     def __str__(self) -> str:
         return _render.text(_shelf_life_text.page(self))
 
-    def __rich__(self) -> Any:
+    def __rich__(self) -> "RenderableType":
         return _render.rich(_shelf_life_text.page(self))
 
     def _repr_html_(self) -> str:
@@ -110,7 +115,7 @@ class ShelfLife:
 
     # ---- against further models -----------------------------------------------------------------------
 
-    def calibration(self, fresh: Any) -> Calibration:
+    def calibration(self, fresh: Against) -> Calibration:
         """Hold the stated survival against models that had no part in it.
 
         Parameters
@@ -129,14 +134,14 @@ class ShelfLife:
 
     # ---- frames and files -----------------------------------------------------------------------------
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> NativeFrame:
         """Return a dataframe of the input's kind, one row per row of the plan, with the input's index.
 
         `status`, `survival`, `lower`, `upper`, `fragile`; with several options per person also whose each is.
         """
         return people_frame(self.plan.factual, self._people())
 
-    def to_dict(self, *, people: bool = False) -> dict[str, Any]:
+    def to_dict(self, *, people: bool = False) -> JsonObject:
         """Return the figures in plain types, None for what there was nothing to measure on.
 
         Parameters
@@ -165,7 +170,7 @@ class ShelfLife:
         """Write JSON beside its place and move it there: an interrupted write loses nothing."""
         write_text(path, self.to_json(people=people) + "\n", "the shelf life")
 
-    def plot(self, path: str | Path | None = None) -> Any:
+    def plot(self, path: str | Path | None = None) -> "Figure":
         """Draw every recourse's survival with its interval, the shortest-lived first; needs matplotlib.
 
         Parameters
@@ -195,12 +200,12 @@ class ShelfLife:
 
 def shelf_life(
     plan: RecourseFrame,
-    clf: Any = None,
+    clf: TrainedClassifier | None = None,
     n: int = 100,
-    vary: Any = "seed",
+    vary: Vary = "seed",
     *,
     random_state: int | None = 0,
-    against: Any = None,
+    against: Against | None = None,
     confidence: float = 0.95,
     fragile: float = 0.9,
     **retraining: Any,
@@ -270,7 +275,7 @@ def shelf_life(
             )
         # Another stream than that of `retrain`, where a user is likely to use the same number twice.
         rng = None if random_state is None else np.random.RandomState([STREAM, random_state])
-        models: Panel = retrain(clf, n, vary=vary, random_state=rng, **retraining)  # type: ignore[arg-type]
+        models: Panel = retrain(clf, n, vary=vary, random_state=rng, **retraining)
         drawn = len(models)
         models = models.take(~_known(models, set(plan.consulted)))
         if len(models) == 0:

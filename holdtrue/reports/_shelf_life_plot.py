@@ -1,7 +1,7 @@
 """Pictures of a shelf life and of its calibration."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,11 +9,13 @@ from holdtrue.errors import DataError
 from holdtrue.reports._figure import BLUE, LINE, ORANGE, SOFT, dress, new_figure, save
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from holdtrue.reports._calibration import Calibration
     from holdtrue.reports._shelf_life import ShelfLife
 
 
-def draw(life: "ShelfLife", path: str | Path | None) -> Any:
+def draw(life: "ShelfLife", path: str | Path | None) -> "Figure":
     """Everyone's survival and interval, the shortest-lived first."""
     if life.n_found == 0:
         raise DataError("plot: there is nothing to draw: no recourse was found.")
@@ -44,7 +46,7 @@ def draw(life: "ShelfLife", path: str | Path | None) -> Any:
     return save(figure, canvas, path)
 
 
-def reliability(calibration: "Calibration", path: str | Path | None) -> Any:
+def reliability(calibration: "Calibration", path: str | Path | None) -> "Figure":
     """Observed survival against the stated one: each recourse as a dot, each bin as a point."""
     r = calibration.reliability
     if r.n_people == 0:

@@ -1,9 +1,7 @@
 """Fine-tuning: a fitted model goes on learning, in all its layers or in the top one alone."""
 
-from typing import Any
-
 import equinox as eqx
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from holdtrue.errors import CapabilityError
 from holdtrue.models import AbstractModel, AbstractStep, Data
@@ -20,8 +18,8 @@ class TopLayerStep(AbstractStepAround):
     step: AbstractStep
 
     def update(
-        self, model: AbstractModel, state: Any, batch: Data, key: PRNGKeyArray, epoch: Int[Array, ""]
-    ) -> tuple[AbstractModel, Any, Float[Array, ""]]:
+        self, model: AbstractModel, state: PyTree, batch: Data, key: PRNGKeyArray, epoch: Int[Array, ""]
+    ) -> tuple[AbstractModel, PyTree, Float[Array, ""]]:
         """One update of the regime, of which only the top layer's part is kept."""
         updated, state, loss = self.step.update(model, state, batch, key, epoch)
         return eqx.tree_at(lambda m: m.top, model, updated.top), state, loss

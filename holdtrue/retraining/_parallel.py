@@ -9,9 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from sklearn.utils import check_random_state
 
+from holdtrue._types import Keywords, RandomState
 from holdtrue.batch import AbstractExecutor, from_bytes, to_bytes
 from holdtrue.models import AbstractModel, Data, to_arrays, with_arrays
-from holdtrue.retraining._retrain import TrainingData, Trainings, trainings
+from holdtrue.retraining._classifier import TrainedClassifier, TrainingData
+from holdtrue.retraining._retrain import Trainings, trainings
 
 PARTS = 4  # for every worker: small enough that nobody waits long for the last
 
@@ -20,8 +22,8 @@ PARTS = 4  # for every worker: small enough that nobody waits long for the last
 class Part:
     """Trains the models from one number up to another. To another process it goes as a model file and rows."""
 
-    clf: Any
-    asked: dict[str, Any]
+    clf: TrainedClassifier
+    asked: Keywords
     plan: Trainings | None = None
 
     def __call__(self, span: tuple[int, int]) -> list[dict[str, np.ndarray]]:
@@ -30,16 +32,15 @@ class Part:
             self.plan = trainings(self.clf, **self.asked)
         return [to_arrays(model, "") for model in self.plan.fit(slice(*span))]
 
-    def __reduce__(self) -> Any:
-        training: TrainingData | None = getattr(self.clf, "training_", None)
-        rows = None
+    def __reduce__(self) -> tuple[object, ...]:
+        training, rows = self.clf.training_, None
         if training is not None:
             data = training.data
             rows = (*(np.asarray(part) for part in (data.x, data.y, data.weight)), training.copies, training.seed)
         return _part, (type(self.clf), to_bytes(self.clf), rows, self.asked)
 
 
-def _part(cls: type, model: bytes, rows: Any, asked: dict[str, Any]) -> Part:
+def _part(cls: type[TrainedClassifier], model: bytes, rows: Any, asked: Keywords) -> Part:
     clf = from_bytes(cls, model)
     if rows is not None:
         x, y, weight, copies, seed = rows
@@ -48,8 +49,8 @@ def _part(cls: type, model: bytes, rows: Any, asked: dict[str, Any]) -> Part:
 
 
 def in_parts(
-    clf: Any,
-    asked: dict[str, Any],
+    clf: TrainedClassifier,
+    asked: Keywords,
     n: int,
     executor: AbstractExecutor,
     on_model: Callable[[int], None] | None,
@@ -68,7 +69,7 @@ def in_parts(
     return [with_arrays(like, arrays, "") for number in range(len(spans)) for arrays in found[number]]
 
 
-def _fixed(random_state: Any) -> Any:
+def _fixed(random_state: RandomState) -> RandomState:
     """A state that gives the same numbers whenever it is drawn from first."""
     if random_state is None:
         return int(check_random_state(None).randint(2**31 - 1))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state, resample
 
+from holdtrue._types import Estimator
 from holdtrue.batch import Predictor
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models import BlackBox, fresh
@@ -15,7 +16,7 @@ from holdtrue.schema import Table
 REFITS = ("seed", "bootstrap", "leave_one_out")
 
 
-def seeded(estimator: Any, seed: int, *, only_unset: bool = False) -> Any:
+def seeded(estimator: Estimator, seed: int, *, only_unset: bool = False) -> Estimator:
     """A copy, not fitted, with every `random_state` in it set; with `only_unset`, those that are None."""
     copy: Any = fresh(estimator)
     states = {k: v for k, v in copy.get_params().items() if k == "random_state" or k.endswith("__random_state")}

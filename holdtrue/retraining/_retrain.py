@@ -9,9 +9,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
+from holdtrue._types import Keywords, RandomState
 from holdtrue.batch import AbstractExecutor, Predictor, map_rows
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models import (
@@ -25,31 +27,13 @@ from holdtrue.models import (
     fit_many,
     stack,
 )
+from holdtrue.retraining._classifier import TrainedClassifier, TrainingData
 from holdtrue.retraining._finetune import top_layer_step
-from holdtrue.schema import as_table
+from holdtrue.schema import TableLike, as_table
 
 Vary = Literal["seed", "leave_one_out", "bootstrap", "shift", "finetune"]
 Layers = Literal["top", "all"]
 FINETUNE_EPOCHS = 5
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """What a classifier learned from, encoded.
-
-    Attributes
-    ----------
-    data : Data
-        With class weights multiplied in.
-    copies : array
-        How many identical rows each row stands for.
-    seed : int
-        From which the first weights and the shuffles follow.
-    """
-
-    data: Data
-    copies: np.ndarray
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -76,20 +60,20 @@ class Retrained:
     def __repr__(self) -> str:
         return f"<Retrained: {len(self)} models, vary={self.vary!r}>"
 
-    def decide(self, X: Any) -> np.ndarray:
+    def decide(self, X: TableLike) -> np.ndarray:
         """Class indices of shape (models, rows), every model asked about every row in one batched call."""
         encoded = self.predictor.encoder.encode(as_table(X)).astype(np.float32)
         return map_rows(functools.partial(_decide_all, self.ensemble, self.predictor.decision), encoded).T
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: TableLike) -> np.ndarray:
         """Labels of shape (models, rows)."""
         return self.predictor.classes[self.decide(X)]
 
-    def accepts(self, X: Any, target: Any) -> np.ndarray:
+    def accepts(self, X: TableLike, target: ArrayLike) -> np.ndarray:
         """Boolean (models, rows): whether each model decides each row as wanted; `target` holds labels."""
         return self.predict(X) == np.asarray(target)[None, :]
 
-    def take(self, rows: Any) -> "Retrained":
+    def take(self, rows: np.ndarray | slice) -> "Retrained":
         """Return some of the models (indices or a mask)."""
         rows = np.arange(len(self))[rows]
         members = jax.tree.map(lambda leaf: leaf[rows] if eqx.is_array(leaf) else leaf, self.ensemble.members)
@@ -104,7 +88,7 @@ class Retrained:
 @eqx.filter_jit
 def _decide_all(ensemble: EnsembleModel, decision: Decision, x: Float[Array, "n d"]) -> Array:
     # Member by member: XLA's batched product loses on small matrices, and memory stays flat in members.
-    def one(member_arrays: Any) -> Array:
+    def one(member_arrays: PyTree) -> Array:
         model: AbstractModel = eqx.combine(member_arrays, static)
         return jax.vmap(lambda row: decision.decide_of(model.logits(row)))(x)
 
@@ -113,15 +97,15 @@ def _decide_all(ensemble: EnsembleModel, decision: Decision, x: Float[Array, "n 
 
 
 def retrain(
-    clf: Any,
+    clf: TrainedClassifier,
     n: int = 100,
     *,
     vary: Vary = "seed",
-    tables: Sequence[tuple[Any, Any]] | None = None,
+    tables: Sequence[tuple[TableLike, ArrayLike]] | None = None,
     new_order: bool = False,
     layers: Layers | None = None,
     n_epochs: int | None = None,
-    random_state: int | None = 0,
+    random_state: RandomState = 0,
     strategy: Strategy = "auto",
     on_model: Callable[[int], None] | None = None,
     executor: AbstractExecutor | None = None,
@@ -170,7 +154,7 @@ def retrain(
             "retrain: the classifier holds no training rows; it was loaded from a file or is not fitted. Call "
             "fit(X, y) on a clone, or use vary='shift' or 'finetune' with `tables`."
         )
-    asked: dict[str, Any] = {
+    asked: Keywords = {
         "n": n, "vary": vary, "tables": tables, "new_order": new_order, "layers": layers, "n_epochs": n_epochs,
         "random_state": random_state, "strategy": strategy,
     }  # fmt: skip
@@ -196,7 +180,7 @@ class Trainings:
         As `fit_many` has them.
     """
 
-    clf: Any
+    clf: TrainedClassifier
     vary: Vary
     starts: Sequence[AbstractModel]
     sets: Sequence[Data]
@@ -232,20 +216,19 @@ class Trainings:
 
 
 def trainings(
-    clf: Any,
+    clf: TrainedClassifier,
     *,
     n: int,
     vary: Vary,
-    tables: Sequence[tuple[Any, Any]] | None,
+    tables: Sequence[tuple[TableLike, ArrayLike]] | None,
     new_order: bool,
     layers: Layers | None,
     n_epochs: int | None,
-    random_state: Any,
+    random_state: RandomState,
     strategy: Strategy,
 ) -> Trainings:
     """Draw the seeds and rows of every model; the parameters are those of `retrain`, checked."""
-    training: TrainingData | None = getattr(clf, "training_", None)
-    predictor: Predictor = clf.predictor_
+    training, predictor = clf.training_, clf.predictor_
     rng = check_random_state(random_state)
     seed = training.seed if training is not None else 0
     if vary == "shift" or tables is not None:
@@ -255,7 +238,7 @@ def trainings(
         assert training is not None
         sets, seeds = _varied(training, n, vary, rng)
     orders = [int(s) for s in rng.randint(0, 2**31 - 1, len(seeds))] if new_order else seeds
-    step, patience = clf.regime_.step(clf.setting_), clf.regime_.patience
+    step, patience = clf.regime_.step(clf.context_), clf.regime_.patience
     if vary == "finetune":
         epochs, patience = n_epochs or FINETUNE_EPOCHS, None
         starts = [predictor.decision.model] * len(sets)
@@ -275,7 +258,7 @@ def _how(vary: Vary, new_order: bool, layers: Layers | None) -> str:
 
 
 def _solved(
-    clf: Any,
+    clf: TrainedClassifier,
     vary: Vary,
     starts: Sequence[Any],
     sets: Sequence[Data],
@@ -290,13 +273,15 @@ def _solved(
         )
     models = []
     for i, (start, data, seed) in enumerate(zip(starts, sets, seeds, strict=True)):
-        models.append(clf.regime_.solve(start, data, start_keys(seed)[1], clf.setting_)[0])
+        models.append(clf.regime_.solve(start, data, start_keys(seed)[1], clf.context_)[0])
         if on_model is not None:
             on_model(i + 1)
     return models
 
 
-def _check_options(vary: Vary, tables: Any, new_order: bool, layers: Any, n_epochs: Any) -> None:
+def _check_options(
+    vary: Vary, tables: Sequence[object] | None, new_order: bool, layers: Layers | None, n_epochs: int | None
+) -> None:
     """Refuse an option that the kind of retraining would not use."""
     uses: dict[str, tuple[Vary, ...]] = {
         "tables": ("shift", "finetune"),
@@ -314,13 +299,15 @@ def _check_options(vary: Vary, tables: Any, new_order: bool, layers: Any, n_epoc
         raise DataError(f"retrain: `n_epochs` must be a positive whole number; got {n_epochs!r}.")
 
 
-def start_keys(seed: int) -> tuple[Any, Any]:
+def start_keys(seed: int) -> tuple[PRNGKeyArray, PRNGKeyArray]:
     """Keys of a training run: the first weights, and the shuffles."""
     first, second = jax.random.split(jax.random.key(seed))
     return first, second
 
 
-def _varied(training: TrainingData, n: int, vary: Vary, rng: Any) -> tuple[list[Data], list[int]]:
+def _varied(
+    training: TrainingData, n: int, vary: Vary, rng: np.random.RandomState
+) -> tuple[list[Data], list[int]]:
     data, copies = training.data, training.copies
     if vary == "seed":
         return [data] * n, [int(s) for s in rng.randint(0, 2**31 - 1, n)]
@@ -340,7 +327,7 @@ def _varied(training: TrainingData, n: int, vary: Vary, rng: Any) -> tuple[list[
     return sets, [training.seed] * n
 
 
-def training_rows(clf: Any, X: Any, y: Any) -> TrainingData:
+def training_rows(clf: TrainedClassifier, X: TableLike, y: ArrayLike) -> TrainingData:
     """Encode a table as training rows, so that a classifier read from a file can be fine-tuned on resamples of it:
     ``clf.training_ = training_rows(clf, X, y)``."""
     x, codes, weight = _encoded(clf, X, y)
@@ -348,8 +335,8 @@ def training_rows(clf: Any, X: Any, y: Any) -> TrainingData:
     return TrainingData(data, np.ones(len(x)), 0)
 
 
-def _encoded(clf: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    predictor: Predictor = clf.predictor_
+def _encoded(clf: TrainedClassifier, X: TableLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    predictor = clf.predictor_
     index = {label: i for i, label in enumerate(predictor.classes.tolist())}
     labels = np.asarray(y).tolist()
     unknown = [label for label in labels if label not in index]
@@ -362,7 +349,9 @@ def _encoded(clf: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return x, codes, clf.regime_.weights(codes, np.ones(len(x)), predictor.classes)
 
 
-def _shifted(clf: Any, tables: Sequence[tuple[Any, Any]] | None, vary: Vary) -> list[Data]:
+def _shifted(
+    clf: TrainedClassifier, tables: Sequence[tuple[TableLike, ArrayLike]] | None, vary: Vary
+) -> list[Data]:
     if not tables:
         raise DataError(f"retrain: vary={vary!r} needs `tables`, a list of (X, y); got none.")
     encoded = [_encoded(clf, X, y) for X, y in tables]

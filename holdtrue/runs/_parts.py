@@ -5,13 +5,18 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
+from holdtrue.runs._identity import Identity
 from holdtrue.runs._write import write_table, write_tables
+
+if TYPE_CHECKING:  # brings SQLAlchemy along, which only those who keep promises need
+    from holdtrue.ledger import Issued, Ledger, Record
 
 MANIFEST = "manifest.json"
 RECORDS = "records"  # how the names of files of records end
@@ -29,47 +34,49 @@ class Parts:
         The file to be.
     format : str
         Of the output and of the chunks.
-    manifest : dict
+    identity : Identity
         What must be equal for a run to go on with another's chunks.
     resume : bool
         Whether chunks that are there may be used.
     """
 
-    def __init__(self, out: Path, format: str, manifest: dict[str, Any], resume: bool) -> None:
+    def __init__(self, out: Path, format: str, identity: Identity, resume: bool) -> None:
         self.out, self.format = out, format
         self.folder = out.with_name(out.name + ".parts")
-        manifest = json.loads(json.dumps(manifest))  # as it will be read back
+        self._done = out.with_name(f".{out.name}.parts.done")
+        self._clear()  # what a run left that was killed when all was done
         if self.folder.exists():
-            self._check(manifest, resume)
+            self._check(identity, resume)
             return
         self.folder.mkdir()
-        self._put(MANIFEST, manifest)
+        self._put(MANIFEST, identity.to_dict())
 
-    def _check(self, manifest: dict[str, Any], resume: bool) -> None:
+    def _check(self, identity: Identity, resume: bool) -> None:
         n = len(list(self.folder.glob("part-*.json")))
         if not resume:
             raise DataError(
-                f"recourse: an unfinished run is kept in {str(self.folder)!r}; got {n} finished chunks. Add "
-                "--resume to go on with it, or delete the folder."
+                f"run: an unfinished run is kept in {str(self.folder)!r}; got {n} finished chunks. Add "
+                "`resume=True` to go on with it, or delete the folder."
             )
         try:
             stored = json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))
         except FileNotFoundError:
             if n == 0:  # stopped before the manifest was there
-                self._put(MANIFEST, manifest)
+                self._put(MANIFEST, identity.to_dict())
                 return
             stored = {}
         except (OSError, ValueError) as error:
             raise DataError(
-                f"--resume: the manifest cannot be read; got {str(self.folder / MANIFEST)!r} ({error}). Delete "
-                "the folder and start again."
+                f"run: `resume`: the manifest cannot be read; got {str(self.folder / MANIFEST)!r} ({error}). "
+                "Delete the folder and start again."
             ) from error
-        changed = [key for key in manifest if stored.get(key) != manifest[key]]
+        changed = identity.changed(stored)
         if changed:
             first = changed[0]
+            now, then = identity.to_dict()[first], stored.get(first)
             raise DataError(
-                f"--resume: the unfinished run in {str(self.folder)!r} differs in its {' and '.join(changed)}; "
-                f"got {_short(manifest[first])} after {_short(stored.get(first))}. Give the same model, table and "
+                f"run: `resume`: the unfinished run in {str(self.folder)!r} differs in its "
+                f"{' and '.join(changed)}; got {_short(now)} after {_short(then)}. Give the same model, table and "
                 "options, or delete the folder and start again."
             )
 
@@ -81,14 +88,16 @@ class Parts:
     def _path(self, number: int, ending: str) -> Path:
         return self.folder / f"part-{number:06d}.{ending}"
 
-    def note(self, number: int) -> dict[str, Any] | None:
+    def note(self, number: int) -> JsonObject | None:
         """What was noted of a finished chunk; None where it is not finished."""
+        if not self._path(number, self.format).exists():  # removed by a run that was killed when all was done
+            return None
         try:
             return json.loads(self._path(number, "json").read_text(encoding="utf-8"))
         except (FileNotFoundError, ValueError):
             return None
 
-    def keep(self, number: int, table: pa.Table, note: dict[str, Any], records: Sequence[Any] = ()) -> None:
+    def keep(self, number: int, table: pa.Table, note: JsonObject, records: "Sequence[Record]" = ()) -> None:
         """Keep a finished chunk, and records that are still to be issued."""
         write_table(table, self._path(number, self.format), self.format, header=number == 0)
         if records:
@@ -97,14 +106,14 @@ class Parts:
             write_records(records, self._path(number, RECORDS))
         self._put(self._path(number, "json").name, note)
 
-    def issue(self, number: int, ledger: Any) -> Any:
-        """Issue the records of a finished chunk; interrupted, they are issued again, which takes effect once."""
+    def issue(self, number: int, ledger: "Ledger") -> "Issued":
+        """Issue the records of a finished chunk; issued again, by whatever run, they take effect once."""
         from holdtrue.ledger import Issued, read_records
 
         path = self._path(number, RECORDS)
         if not path.exists():
             return Issued()
-        done = ledger.issue(read_records(path))
+        done = ledger.issue(read_records(path), at_any_time=True)
         path.unlink()
         return done
 
@@ -122,27 +131,32 @@ class Parts:
                 os.replace(beside, self.out)
             finally:
                 beside.unlink(missing_ok=True)
-        for path in [
-            p for pattern in ("part-*", ".part-*", MANIFEST, f".{MANIFEST}*") for p in self.folder.glob(pattern)
-        ]:
-            path.unlink(missing_ok=True)
-        self._remove()
+        # In one step from "all chunks are there" to "nothing is": a run killed here is not begun again in part.
+        os.replace(self.folder, self._done)
+        self._clear()
+
+    def _clear(self) -> None:
+        if self._done.exists():
+            patterns = ("part-*", ".part-*", MANIFEST, f".{MANIFEST}*")
+            for path in [p for pattern in patterns for p in self._done.glob(pattern)]:
+                path.unlink(missing_ok=True)
+            if not any(self._done.iterdir()):
+                self._done.rmdir()
+            elif not self.folder.exists():  # what somebody else put there stays where they put it
+                os.replace(self._done, self.folder)
 
     def drop_if_empty(self) -> None:
         """Leave no folder behind where no chunk was finished."""
         if self.folder.exists() and not any(self.folder.glob("part-*")):
             (self.folder / MANIFEST).unlink(missing_ok=True)
-            self._remove()
-
-    def _remove(self) -> None:
-        if not any(self.folder.iterdir()):  # what somebody else put there stays
-            self.folder.rmdir()
+            if not any(self.folder.iterdir()):
+                self.folder.rmdir()
 
     def _tables(self, n: int) -> Iterator[pa.Table]:
         for number in range(n):
             yield pq.ParquetFile(self._path(number, "parquet")).read()
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = json.dumps(value)
     return text if len(text) <= 120 else text[:117] + "..."

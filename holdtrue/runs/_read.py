@@ -6,23 +6,28 @@ import io
 import re
 import sys
 import tempfile
+import uuid
 import weakref
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
 from holdtrue.runs._text import typed
-from holdtrue.schema import Schema
+from holdtrue.schema import Schema, Table, as_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CHUNK = 16_384  # rows held at once
 DATASET = "dataset:"
@@ -50,11 +55,11 @@ class Chunk:
     is_typed: bool
 
     @cached_property
-    def frame(self) -> pd.DataFrame:
+    def people(self) -> Table:
         """The columns of the schema, as values."""
-        names = [n for n in self.schema.names if n in self.table.column_names]
-        frame = self.table.select(names).to_pandas(ignore_metadata=True)
-        return frame if self.is_typed else typed(frame, self.schema)
+        cells = self.table.select([n for n in self.schema.names if n in self.table.column_names])
+        columns = as_table(cells, where="table").columns if self.is_typed else typed(cells, self.schema)
+        return Table(columns, cells.num_rows)
 
     def __reduce__(self) -> Any:
         # A slice of a table would be pickled with all rows of the table it was cut from.
@@ -69,13 +74,21 @@ def _chunk(first_row: int, table: bytes, schema: Schema, is_typed: bool) -> Chun
 
 
 class Source:
-    """A table that a user named: a path, ``-``, or ``dataset:NAME``."""
+    """A table by its name, read chunk by chunk.
 
-    def __init__(self, name: str) -> None:
+    Parameters
+    ----------
+    name : path
+        A CSV file (also gzipped) or a Parquet file, ``-`` for standard input, or ``dataset:NAME``.
+    """
+
+    def __init__(self, name: str | Path) -> None:
+        name = str(name)
         self.name = name
         self._table: pa.Table | None = None
         self._parquet: Any = None
         self._spool: Any = None
+        self._once = uuid.uuid4().hex
         if name.startswith(DATASET):
             self._table = pa.Table.from_pandas(dataset(name).X, preserve_index=False)
             return
@@ -118,9 +131,11 @@ class Source:
         """Whether columns have types of their own; a CSV file's have not."""
         return self._table is not None or self._parquet is not None
 
-    def identity(self) -> dict[str, Any]:
-        """What tells this table from another, for `--resume`."""
-        if self.name.startswith(DATASET) or self.name == "-":
+    def identity(self) -> JsonObject:
+        """What tells this table from another; standard input is another one every time."""
+        if self.name == "-":
+            return {"name": self.name, "read": self._once}
+        if self.name.startswith(DATASET):
             return {"name": self.name}
         facts = Path(self.name).stat()
         return {"name": str(Path(self.name).resolve()), "bytes": facts.st_size, "changed": facts.st_mtime_ns}
@@ -130,6 +145,7 @@ class Source:
         first = 0
         for table in self.tables(size):
             if not first:
+                _check_names(table.column_names, self.name)
                 _require(schema, table.column_names)
             yield Chunk(first, table, schema, self.is_typed)
             first += table.num_rows
@@ -140,8 +156,10 @@ class Source:
         """Read chunk by chunk, all columns as they are in the file."""
         return self._typed_chunks(size) if self.is_typed else self._text_chunks(size)
 
-    def whole(self, schema: Schema | None = None) -> pd.DataFrame:
+    def whole(self, schema: Schema | None = None) -> "pd.DataFrame":
         """Read everything."""
+        import pandas as pd
+
         if self._table is not None:
             frame = self._table.to_pandas()
         elif self._parquet is not None:
@@ -149,7 +167,7 @@ class Source:
                 frame = self._parquet.read().to_pandas(ignore_metadata=True)
         else:
             texts = list(self._text_chunks(CHUNK))
-            frame = typed(pa.concat_tables(texts).to_pandas(), schema) if texts else pd.DataFrame()
+            frame = pd.DataFrame(typed(pa.concat_tables(texts), schema) if texts else {})
         if not len(frame):
             raise DataError(f"table: is empty; got 0 rows in {self.name!r}. Give at least one person.")
         return frame
@@ -177,24 +195,33 @@ class Source:
     def _text_chunks(self, size: int) -> Iterator[pa.Table]:
         with _reading(self.name), _open_text(self.name, self._spool) as stream:
             names, separator = _header(stream, self.name)
-            reader = pd.read_csv(
-                stream,
-                sep=separator,
-                header=None,
-                names=names,
-                dtype=str,
-                keep_default_na=False,
-                na_filter=False,
-                chunksize=size,
+            rows = _rows(stream, names, separator, self.name)
+            while some := list(islice(rows, size)):
+                cells = zip(*some, strict=True)
+                yield pa.table({name: pa.array(c, pa.string()) for name, c in zip(names, cells, strict=True)})
+
+
+def _rows(stream: io.TextIOWrapper, names: list[str], separator: str, name: str) -> Iterator[list[str | None]]:
+    """Rows of cells, one for each name; a row that is too short has None for the rest."""
+    ended = False
+
+    def lines() -> Iterator[str]:
+        nonlocal ended
+        yield from stream
+        ended = True
+
+    for row in csv.reader(lines(), delimiter=separator):
+        if ended:  # another line was asked for, to end this row
+            raise csv.Error("a quote is never closed")
+        if len(row) == len(names):
+            yield row  # type: ignore[misc]
+        elif len(row) > len(names):
+            raise DataError(
+                f"table: rows have more values than the header has names; got {len(row)} for {len(names)} names "
+                f"in {name!r}. Check the separator and quotes."
             )
-            for frame in reader:
-                if not isinstance(frame.index, pd.RangeIndex):
-                    raise DataError(
-                        f"table: rows have more values than the header has names; got {len(names)} names in "
-                        f"{self.name!r}. Check the separator and quotes."
-                    )
-                texts = {name: pa.array(frame[name], pa.string(), from_pandas=True) for name in names}
-                yield pa.table(texts)
+        elif row and not (len(row) == 1 and row[0].isspace()):  # an empty line is none
+            yield [*row, *[None] * (len(names) - len(row))]
 
 
 def dataset(name: str) -> Any:
@@ -238,13 +265,17 @@ def _header(stream: io.TextIOWrapper, name: str) -> tuple[list[str], str]:
     if not any(n.strip() for n in names):
         raise DataError(f"table: has no header line; got an empty start in {name!r}. Name the columns first.")
     names = [n if n.strip() else f"Unnamed: {i}" for i, n in enumerate(names)]
+    _check_names(names, name)
+    return names, separator
+
+
+def _check_names(names: list[str], name: str) -> None:
     twice = [n for n in names if names.count(n) > 1]
     if twice:
         raise DataError(
             f"table: a column appears more than once; got {twice[0]!r} {names.count(twice[0])} times in {name!r}. "
             "Rename or drop the copies."
         )
-    return names, separator
 
 
 def _require(schema: Schema, names: list[str]) -> None:
@@ -260,7 +291,6 @@ def _require(schema: Schema, names: list[str]) -> None:
 
 _UNREADABLE = (
     pa.ArrowException,
-    pd.errors.ParserError,
     UnicodeDecodeError,
     gzip.BadGzipFile,
     zlib.error,

@@ -3,16 +3,23 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
+from holdtrue._types import JsonObject, Keywords
+from holdtrue.classifier import RecourseClassifier
 from holdtrue.errors import DataError
+from holdtrue.methods import AbstractMethod, RecourseFrame
+from holdtrue.runs._issue import Terms
 from holdtrue.runs._read import Chunk
 from holdtrue.runs._write import numbers_or_null
-from holdtrue.schema import Feature, Schema, did_you_mean, plain
+from holdtrue.schema import Feature, Schema, Table, as_table, did_you_mean, plain
+from holdtrue.search import Status
+
+if TYPE_CHECKING:  # brings SQLAlchemy along, which only those who keep promises need
+    from holdtrue.ledger import Record
 
 INVALID = "INVALID_INPUT"
 """Status of a row that the schema does not allow, where such rows are reported instead of stopping the run."""
@@ -25,8 +32,7 @@ SENT = (
     "only_refused",
     "n_recourses",
     "chunk_rows",
-    "promise",
-    "subject",
+    "terms",
 )
 """What a worker elsewhere needs of `Work`, beside the model and the time."""
 
@@ -35,16 +41,16 @@ class Done(NamedTuple):
     """A finished chunk: the table to write, what to note of it, and the records to issue."""
 
     table: pa.Table
-    note: dict[str, Any]
-    records: list[Any]
+    note: JsonObject
+    records: "list[Record]"
 
 
 @dataclass
 class Work:
     """What holds for all chunks of a run."""
 
-    classifier: Any
-    method: Any
+    classifier: RecourseClassifier
+    method: AbstractMethod
     target: Any = None
     restrictions: Mapping[int, Any] = field(default_factory=dict)
     until: float | None = None
@@ -53,10 +59,8 @@ class Work:
     n_recourses: int = 1
     chunk_rows: int = 16_384
     on_rows: Callable[[int], None] | None = None
-    promise: "Callable[[Any, list[Any]], list[Any]] | None" = None
-    """Makes records of a plan and its people's keys, where they are to be issued."""
-    subject: str | None = None
-    """The column with the keys."""
+    terms: Terms | None = None
+    """Of the promises that are made of what is found, where any are."""
 
     @property
     def schema(self) -> Schema:
@@ -78,16 +82,12 @@ class Work:
 
     def run(self, chunk: Chunk) -> "Done":
         """Find recourse for a chunk."""
-        n, keys = len(chunk.frame), self._keys(chunk)
+        n, keys = chunk.table.num_rows, self._keys(chunk)
         rows, reasons = self._usable(chunk)
         plan = self._solve(chunk, rows) if len(rows) else None
         # Whose each written row is: a person has one row, or as many as there are options.
         whose = np.sort(np.concatenate([[] if plan is None else rows[plan.person], list(reasons)]).astype(int))
-        as_given = np.array_equal(whose, np.arange(n))
-        frame, given = (
-            (chunk.frame, chunk.table) if as_given else (chunk.frame.iloc[whose], chunk.table.take(whose))
-        )
-        answer = _Answer.blank(len(whose), frame, self.schema)
+        answer = _Answer.of(chunk.people, whose)
         if plan is not None:
             answer.fill(np.flatnonzero(~np.isin(whose, list(reasons))), plan)
         for row, reason in reasons.items():
@@ -99,7 +99,8 @@ class Work:
             "counts": dict(zip(names.tolist(), counts.tolist(), strict=True)),
             "cost": float(np.nansum(answer.cost[first & np.isin(answer.status, WITH_RECOURSE)])),
         }
-        table = answer.table(given, self.schema)
+        as_given = np.array_equal(whose, np.arange(n))
+        table = answer.table(chunk.table if as_given else chunk.table.take(whose), self.schema)
         if self.n_recourses > 1:
             start = np.flatnonzero(first)
             option = np.arange(len(whose)) - start[np.cumsum(first) - 1]
@@ -108,58 +109,63 @@ class Work:
                 table = table.select(kept).append_column(PREFIX + name, pa.array(values))
         if self.only_refused:
             table = table.filter(pa.array(answer.status != "ALREADY_FAVOURABLE"))
-        promised = []
-        if keys is not None and plan is not None and self.promise is not None:
-            promised = self.promise(plan, [keys[i] for i in rows[plan.person].tolist()])
+        promised: list[Record] = []
+        if keys is not None and plan is not None and self.terms is not None:
+            person = rows[plan.person]
+            whom = [keys[i] for i in person.tolist()]
+            promised = self.terms.records(plan, whom, chunk.first_row + person)
         return Done(table, note | {"written": table.num_rows}, promised)
 
     def _keys(self, chunk: Chunk) -> list[str] | None:
         """The people's keys, where promises are to be made."""
-        if self.promise is None:
+        if self.terms is None:
             return None
-        known = chunk.table.column_names
-        if self.subject not in known:
-            hint = did_you_mean(str(self.subject), known)
-            raise DataError(f"--subject: no such column; got {self.subject!r}. {hint}")
-        keys = chunk.table.column(self.subject).to_pylist()
+        subject, known = self.terms.subject, chunk.table.column_names
+        if subject not in known:
+            raise DataError(f"run: `subject`: no such column; got {subject!r}. {did_you_mean(subject, known)}")
+        keys = chunk.table.column(subject).to_pylist()
         blank = [chunk.first_row + i for i, key in enumerate(keys) if key is None or key == ""]
         if blank:
-            raise DataError(f"--subject: {self.subject!r} has no key in some rows; got rows {blank[:5]}.")
+            raise DataError(
+                f"run: `subject`: {subject!r} has no key in some rows; got rows {blank[:5]}. Give everyone one."
+            )
         return [str(key) for key in keys]
 
-    def _solve(self, chunk: Chunk, rows: np.ndarray) -> Any:
-        frame = chunk.frame if len(rows) == len(chunk.frame) else chunk.frame.iloc[rows]
+    def _solve(self, chunk: Chunk, rows: np.ndarray) -> RecourseFrame:
+        people = chunk.people
+        if len(rows) < people.n_rows:  # read anew: what was refused may have hidden that a column holds numbers
+            people = as_table({name: values[rows] for name, values in people.columns.items()}, where="table")
         own = {
             i: self.restrictions[chunk.first_row + r]
-            for i, r in enumerate(rows)
+            for i, r in enumerate(rows.tolist())
             if chunk.first_row + r in self.restrictions
         }
-        options: dict[str, Any] = {
+        options: Keywords = {
             "target": self.target, "restrictions": own or None,
             "on_rows": self.on_rows, "n_recourses": self.n_recourses,
         }  # fmt: skip
         if self.until is not None:
             options["deadline"] = max(self.until - time.monotonic(), 1e-9)
-        return self.classifier.recourse(frame[self.schema.names], method=self.method, **options)
+        return self.classifier.recourse(people, method=self.method, **options)
 
     def _usable(self, chunk: Chunk) -> tuple[np.ndarray, dict[int, str]]:
         """Rows that the schema allows, and the reason for each of the others."""
-        n = len(chunk.frame)
+        n = chunk.table.num_rows
         try:
-            self.schema.check(chunk.frame, where="table")
+            self.schema.check(chunk.people, where="table")
         except DataError as error:
             if not self.report_bad_rows:
                 first, last = chunk.first_row, chunk.first_row + n - 1
                 raise DataError(
-                    f"{error} (Among rows {first} to {last}; `--bad-rows report` goes on without them.)"
+                    f"{error} (Among rows {first} to {last}; `bad_rows='report'` goes on without them.)"
                 ) from error
         else:
             return np.arange(n), {}
-        reasons = self.schema.refusals(chunk.frame, where="table")
+        reasons = self.schema.refusals(chunk.people, where="table")
         return np.array([i for i in range(n) if i not in reasons], int), reasons
 
 
-def _work(model: bytes, options: dict[str, Any], ends: float | None) -> Work:
+def _work(model: bytes, options: Keywords, ends: float | None) -> Work:
     from holdtrue.batch import from_bytes
     from holdtrue.batch._cache import use_cache
     from holdtrue.classifier import RecourseClassifier
@@ -183,23 +189,22 @@ class _Answer:
     changes: np.ndarray
 
     @classmethod
-    def blank(cls, n: int, frame: pd.DataFrame, schema: Schema) -> "_Answer":
-        columns = {name: frame[name].to_numpy(dtype=object, na_value=None) for name in schema.names}
+    def of(cls, people: Table, whose: np.ndarray) -> "_Answer":
+        """Nothing found yet: everyone as they are."""
+        n = len(whose)
+        columns = {name: values[whose] for name, values in people.columns.items()}
         cost, before, after = (np.full(n, np.nan) for _ in range(3))
         text = np.full(n, "", object)
         return cls(columns, np.full(n, INVALID, object), cost, np.zeros(n, bool), before, after, text)
 
-    def fill(self, rows: np.ndarray, plan: Any) -> None:
-        from holdtrue.search import Status
-
-        whole = len(rows) == len(self.status)
-        for name in self.columns:
-            values = plan.recourse.columns[name]
-            if whole:
+    def fill(self, rows: np.ndarray, plan: RecourseFrame) -> None:
+        """Put what was found in its rows."""
+        for name, values in plan.recourse.columns.items():
+            if len(rows) == len(self.status):
                 self.columns[name] = values
             else:
-                self.columns[name] = self.columns[name].copy()
-                self.columns[name][rows] = values
+                self.columns[name] = self.columns[name].astype(object)
+                self.columns[name][rows] = values.tolist()
         names = np.array([s.name for s in sorted(Status)], object)
         self.status[rows] = names[np.asarray(plan.status)]
         self.cost[rows] = plan.cost
@@ -209,7 +214,7 @@ class _Answer:
 
     def table(self, original: pa.Table, schema: Schema) -> pa.Table:
         """All columns of the input, those of the schema as proposed, and how each was found."""
-        out: dict[str, Any] = {}
+        out: JsonObject = {}
         for name in original.column_names:
             if name in schema:
                 out[name] = _as_type(
@@ -239,8 +244,10 @@ def column_type(feature: Feature, given: pa.DataType) -> pa.DataType:
     is_text = pa.types.is_string(given) or pa.types.is_large_string(given) or pa.types.is_string_view(given)
     if feature.has_levels:
         kinds = {type(v) for v in feature.levels or ()}
+        if pa.types.is_boolean(given) and set(feature.levels or ()) <= {0, 1}:
+            return pa.bool_()  # True is 1, in the schema too
         if kinds <= {bool}:
-            return pa.bool_()
+            return pa.int64() if pa.types.is_integer(given) else pa.bool_()
         if kinds <= {int}:
             return pa.int64()
         return pa.float64() if kinds <= {int, float} else pa.string()
@@ -263,6 +270,8 @@ def _cell(value: Any, wanted: pa.DataType) -> Any:
         return None
     if pa.types.is_string(wanted):
         return str(value)
+    if isinstance(value, (bool, int, float)) and value in (0, 1):  # 1, 1.0 and True are one level
+        value = bool(value) if pa.types.is_boolean(wanted) else int(value)
     try:
         return pa.scalar(value, wanted).as_py()
     except (pa.ArrowException, TypeError, ValueError, OverflowError):

@@ -1,5 +1,6 @@
 """Tables out: CSV, JSON lines or Parquet, to a file or a stream, all with one set of columns."""
 
+import csv
 import io
 import json
 import os
@@ -20,7 +21,7 @@ FORMATS = ("csv", "parquet", "jsonl")
 ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
-def format_of(out: str, asked: str | None) -> str:
+def format_of(out: str, asked: str | None, where: str = "--out") -> str:
     """Format of an output: what was asked for, what the ending says, or CSV on standard output."""
     if asked is not None:
         return asked
@@ -29,23 +30,23 @@ def format_of(out: str, asked: str | None) -> str:
     ending = Path(out).suffix.lower()
     if ending not in ENDINGS:
         raise DataError(
-            f"--out: the ending does not say the format; got {out!r}. End it in .csv, .parquet or .jsonl, or give "
-            "--format."
+            f"{where}: the ending does not say the format; got {out!r}. End it in .csv, .parquet or .jsonl, or "
+            "name the format."
         )
     return ENDINGS[ending]
 
 
-def check_place(out: str) -> None:
+def check_place(out: str, where: str = "--out") -> None:
     """Refuse an output that cannot be written, before any work is done."""
     if out == "-":
         return
     path = Path(out)
     if path.is_dir():
-        raise DataError(f"--out: is a directory; got {out!r}. Give a file name.")
+        raise DataError(f"{where}: is a directory; got {out!r}. Give a file name.")
     if not path.parent.is_dir():
-        raise DataError(f"--out: the folder is not there; got {str(path.parent)!r}. Make it first.")
+        raise DataError(f"{where}: the folder is not there; got {str(path.parent)!r}. Make it first.")
     if not os.access(path.parent, os.W_OK):
-        raise DataError(f"--out: the folder cannot be written; got {str(path.parent)!r}. Choose another.")
+        raise DataError(f"{where}: the folder cannot be written; got {str(path.parent)!r}. Choose another.")
 
 
 def is_stream(out: str) -> bool:
@@ -124,14 +125,25 @@ def text_of(table: pa.Table, format: str, *, header: bool) -> bytes:
     if format == "jsonl":
         lines = (json.dumps(plain(row), ensure_ascii=False) for row in table.to_pylist())
         return "".join(line + "\n" for line in lines).encode()
-    import pandas as pd
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if header:
+        writer.writerow(table.column_names)
+    writer.writerows(zip(*map(_cells, table.columns), strict=True))
+    return text.getvalue().encode()
 
-    # Whole numbers stay whole beside missing ones.
-    whole = {t: pd.Int64Dtype() for t in (pa.int8(), pa.int16(), pa.int32(), pa.int64())}
-    frame = table.to_pandas(types_mapper=whole.get, ignore_metadata=True)
-    buffer = io.StringIO()
-    frame.to_csv(buffer, index=False, header=header, lineterminator="\n")
-    return buffer.getvalue().encode()
+
+def _cells(column: pa.ChunkedArray) -> list[Any]:
+    """Cells of a column as `csv` writes them: a number as Python does, nothing for what is missing."""
+    kind = column.type
+    if pa.types.is_float64(kind):
+        return [None if v != v else v for v in column.to_pylist()]
+    if pa.types.is_floating(kind):  # in as many digits as tell it from its neighbours
+        return [None if text == "nan" else text for text in column.to_numpy().astype(str).tolist()]
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+        values = column.to_pandas()
+        return [t if there else None for t, there in zip(values.astype(str), values.notna(), strict=True)]
+    return column.to_pylist()
 
 
 def write_table(table: pa.Table, path: Path, format: str, *, header: bool = True) -> None:

@@ -1,12 +1,12 @@
 """What the columns are and how each may change. No jax here."""
 
-from holdtrue.schema._checks import did_you_mean, plain
+from holdtrue.schema._checks import did_you_mean, plain, shown
 from holdtrue.schema._columns import sorted_levels
 from holdtrue.schema._constraints import Implication, LinearConstraint
 from holdtrue.schema._feature import DIRECTIONS, KINDS, MISSING_LEVEL, Feature, Level
-from holdtrue.schema._restriction import Restriction, normalise_restrictions
+from holdtrue.schema._restriction import Restriction, Restrictions, RestrictionsLike, normalise_restrictions
 from holdtrue.schema._schema import Schema
-from holdtrue.schema._table import Table, as_table
+from holdtrue.schema._table import Table, TableLike, as_table
 
 __all__ = [
     "DIRECTIONS",
@@ -17,11 +17,15 @@ __all__ = [
     "Level",
     "LinearConstraint",
     "Restriction",
+    "Restrictions",
+    "RestrictionsLike",
     "Schema",
     "Table",
+    "TableLike",
     "as_table",
     "did_you_mean",
     "normalise_restrictions",
     "plain",
+    "shown",
     "sorted_levels",
 ]

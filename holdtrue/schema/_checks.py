@@ -12,7 +12,7 @@ _SHORT.maxdict = _SHORT.maxlist = _SHORT.maxtuple = 8
 _SHORT.maxstring = _SHORT.maxother = 120
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """``repr`` for a message: short however large, deep or self-referring the value is."""
     try:
         return _SHORT.repr(value)
@@ -20,7 +20,7 @@ def shown(value: Any) -> str:
         return f"<{type(value).__name__}>"
 
 
-def did_you_mean(name: Any, known: Sequence[str]) -> str:
+def did_you_mean(name: object, known: Sequence[str]) -> str:
     """End of an error text: the nearest known name, or all of them."""
     near = get_close_matches(name if isinstance(name, str) else "", known, n=1)
     return f"Did you mean {near[0]!r}?" if near else f"Known are {shown(list(known))}."
@@ -31,7 +31,7 @@ def plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") and getattr(value, "ndim", 0) == 0 else value
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """Whether a plain value is a finite number that fits a float."""
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return False
@@ -41,11 +41,11 @@ def is_number(value: Any) -> bool:
         return False
 
 
-def is_level(value: Any) -> bool:
+def is_level(value: object) -> bool:
     """Whether a plain value can be a level: text, a finite number or a boolean."""
     return isinstance(value, (str, bool)) or is_number(value)
 
 
-def is_list(value: Any) -> bool:
+def is_list(value: object) -> bool:
     """Whether a value is a sequence of things, unlike a text."""
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray))

@@ -1,7 +1,6 @@
 """One column of a table against its feature: can it be read, and what does it teach?"""
 
 from collections.abc import Hashable
-from typing import Any
 
 import numpy as np
 
@@ -74,7 +73,7 @@ def refused_rows(feature: Feature, table: Table, where: str) -> dict[int, str]:
     except DataError as error:
         if values.dtype.kind in "mM":
             return dict.fromkeys(range(len(values)), str(error))
-    tried: dict[Any, str | None] = {}
+    tried: dict[object, str | None] = {}
     out = {}
     for row, value in enumerate(values.tolist()):
         # Types apart, since 1, 1.0 and True are one key; NaN equals nothing, not even itself.
@@ -87,7 +86,7 @@ def refused_rows(feature: Feature, table: Table, where: str) -> dict[int, str]:
     return out
 
 
-def _refusal(feature: Feature, value: Any, where: str) -> str | None:
+def _refusal(feature: Feature, value: object, where: str) -> str | None:
     cell = np.empty(1, object)
     cell[0] = value
     try:

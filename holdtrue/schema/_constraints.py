@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import SchemaError
 from holdtrue.schema._checks import did_you_mean, is_level, is_list, is_number, plain, shown
 from holdtrue.schema._feature import Level
@@ -63,9 +64,9 @@ class LinearConstraint:
         object.__setattr__(self, "bound", float(bound))
         object.__setattr__(self, "on", str(self.on))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain types for YAML and JSON."""
-        out: dict[str, Any] = {"coefficients": dict(self.coefficients), "bound": self.bound}
+        out: JsonObject = {"coefficients": dict(self.coefficients), "bound": self.bound}
         if self.on != "value":
             out["on"] = self.on
         if self.name is not None:
@@ -100,9 +101,9 @@ class Implication:
         if not self.then:
             raise SchemaError(f"Schema: an implication needs `then`; got {shown(self.to_dict())}. Add it.")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain types for YAML and JSON."""
-        out: dict[str, Any] = {}
+        out: JsonObject = {}
         for part in ("was", "when", "then"):
             sets = getattr(self, part)
             if sets:
@@ -117,7 +118,7 @@ class Implication:
         return cls(**_known_fields(raw, ("then", "when", "was", "name"), ("then",)))
 
 
-def _check_name(owner: LinearConstraint | Implication, name: Any) -> None:
+def _check_name(owner: LinearConstraint | Implication, name: object) -> None:
     if name is not None and not isinstance(name, str):
         raise SchemaError(f"Schema: `name` of a constraint must be text; got {shown(name)}. Put it in quotes.")
     object.__setattr__(owner, "name", None if name is None else str(name))
@@ -141,7 +142,7 @@ def _level_sets(part: str, raw: Any) -> dict[str, tuple[Level, ...]]:
     return out
 
 
-def _known_fields(raw: Any, known: Sequence[str], needed: Sequence[str]) -> dict[str, Any]:
+def _known_fields(raw: Any, known: Sequence[str], needed: Sequence[str]) -> JsonObject:
     if not isinstance(raw, Mapping):
         raise SchemaError(
             f"Schema: a constraint must be a mapping; got {shown(raw)}. Write the fields {list(needed)!r}."

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import SchemaError
 from holdtrue.schema._checks import did_you_mean, is_level, is_list, is_number, plain, shown
 
@@ -126,7 +127,7 @@ class Feature:
         """Spacing of permitted numbers, or None for a continuum."""
         return self.step if self.step is not None else (1.0 if self.kind == "integer" else None)
 
-    def knows(self, level: Any) -> bool:
+    def knows(self, level: object) -> bool:
         """Whether a value is one of the levels; any is, while they are still to be learned."""
         if self.levels is None or (self.missing == "level" and level == MISSING_LEVEL):
             return True
@@ -136,9 +137,9 @@ class Feature:
         """Return a copy with some fields changed."""
         return replace(self, **changes)
 
-    def to_dict(self, *, native: bool = False) -> dict[str, Any]:
+    def to_dict(self, *, native: bool = False) -> JsonObject:
         """Return the fields that differ from their defaults, in plain types."""
-        out: dict[str, Any] = {}
+        out: JsonObject = {}
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name not in ("name", "kind") and value == field.default:
@@ -191,11 +192,11 @@ class Feature:
                 f"kind {self.kind!r}. Use `levels`, `direction` or `transitions` instead."
             )
         pair = self.bounds
-        if not (is_list(pair) and len(pair) == 2):  # type: ignore[arg-type]
+        if pair is None or not (is_list(pair) and len(pair) == 2):
             raise SchemaError(
                 f"Schema: `bounds` of feature {self.name!r} must be a pair; got {shown(pair)}. Write (low, high)."
             )
-        low, high = (plain(v) for v in pair)  # type: ignore[union-attr]
+        low, high = (plain(v) for v in pair)
         if not (is_number(low) and is_number(high)):
             raise SchemaError(
                 f"Schema: `bounds` of feature {self.name!r} must be two finite numbers; got {shown(pair)}. "
@@ -242,7 +243,7 @@ class Feature:
             )
         return levels
 
-    def _plain_levels(self, field: str, levels: Sequence[Any]) -> tuple[Level, ...]:
+    def _plain_levels(self, field: str, levels: Sequence[object]) -> tuple[Level, ...]:
         out = tuple(str(v) if isinstance(v, str) else plain(v) for v in levels)
         for level in out:
             if not is_level(level):

@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 import narwhals.stable.v1 as nw
 import numpy as np
 
+from holdtrue._types import Keywords
 from holdtrue.errors import DataError
 from holdtrue.schema._checks import is_level, shown
 from holdtrue.schema._columns import LARGEST, sorted_levels
 from holdtrue.schema._feature import MISSING_LEVEL, Feature
 from holdtrue.schema._schema import Schema
-from holdtrue.schema._table import Table, as_table, holds_dates
+from holdtrue.schema._table import Table, TableLike, as_table, holds_dates
 
 # Words in a column name that speak of what nobody can be asked to change.
 _PROTECTED = re.compile(
@@ -28,7 +29,7 @@ class Declared(NamedTuple):
     ordered: bool
 
 
-def infer(data: Any, target: str | None = None) -> Schema:
+def infer(data: TableLike, target: str | None = None) -> Schema:
     """Guess a schema from a table.
 
     Texts become categorical, two-valued columns binary, whole numbers integer, other numbers numeric;
@@ -99,7 +100,7 @@ def _guess(table: Table, name: str, declared: Declared | None, notes: list[str])
     levels = sorted_levels(present)
     if len(levels) == 1 and not absent.any():
         raise DataError(f"Schema.infer: column {name!r} is constant; got {levels[0]!r} in every row. Drop it.")
-    fields: dict[str, Any] = {"name": name}
+    fields: Keywords = {"name": name}
     if declared is not None and declared.ordered and len(declared.levels) > 1:
         fields |= {"kind": "ordinal", "levels": declared.levels}
         notes.append(f"{name}: ordinal, {len(declared.levels)} levels in the table's own order.")
@@ -121,7 +122,7 @@ def _guess(table: Table, name: str, declared: Declared | None, notes: list[str])
 
 
 def _guess_levels(
-    table: Table, name: str, levels: tuple, has_missing: bool, fields: dict[str, Any], notes: list[str]
+    table: Table, name: str, levels: tuple, has_missing: bool, fields: Keywords, notes: list[str]
 ) -> None:
     if len(levels) > 50 and len(levels) > 0.5 * table.n_rows:
         raise DataError(
@@ -136,7 +137,7 @@ def _guess_levels(
     notes.append(f"{name}: categorical, {len(levels)} levels, any may become any other.")
 
 
-def _guess_number(name: str, present: np.ndarray, fields: dict[str, Any], notes: list[str]) -> None:
+def _guess_number(name: str, present: np.ndarray, fields: Keywords, notes: list[str]) -> None:
     bounds = (float(present.min()), float(present.max()))
     fields["bounds"] = bounds
     span = f"between {bounds[0]:g} and {bounds[1]:g}"

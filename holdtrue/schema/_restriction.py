@@ -1,8 +1,12 @@
 """What one person, unlike the schema, may not change."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
+import numpy as np
+
+from holdtrue._types import JsonObject
 from holdtrue.errors import SchemaError
 from holdtrue.schema._checks import did_you_mean, is_list, plain, shown
 from holdtrue.schema._feature import Feature, Level
@@ -10,10 +14,57 @@ from holdtrue.schema._schema import Schema
 
 Restriction = Mapping[str, Any]
 """Feature name to ``"fixed"``, or to a mapping with any of `direction`, `bounds` and `levels`."""
+RestrictionsLike: TypeAlias = Mapping[int, Restriction] | Sequence[Restriction | None] | None
+"""What single people may not change, as a user gives it: by row position, or one for every row."""
 
 
-def normalise_restrictions(restrictions: Any, schema: Schema, n_rows: int) -> dict[int, dict[str, dict[str, Any]]]:
-    """Check individual restrictions and index them by row position.
+@dataclass(frozen=True, eq=False)  # a mapping: equal to any other with the same restrictions
+class Restrictions(Mapping[int, dict[str, JsonObject]]):
+    """What single people of one table may not change, checked against its schema.
+
+    `normalise_restrictions` makes it, at the edge; whoever is given one inside need not check it again.
+
+    Attributes
+    ----------
+    by_row : dict
+        Row position to feature to any of `direction`, `bounds` and `levels`.
+    schema : Schema or None
+        What they were checked against; None only where nobody has any.
+    n_rows : int
+        Rows of the table that they speak of.
+    """
+
+    by_row: dict[int, dict[str, JsonObject]] = field(default_factory=dict)
+    schema: Schema | None = field(default=None, repr=False)
+    n_rows: int = 0
+
+    def __getitem__(self, row: int) -> dict[str, JsonObject]:
+        return self.by_row[row]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.by_row)
+
+    def __len__(self) -> int:
+        return len(self.by_row)
+
+    def take(self, rows: Sequence[int] | np.ndarray | range) -> "Restrictions":
+        """Return those of some rows, by their positions among these."""
+        places = enumerate(np.asarray(rows).tolist()) if self.by_row else ()
+        own = {i: self.by_row[row] for i, row in places if row in self.by_row}
+        return Restrictions(own, self.schema, len(rows))
+
+    @staticmethod
+    def join(parts: "Iterable[tuple[Restrictions, int]]") -> "Restrictions":
+        """Return those of several tables, one below the other; each part with its table's number of rows."""
+        own, schema, start = {}, None, 0
+        for part, n in parts:
+            own |= {start + row: restriction for row, restriction in part.items()}
+            schema, start = part.schema or schema, start + n
+        return Restrictions(own, schema, start)
+
+
+def normalise_restrictions(restrictions: RestrictionsLike, schema: Schema, n_rows: int) -> Restrictions:
+    """Check individual restrictions and index them by row position; what was checked before is returned as it is.
 
     Parameters
     ----------
@@ -25,7 +76,11 @@ def normalise_restrictions(restrictions: Any, schema: Schema, n_rows: int) -> di
         Rows of the table they speak of.
     """
     if restrictions is None:
-        return {}
+        return Restrictions({}, schema, n_rows)
+    if isinstance(restrictions, Restrictions) and (
+        not restrictions or (restrictions.schema is schema and restrictions.n_rows == n_rows)
+    ):
+        return restrictions
     if isinstance(restrictions, Mapping):
         pairs = [(plain(row), restriction) for row, restriction in restrictions.items()]
     elif is_list(restrictions):
@@ -55,10 +110,10 @@ def normalise_restrictions(restrictions: Any, schema: Schema, n_rows: int) -> di
                 "example {'education': 'fixed'}."
             )
         out[row] = {name: _limits(schema[name], limit) for name, limit in restriction.items()}
-    return out
+    return Restrictions(out, schema, n_rows)
 
 
-def _limits(feature: Feature, limit: Any) -> dict[str, Any]:
+def _limits(feature: Feature, limit: Any) -> JsonObject:
     if isinstance(limit, str):
         limit = {"direction": limit}
     if not isinstance(limit, Mapping):
@@ -67,7 +122,7 @@ def _limits(feature: Feature, limit: Any) -> dict[str, Any]:
             "Write for example 'fixed'."
         )
     known = ("direction", "bounds", "levels")
-    out: dict[str, Any] = {}
+    out: JsonObject = {}
     for key, value in limit.items():
         if key not in known:
             raise SchemaError(

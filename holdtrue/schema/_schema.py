@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import DataError, SchemaError
 from holdtrue.schema._checks import did_you_mean, is_list, shown
 from holdtrue.schema._columns import check_column, refused_rows, resolve_feature
 from holdtrue.schema._constraints import Implication, LinearConstraint
 from holdtrue.schema._feature import Feature, Level
-from holdtrue.schema._table import Table, as_table
+from holdtrue.schema._table import Table, TableLike, as_table
 
 FORMAT = 1
 
@@ -104,9 +105,9 @@ class Schema:
 
     # ---- files --------------------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain types for YAML and JSON. Notes are left out: they describe a guess, not the data."""
-        out: dict[str, Any] = {"holdtrue_schema": FORMAT, "features": [f.to_dict() for f in self.features]}
+        out: JsonObject = {"holdtrue_schema": FORMAT, "features": [f.to_dict() for f in self.features]}
         if self.constraints:
             out["constraints"] = [c.to_dict() for c in self.constraints]
         if self.implications:
@@ -203,13 +204,13 @@ class Schema:
     # ---- tables -------------------------------------------------------------------------------------
 
     @classmethod
-    def infer(cls, table: Any, target: str | None = None) -> "Schema":
+    def infer(cls, table: TableLike, target: str | None = None) -> "Schema":
         """Guess a schema from a table; `notes` says what was guessed and why. See `_infer`."""
         from holdtrue.schema._infer import infer
 
         return infer(table, target)
 
-    def resolve(self, table: Any) -> "Schema":
+    def resolve(self, table: TableLike) -> "Schema":
         """Fill in bounds and levels that were left open, from the table; check the table on the way."""
         table = self.check(table, unseen_levels_ok=True)
         if table.n_rows == 0:
@@ -217,7 +218,7 @@ class Schema:
         features = [resolve_feature(f, table) for f in self.features]
         return Schema(features, self.constraints, self.implications, self.notes)
 
-    def check(self, data: Any, *, unseen_levels_ok: bool = False, where: str = "Table") -> Table:
+    def check(self, data: TableLike, *, unseen_levels_ok: bool = False, where: str = "Table") -> Table:
         """Return the table as numpy columns, or say which column cannot be used and what to do."""
         table = as_table(data, where=where)
         absent = [name for name in self.names if name not in table.columns]
@@ -227,16 +228,14 @@ class Schema:
                 f"{did_you_mean(absent[0], table.names)}"
             )
 
-        def check_all() -> "Schema":
+        def check_all() -> None:
             for feature in self.features:
                 check_column(feature, table, where, unseen_levels_ok)
-            return self
 
-        if table.remember(("checked", id(self), unseen_levels_ok), self.names, check_all) is not self:
-            check_all()  # another schema had this one's place in memory
+        table.remember("checked but for levels" if unseen_levels_ok else "checked", self, self.names, check_all)
         return table
 
-    def refusals(self, data: Any, *, where: str = "Table") -> dict[int, str]:
+    def refusals(self, data: TableLike, *, where: str = "Table") -> dict[int, str]:
         """Rows that `check` does not allow, each with the reason; those left can be used, read anew."""
         table = as_table(data, where=where)
         try:

@@ -4,14 +4,33 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
 
+from holdtrue._types import NativeFrame
 from holdtrue.errors import DataError
 from holdtrue.schema._checks import plain, shown
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What was read from some columns of a table, and by whom."""
+
+    owner: object
+    columns: dict[str, np.ndarray]
+    value: Any
+    per_row: bool
+
+    def is_of(self, table: "Table", names: Sequence[str]) -> bool:
+        """Whether these columns are still the arrays that were read."""
+        return list(self.columns) == list(names) and all(
+            values is table.columns.get(name) for name, values in self.columns.items()
+        )
 
 
 @dataclass(frozen=True)
@@ -24,8 +43,8 @@ class Table:
 
     columns: dict[str, np.ndarray]
     n_rows: int
-    native: Any = None
-    memo: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    native: NativeFrame = None
+    memo: dict[tuple[str, int], "_Kept"] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def names(self) -> list[str]:
@@ -37,23 +56,31 @@ class Table:
         values = self.columns[name]
         if values.dtype == object:
             # NaN too: a number column that was mixed with levels carries its own sign of absence along.
-            return self.remember(("missing", name), [name], lambda: np.asarray(pd.isna(values)))
+            return self.remember_rows(f"missing {name}", None, [name], lambda: np.asarray(pd.isna(values)))
         return np.isnan(values) if values.dtype.kind in "fmM" else np.zeros(len(values), bool)
 
-    def remember(self, key: Any, names: Sequence[str], make: Callable[[], Any]) -> Any:
+    def remember(self, what: str, owner: object, names: Sequence[str], make: Callable[[], Made]) -> Made:
         """What `make` gives, kept for as long as these columns are the same arrays.
 
-        A table is read several times on its way (checked, encoded, compared); each reading is done once.
+        A table is read several times on its way (checked, encoded, compared); each reading is done once. Another
+        `owner`, who reads it, has another reading.
         """
-        arrays = [self.columns[name] for name in names]
+        return self._remember(what, owner, names, make, per_row=False)
+
+    def remember_rows(
+        self, what: str, owner: object, names: Sequence[str], make: Callable[[], np.ndarray]
+    ) -> np.ndarray:
+        """`remember` for an array with one entry per row that depends on that row alone: `take` takes it along."""
+        return self._remember(what, owner, names, make, per_row=True)
+
+    def _remember(
+        self, what: str, owner: object, names: Sequence[str], make: Callable[[], Made], per_row: bool
+    ) -> Made:
+        key = (what, id(owner))  # the owner is kept beside, so that no other has its id
         kept = self.memo.get(key)
-        if (
-            kept is None
-            or len(kept[0]) != len(arrays)
-            or any(a is not b for a, b in zip(kept[0], arrays, strict=True))
-        ):
-            kept = self.memo[key] = (arrays, make())
-        return kept[1]
+        if kept is None or not kept.is_of(self, names):
+            kept = self.memo[key] = _Kept(owner, {name: self.columns[name] for name in names}, make(), per_row)
+        return kept.value
 
     def take(self, rows: np.ndarray) -> "Table":
         """Return some rows (indices or a mask)."""
@@ -63,9 +90,14 @@ class Table:
         if native is not None:
             frame = nw.from_native(native, eager_only=True)
             native = frame[picked.tolist()].to_native() if len(picked) else frame.head(0).to_native()
-        return Table(columns, len(picked), native)
+        out = Table(columns, len(picked), native)
+        for key, kept in list(self.memo.items()):
+            if kept.per_row and kept.is_of(self, list(kept.columns)):
+                own = {name: columns[name] for name in kept.columns}
+                out.memo[key] = _Kept(kept.owner, own, _frozen(kept.value[rows]), True)
+        return out
 
-    def like_native(self, columns: Mapping[str, np.ndarray]) -> Any:
+    def like_native(self, columns: Mapping[str, np.ndarray]) -> NativeFrame:
         """Build a dataframe of the same library, with the same index where it has one.
 
         Columns keep the input's type where the values allow it, so a whole-number column stays one.
@@ -94,7 +126,23 @@ class Table:
         return out
 
 
-def as_table(data: Any, *, where: str = "Table") -> Table:
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+    from numpy.typing import ArrayLike
+
+    TableLike: TypeAlias = Table | IntoDataFrame | Mapping[str, ArrayLike] | ArrayLike
+    """A table as `as_table` reads it: a dataframe of any library, columns by name, or a 2-d array."""
+else:
+    TableLike = object  # whatever comes is read or refused by `as_table`
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    """The same array, not to be written to: others hold it too."""
+    array.flags.writeable = False
+    return array
+
+
+def as_table(data: TableLike, *, where: str = "Table") -> Table:
     """Read a dataframe (pandas, polars, pyarrow), a mapping of columns, or a 2-d array.
 
     Columns of an array are named ``x0``, ``x1``, ...
@@ -264,10 +312,12 @@ def _numbers_if_numeric(values: np.ndarray) -> np.ndarray:
 
 
 def _float(value: int | float | None) -> float:
+    if value is None:
+        return np.nan
     try:
-        return np.nan if value is None else float(value)
+        return float(value)
     except OverflowError:  # a whole number beyond any float; infinities are refused with a message
-        return np.inf if value > 0 else -np.inf  # type: ignore[operator]
+        return np.inf if value > 0 else -np.inf
 
 
 def _narrow(values: Sequence[Any] | np.ndarray) -> np.ndarray:

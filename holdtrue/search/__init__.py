@@ -33,12 +33,12 @@ from holdtrue.search._options import add_option, by_feature, repetition
 from holdtrue.search._path import AbstractSampler, DescentSampler, LangevinSampler, LatentSampler, Path
 from holdtrue.search._percentile import ACTION_COSTS, ActionCost, Percentiles, ranks
 from holdtrue.search._polish import POLISH_STEPS, Polish
-from holdtrue.search._problem import Problem, Solution, Status, is_found
+from holdtrue.search._problem import Problem, Problems, Solution, Solutions, Status, is_found
 from holdtrue.search._prototype import Prototype, PrototypePull
 from holdtrue.search._robust import RobustSolver, worst_drop
 from holdtrue.search._robust_bayesian import OddsSolver
 from holdtrue.search._shells import ShellSolver, fewest_changes
-from holdtrue.search._solver import CLEARANCE, AbstractSolver, State, iterate
+from holdtrue.search._solver import CLEARANCE, AbstractSolver, AnyState, State, iterate
 from holdtrue.search._space import AbstractSpace, RowSpace
 from holdtrue.search._sparse import SparseSolver, value_grid
 from holdtrue.search._stable import StableSolver
@@ -54,6 +54,7 @@ __all__ = [
     "AbstractSolver",
     "AbstractSpace",
     "ActionCost",
+    "AnyState",
     "BallSolver",
     "CandidateAction",
     "CandidateSolver",
@@ -84,6 +85,7 @@ __all__ = [
     "Percentiles",
     "Polish",
     "Problem",
+    "Problems",
     "Prototype",
     "PrototypePull",
     "RobustSolver",
@@ -91,6 +93,7 @@ __all__ = [
     "SetSizePenalised",
     "ShellSolver",
     "Solution",
+    "Solutions",
     "SparseSolver",
     "SquaredScore",
     "StableSolver",

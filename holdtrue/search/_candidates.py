@@ -59,7 +59,7 @@ class CandidateSolver(AbstractSolver):
         x, ok = jax.vmap(problem.feasible.hard)(self.candidates[rows])
         margins: Float[Array, " b"] = jax.vmap(lambda row: self.decision.margin(row, problem.target))(x)
 
-        def one(i: int, carry: State[Queue]) -> State[Queue]:
+        def one(i: Array, carry: State[Queue]) -> State[Queue]:
             fits: Bool[Array, ""] = ok[i]
             return self.offer(problem, carry, x[i], margins[i], fits)
 

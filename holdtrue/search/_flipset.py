@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
-from holdtrue.encoding import Feasible, Layout, Norm
+from holdtrue.encoding import FeasibleSets, Layout, Norm
 from holdtrue.search._knapsack import choose
 from holdtrue.search._percentile import Percentiles
 
@@ -76,7 +76,7 @@ class Menu:
 
 
 def menu(
-    feasible: Feasible, row: int, weights: np.ndarray, norm: Norm, percentiles: Percentiles | None = None
+    feasible: FeasibleSets, row: int, weights: np.ndarray, norm: Norm, percentiles: Percentiles | None = None
 ) -> Menu:
     """Read one person's menu from a batch of feasible sets held as numpy arrays.
 

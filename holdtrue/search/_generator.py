@@ -1,7 +1,5 @@
 """Recourse in one pass: a model's own generator proposes, and is asked once."""
 
-from typing import Any
-
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
@@ -9,7 +7,7 @@ from jaxtyping import Array, Float, Int
 from holdtrue.encoding import Norm
 from holdtrue.models import CounterNetModel, Decision
 from holdtrue.search._problem import Problem
-from holdtrue.search._solver import AbstractSolver, State
+from holdtrue.search._solver import AbstractSolver, AnyState
 
 
 class GeneratorSolver(AbstractSolver):
@@ -23,7 +21,7 @@ class GeneratorSolver(AbstractSolver):
     def start(self, problem: Problem) -> None:
         """Nothing to begin with."""
 
-    def step(self, problem: Problem, state: State[Any]) -> State[Any]:
+    def step(self, problem: Problem, state: AnyState) -> AnyState:
         """Offer what the generator writes."""
         model = self.decision.model
         assert isinstance(model, CounterNetModel)

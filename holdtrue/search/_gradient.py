@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PyTree
 
 from holdtrue.encoding import Norm
 from holdtrue.models import Decision
@@ -135,8 +135,13 @@ class GradientSolver(AbstractSolver):
         return optax.scale_by_adam() if self.optimiser == "adam" else optax.identity()
 
     def _move(
-        self, problem: Problem, u: Float[Array, " d"], slope: Float[Array, " d"], memory: Any, cost_weight: Array
-    ) -> tuple[Float[Array, " d"], Any]:
+        self,
+        problem: Problem,
+        u: Float[Array, " d"],
+        slope: Float[Array, " d"],
+        memory: PyTree,
+        cost_weight: Array,
+    ) -> tuple[Float[Array, " d"], PyTree]:
         """One step on the loss; the cost enters by its gradient, or exactly where it is separable.
 
         A norm that adds up over columns is handled by its proximal map, in Adam's own metric where Adam steps: a

@@ -90,7 +90,7 @@ class LinearProgramSolver(AbstractSolver):
             x, ok = feasible.hard(way(t))
             return x, self.decision.margin(x, problem.target), ok
 
-        def one_round(_: int, carry: tuple[State, Array, Array]) -> tuple[State, Array, Array]:
+        def one_round(_: Array, carry: tuple[State, Array, Array]) -> tuple[State, Array, Array]:
             state, low, high = carry
             t = low + (high - low) * (jnp.arange(POINTS) + 1) / POINTS
             x, margin, ok = jax.vmap(ask)(t)

@@ -98,7 +98,7 @@ def minimise_linear(
     def gap(p: Point) -> Array:
         return (p.s @ p.y + p.z @ p.zl + (1 - p.z) @ p.zu) / (m + 2 * n)
 
-    def iterate(_: int, p: Point) -> Point:
+    def iterate(_: Array, p: Point) -> Point:
         mu = gap(p)
         zero = (jnp.zeros(m), jnp.zeros(n), jnp.zeros(n))
         ahead = direction(p, jnp.zeros(()), zero)

@@ -1,6 +1,6 @@
 """Options that differ: what a further recourse for the same person costs where it repeats an earlier one."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,9 +13,10 @@ DIVERSITY = 4.0
 SAME = 0.5
 """Squared cosine between a change and the span of those before, above which it is no option of its own."""
 TINY = 1e-12
+Rows = TypeVar("Rows", Array, np.ndarray)
 
 
-def by_feature(layout: Layout, change: Float[Array, "*n d"]) -> Float[Array, "*n s"]:
+def by_feature(layout: Layout, change: Float[Rows, "*n d"]) -> Float[Rows, "*n s"]:
     """A change as one number per feature: for a category how far it moved, whatever the level."""
     # Outside of a compiled program by numpy: jax would compile each operation for every number of people.
     xp: Any = np if isinstance(change, np.ndarray) else jnp

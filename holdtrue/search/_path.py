@@ -93,7 +93,7 @@ class DescentSampler(AbstractSampler):
         """The first point that is good enough between the last two iterates, by bisection."""
         enough = logit_of(self.wanted)
 
-        def halve(_: int, carry: tuple) -> tuple:
+        def halve(_: Array, carry: tuple) -> tuple:
             low, high, kept = carry
             middle = (low + high) / 2
             u = before + middle * (last - before)

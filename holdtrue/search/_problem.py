@@ -1,14 +1,17 @@
 """One person's question and its answer."""
 
 import enum
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree, UInt32
 
-from holdtrue.encoding import Feasible
+from holdtrue.encoding import Feasible, FeasibleSets
+
+Out = TypeVar("Out")
 
 
 class Status(enum.IntEnum):
@@ -59,20 +62,6 @@ class Problem(eqx.Module):
     start: Float[Array, " d"]
     options: Float[Array, "m s"] | None = None
 
-    def axes(self) -> "Problem":
-        """Which axis of each part runs over people, in a batch of problems; for `jax.vmap`."""
-        options = None if self.options is None else 0
-        return Problem(0, 0, Feasible.axes(self.feasible.layout), 0, 0, options)  # type: ignore[arg-type]
-
-    def take(self, rows: np.ndarray) -> "Problem":
-        """Some people of a batch of problems, as numpy arrays."""
-        return jax.tree.map(
-            lambda axis, leaf: leaf if axis is None else np.asarray(leaf)[rows],
-            self.axes(),
-            self,
-            is_leaf=lambda leaf: leaf is None,
-        )
-
 
 class Solution(eqx.Module):
     """One answer. Unless a recourse was found, `x` is the factual and `cost` is infinite (0 if favourable)."""
@@ -81,3 +70,71 @@ class Solution(eqx.Module):
     status: Int[Array, ""]
     cost: Float[Array, ""]
     n_steps: Int[Array, ""]
+
+    @property
+    def parts(self) -> tuple[Array, Array, Array, Array]:
+        """In order, for `Solutions`."""
+        return self.x, self.status, self.cost, self.n_steps
+
+
+class Problems(eqx.Module):
+    """Many people's problems: `Problem` with a leading axis over people, as numpy arrays.
+
+    Keys travel as their data, so that numpy can pick rows.
+    """
+
+    x: Float[np.ndarray, "n d"]
+    target: Int[np.ndarray, " n"]
+    feasible: FeasibleSets
+    key: UInt32[np.ndarray, "n k"]
+    start: Float[np.ndarray, "n d"]
+    options: Float[np.ndarray, "n m s"] | None = None
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def take(self, rows: np.ndarray) -> "Problems":
+        """Some people's problems."""
+        return Problems(
+            self.x[rows],
+            self.target[rows],
+            self.feasible.take(rows),
+            self.key[rows],
+            self.start[rows],
+            None if self.options is None else self.options[rows],
+        )
+
+    def each(self, function: Callable[..., Out], *others: PyTree) -> Out:
+        """`jax.vmap` of a function of one person's problem, and of that person's part of other pytrees."""
+
+        def one(own: PyTree, *part: PyTree) -> Out:
+            x, target, limits, key, start, options = own
+            problem = Problem(x, target, self.feasible.join(limits), jax.random.wrap_key_data(key), start, options)
+            return function(problem, *part)
+
+        own = (self.x, self.target, self.feasible.own, self.key, self.start, self.options)
+        return jax.vmap(one)(own, *others)
+
+
+class Solutions(eqx.Module):
+    """Many people's answers: `Solution` with a leading axis over people, as numpy arrays."""
+
+    x: Float[np.ndarray, "n d"]
+    status: Int[np.ndarray, " n"]
+    cost: Float[np.ndarray, " n"]
+    n_steps: Int[np.ndarray, " n"]
+
+    @classmethod
+    def unreached(cls, problems: Problems) -> "Solutions":
+        """Nobody's search has ended: to be written into as answers come."""
+        n = len(problems)
+        return cls(
+            x=np.array(problems.x, np.float32),
+            status=np.full(n, int(Status.NOT_REACHED), np.int32),
+            cost=np.full(n, np.inf, np.float32),
+            n_steps=np.zeros(n, np.int32),
+        )
+
+    def take(self, rows: np.ndarray) -> "Solutions":
+        """Some people's answers."""
+        return Solutions(self.x[rows], self.status[rows], self.cost[rows], self.n_steps[rows])

@@ -1,12 +1,12 @@
 """The one search loop, and what a solver must say about its steps."""
 
 from abc import abstractmethod
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from holdtrue.encoding import Norm, distance
 from holdtrue.models import Decision
@@ -36,6 +36,10 @@ class State(eqx.Module, Generic[Own]):
     own: Own
 
 
+AnyState: TypeAlias = State[Any]
+"""A state whose own variables are whatever its solver has."""
+
+
 class AbstractSolver(eqx.Module):
     """A search as a start and a step. It knows one person; `iterate` and `batch` run it.
 
@@ -54,11 +58,11 @@ class AbstractSolver(eqx.Module):
         return 1
 
     @abstractmethod
-    def start(self, problem: Problem) -> Any:
+    def start(self, problem: Problem) -> PyTree:
         """Return the solver's own variables at the outset."""
 
     @abstractmethod
-    def step(self, problem: Problem, state: State[Any]) -> State[Any]:
+    def step(self, problem: Problem, state: AnyState) -> AnyState:
         """Return the state after one step: candidates offered, own variables moved."""
 
     def cost(self, x: Float[Array, " d"], problem: Problem) -> Float[Array, ""]:
@@ -79,12 +83,12 @@ class AbstractSolver(eqx.Module):
     def offer(
         self,
         problem: Problem,
-        state: State[Any],
+        state: AnyState,
         x: Float[Array, " d"],
         margin: Float[Array, ""],
         ok: Bool[Array, ""],
         value: Float[Array, ""] | None = None,
-    ) -> State[Any]:
+    ) -> AnyState:
         """Keep a hardened candidate where it is allowed, valid and cheaper than the best so far.
 
         A solver that looks for something else than the cheapest point gives its own `value`, of which less is
@@ -110,7 +114,7 @@ class AbstractSolver(eqx.Module):
 
     # ---- the loop's view of a solver ----------------------------------------------------------------
 
-    def begin(self, problem: Problem) -> State[Any]:
+    def begin(self, problem: Problem) -> AnyState:
         """State before the first step; people who need no search, or can have none, are done here."""
         favourable = self.decision.is_target(problem.x, problem.target)
         stuck = ~jnp.any(self._can_move(problem))
@@ -131,7 +135,7 @@ class AbstractSolver(eqx.Module):
             own=self.start(problem),
         )
 
-    def advance(self, problem: Problem, state: State[Any]) -> State[Any]:
+    def advance(self, problem: Problem, state: AnyState) -> AnyState:
         """One step of the loop; a search that is done stays as it is."""
         moved = self.step(problem, state)
         n_steps = state.n_steps + 1
@@ -140,7 +144,7 @@ class AbstractSolver(eqx.Module):
         )
         return jax.tree.map(lambda old, new: jnp.where(state.done, old, new), state, moved)
 
-    def finish(self, problem: Problem, state: State[Any]) -> Solution:
+    def finish(self, problem: Problem, state: AnyState) -> Solution:
         """Return the answer."""
         return Solution(state.best, state.status, state.best_cost, state.n_steps)
 

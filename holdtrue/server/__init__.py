@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from holdtrue._optional import need
 from holdtrue.server._keys import ROLES, Key, KeyRing, add_key, read_keys, revoke_key
 from holdtrue.server._quotas import Quotas
 
@@ -19,6 +20,9 @@ _LATER = {"create_app": "_app", "Applicants": "_applicants", "Service": "_servic
 
 
 def __getattr__(name: str) -> Any:
+    if name == "create_app":
+        for package in ("fastapi", "jinja2"):
+            need(package, extra="serve", what="serve:")
     if name in _LATER:
         return getattr(import_module(f"holdtrue.server.{_LATER[name]}"), name)
     raise AttributeError(f"module 'holdtrue.server' has no attribute {name!r}")

@@ -7,10 +7,12 @@ from typing import Any
 
 from starlette.responses import JSONResponse
 
-from holdtrue.server._batcher import Job
-from holdtrue.server._bodies import Problem
+from holdtrue._types import JsonObject
+from holdtrue.errors import HoldtrueError, IdTaken, LedgerError, NoSuchPromise, NotLive
+from holdtrue.server._batcher import Job, Overloaded
+from holdtrue.server._bodies import Refusal
 
-Thing = dict[str, Any]
+Thing = JsonObject
 REFUSALS = {
     400: "Not JSON.",
     401: "No key, or one that is not known.",
@@ -24,6 +26,20 @@ REFUSALS = {
     500: "Failed.",
     503: "The ledger or the keys cannot be reached.",
 }
+STATUS: dict[type[BaseException], int] = {
+    HoldtrueError: 422,
+    LedgerError: 503,
+    NoSuchPromise: 404,
+    NotLive: 409,
+    IdTaken: 409,
+    Overloaded: 429,
+}
+"""How errors of the library are answered; one that is not named, as the nearest of its bases."""
+
+
+def status_of(error: HoldtrueError) -> int:
+    """The HTTP status that an error is answered with."""
+    return next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
 
 
 class Json(JSONResponse):
@@ -34,13 +50,13 @@ class Json(JSONResponse):
         return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
-def may(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def may(*statuses: int) -> dict[int | str, JsonObject]:
     """The refusals of a route, for its description."""
     always = (401, 403, 429, 500, 503)
-    return {status: {"model": Problem, "description": REFUSALS[status]} for status in sorted({*always, *statuses})}
+    return {status: {"model": Refusal, "description": REFUSALS[status]} for status in sorted({*always, *statuses})}
 
 
-def told_as(*kinds: str) -> dict[int | str, dict[str, Any]]:
+def told_as(*kinds: str) -> dict[int | str, JsonObject]:
     """What a route answers in text, for its description; its refusals are JSON all the same."""
     return {200: {"content": {kind: {"schema": {"type": "string"}} for kind in kinds}, "description": "Text."}}
 

@@ -5,24 +5,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from fastapi import FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
 from holdtrue import __version__
-from holdtrue.errors import HoldtrueError, LedgerError, MissingDependencyError
+from holdtrue._types import JsonObject
+from holdtrue.errors import HoldtrueError
 from holdtrue.schema import plain
-
-try:
-    import jinja2  # noqa: F401 - for the pages
-    from fastapi import FastAPI, Request, Response
-    from fastapi.concurrency import run_in_threadpool
-    from fastapi.exceptions import RequestValidationError
-    from starlette.exceptions import HTTPException
-    from starlette.middleware.trustedhost import TrustedHostMiddleware
-except ImportError as error:
-    raise MissingDependencyError(
-        "serve: needs fastapi, jinja2 and uvicorn. Install them with: pip install 'holdtrue[serve]'"
-    ) from error
-
 from holdtrue.server._access import Door
-from holdtrue.server._answers import Json, Thing, answer, may, told_as
+from holdtrue.server._answers import Json, Thing, answer, may, status_of, told_as
 from holdtrue.server._applicants import Applicants
 from holdtrue.server._batcher import Overloaded
 from holdtrue.server._bodies import Answers, Bodies, Decisions
@@ -104,10 +98,11 @@ def _refusals(app: FastAPI, service: Service) -> None:
 
     @app.exception_handler(HoldtrueError)
     async def _(request: Request, error: HoldtrueError) -> Response:
+        status, headers = status_of(error), None
         if isinstance(error, Overloaded):
             service.metrics.count("holdtrue_refused_total", reason="queue")
-            return refuse(request, 429, str(error), {"Retry-After": "1"})
-        return refuse(request, 503 if isinstance(error, LedgerError) else 422, str(error))
+            headers = {"Retry-After": "1"}
+        return refuse(request, status, str(error), headers)
 
 
 def _open(app: FastAPI, service: Service, allowed: Any) -> None:
@@ -148,7 +143,7 @@ def _open(app: FastAPI, service: Service, allowed: Any) -> None:
 
 
 def _people(app: FastAPI, service: Service, bodies: Bodies, allowed: Any) -> None:
-    tags: dict[str, Any] = {
+    tags: JsonObject = {
         "dependencies": [allowed("officer", "validator")],
         "responses": may(400, 408, 413, 422),
     }

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+from holdtrue._types import JsonObject
 from holdtrue.classifier import rows_of
 from holdtrue.errors import DataError
 from holdtrue.ledger import check_subject
@@ -37,12 +38,12 @@ class Applicants:
         self.subjects = [check_subject(str(subject)) for subject in subjects]
         self.rows = rows_of(table, schema)
         self._lock = threading.Lock()
-        self._decided: list[dict[str, Any]] | None = None
+        self._decided: list[JsonObject] | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def decided(self, service: Any) -> list[dict[str, Any]]:
+    def decided(self, service: Any) -> list[JsonObject]:
         """What the model decides about each, asked once."""
         with self._lock:
             decided = self._decided
@@ -50,7 +51,7 @@ class Applicants:
                 decided = self._decided = service.decisions(service.table(self.rows))
             return decided
 
-    def find(self, service: Any, text: str, *, refused: bool) -> list[dict[str, Any]]:
+    def find(self, service: Any, text: str, *, refused: bool) -> list[JsonObject]:
         """Whose key contains a text, in order: `row`, `subject`, `yes` and `chance`; perhaps only the refused."""
         asked, wanted = text.casefold(), plain(service.predictor.favourable)
         out = []

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdtrue.errors import HoldtrueError
+from holdtrue.schema import Restrictions
 
 
 class Overloaded(HoldtrueError):
@@ -27,7 +28,7 @@ class Job:
         People, not yet checked against the schema: that is done for all of a call's people at once.
     target : list
         The wanted class of each person.
-    restrictions : dict
+    restrictions : Restrictions
         What single people, by position, are not asked to change.
     n_recourses : int
     until : float
@@ -41,7 +42,7 @@ class Job:
     kind: str
     rows: Sequence[Mapping[str, Any]]
     target: list[Any]
-    restrictions: dict[int, Any]
+    restrictions: Restrictions
     n_recourses: int
     until: float
     keep: bool = False

@@ -5,12 +5,13 @@ from typing import Annotated, Any, Optional
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema, create_model
 
+from holdtrue._types import JsonObject
 from holdtrue.schema import Feature, Schema
 from holdtrue.server._quotas import Quotas
 
 Label = Annotated[str | int | float | bool, Field(description="A class, as the model names it.")]
 Restriction = Annotated[
-    dict[str, Any] | None, Field(description='What the person is not asked to change, as {"income": "fixed"}.')
+    JsonObject | None, Field(description='What the person is not asked to change, as {"income": "fixed"}.')
 ]
 
 
@@ -20,7 +21,7 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class Problem(BaseModel):
+class Refusal(BaseModel):
     """Why a request was refused."""
 
     error: str
@@ -55,7 +56,7 @@ class Survival(BaseModel):
 class Option(BaseModel):
     """One way to the wanted decision."""
 
-    recourse: dict[str, Any]
+    recourse: JsonObject
     changed: list[str]
     changes: str
     cost: float | None
@@ -101,7 +102,7 @@ class Fulfil(Strict):
     """A person came back."""
 
     decision: Label
-    actual: dict[str, Any] | None = Field(None, description="Their columns as they are now, as far as known.")
+    actual: JsonObject | None = Field(None, description="Their columns as they are now, as far as known.")
     note: str | None = Field(None, max_length=2000)
 
 
@@ -123,7 +124,7 @@ class Bodies:
     """Requests about people, made for one model's schema."""
 
     def __init__(self, schema: Schema, quotas: Quotas) -> None:
-        columns: dict[str, Any] = {}
+        columns: JsonObject = {}
         for i, feature in enumerate(schema):
             absent = feature.missing is not None
             # Columns may have names that Python has not; the alias is what is read and written.
@@ -168,7 +169,7 @@ class Bodies:
         key: Any = (str, Field(min_length=1, max_length=200, description="Your own key for the person."))
         self.Issue = create_model("Issue", __base__=self.Supersede, subject=key)
 
-    def row(self, person: Any) -> dict[str, Any]:
+    def row(self, person: Any) -> JsonObject:
         """The columns of a person, by name."""
         return {name: getattr(person, field) for field, name in self.names.items()}
 
@@ -186,7 +187,7 @@ def _kind(feature: Feature) -> Any:
                 raise ValueError(f"must be one of {levels!r}")
             return value
 
-        shape: dict[str, Any] = {"enum": [*levels, *([None] if absent else [])]}
+        shape: JsonObject = {"enum": [*levels, *([None] if absent else [])]}
     else:
         kind = "integer" if feature.kind == "integer" else "number"
 

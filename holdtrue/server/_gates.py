@@ -2,8 +2,8 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
 from holdtrue.promises import GateReport
 
@@ -23,21 +23,21 @@ class Gates:
 
     def __init__(self, place: str | Path | None = None) -> None:
         self.place = None if place is None else Path(place)
-        self._kept: list[tuple[str, dict[str, Any]]] = []
+        self._kept: list[tuple[str, JsonObject]] = []
 
     @property
     def is_folder(self) -> bool:
         """Whether every report is kept, not only the last: a place without an ending is a folder."""
         return self.place is not None and (self.place.is_dir() or not (self.place.suffix or self.place.exists()))
 
-    def last(self) -> dict[str, Any] | None:
+    def last(self) -> JsonObject | None:
         """The latest report; None where there is none."""
         if self.place is not None and self.place.is_file():
             return _read(self.place)
         found, _ = self.all()
         return found[-1][1] if found else None
 
-    def all(self) -> tuple[list[tuple[str, dict[str, Any]]], int]:
+    def all(self) -> tuple[list[tuple[str, JsonObject]], int]:
         """Names and reports, oldest first; and how many files could not be read."""
         if self.place is None or not self.place.exists():
             return list(self._kept), 0
@@ -50,7 +50,7 @@ class Gates:
                 bad += 1
         return sorted(out, key=lambda pair: str(pair[1].get("at"))), bad
 
-    def keep(self, report: GateReport) -> dict[str, Any]:
+    def keep(self, report: GateReport) -> JsonObject:
         """Keep a report; return it as it will be told."""
         told = report.to_dict()
         name = f"gate {report.at:%Y-%m-%dT%H%M%SZ}"
@@ -64,7 +64,7 @@ class Gates:
         return told
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _read(file: Path) -> JsonObject:
     try:
         report = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:

@@ -7,7 +7,8 @@ from fastapi import APIRouter, Response
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, PlainTextResponse
 
-from holdtrue.errors import DataError, LedgerError
+from holdtrue._types import JsonObject
+from holdtrue.errors import DataError, IdTaken, NoSuchPromise, NotLive
 from holdtrue.ledger import Ledger, Promise, Record
 from holdtrue.promises import Letter, letters, offered
 from holdtrue.server._answers import Json, Thing, answer, may, told_as
@@ -16,14 +17,14 @@ from holdtrue.server._middleware import Refused
 from holdtrue.server._service import Service, unreached
 
 REFUSALS = may(400, 404, 408, 409, 413, 422)
-BEFORE: dict[int | str, dict[str, Any]] = {200: {"model": Thing, "description": "Issued before, by its id."}}
+BEFORE: dict[int | str, JsonObject] = {200: {"model": Thing, "description": "Issued before, by its id."}}
 
 
 def promise_routes(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
     """Single promises."""
     router = APIRouter(prefix="/v1/records")
     officer, both = [allowed("officer")], [allowed("officer", "validator")]
-    made: dict[str, Any] = {"response_model": Thing, "status_code": 201, "responses": BEFORE | REFUSALS}
+    made: JsonObject = {"response_model": Thing, "status_code": 201, "responses": BEFORE | REFUSALS}
 
     @router.post("", dependencies=officer, **made)
     async def issue(body: bodies.Issue) -> Response:  # type: ignore[name-defined]
@@ -38,7 +39,7 @@ def promise_routes(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
     @router.get("/{id}", response_model=Thing, dependencies=both, responses=may(404, 422))
     async def show(id: str) -> Response:
         """A promise, and where it stands."""
-        there = await promise_of(service, id, "records")
+        there = await promise_of(service, id)
         return Json({"state": there.state, "record": None if there.text is None else json.loads(there.text)})
 
     @router.get(
@@ -56,14 +57,14 @@ def promise_routes(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
     async def supersede(id: str, body: bodies.Supersede) -> Response:  # type: ignore[name-defined]
         """Find recourse for the person as they are now, and promise it in the place of a live promise."""
         ledger, row = ledger_of(service), bodies.row(body.person)
-        old = await promise_of(service, id, "supersede")
+        old = await promise_of(service, id)
         new = await _by_id(ledger, body.id)
         if new is not None and old.record is not None:
             return _again(new, old.record.subject, row)
         if old.state != "live" or old.record is None:
-            raise Refused(409, f"supersede: the promise is not live; it is {old.state}.")
+            raise NotLive(f"supersede: the promise is not live; got {id!r}, which is {old.state}.")
         record = await find_record(service, row, old.record.subject, **_asked(body))
-        await _if_live(ledger.supersede, id, record, where="supersede")
+        await run_in_threadpool(ledger.supersede, id, record)
         service.metrics.count("holdtrue_promises_total")
         return Json(record.to_dict(), 201)
 
@@ -128,17 +129,14 @@ def ledger_of(service: Service) -> Ledger:
     return service.ledger
 
 
-async def promise_of(service: Service, id: str, where: str) -> Promise:
-    """A promise by its id, or a refusal."""
-    there = await _by_id(ledger_of(service), id)
-    if there is None:
-        raise Refused(404, f"{where}: no such promise.")
-    return there
+async def promise_of(service: Service, id: str) -> Promise:
+    """A promise by its id; `NoSuchPromise` where there is none."""
+    return await run_in_threadpool(ledger_of(service).promise, id)
 
 
 async def find_record(
     service: Service,
-    row: dict[str, Any],
+    row: JsonObject,
     subject: str,
     *,
     option: int = 0,
@@ -165,22 +163,16 @@ async def write(service: Service, record: Record) -> Promise | None:
     ledger = ledger_of(service)
     try:
         issued = await run_in_threadpool(ledger.issue, record)
-    except LedgerError:  # asked twice at once, by one id: the other was quicker
-        there = await _by_id(ledger, record.id)
-        if there is None:
-            raise
-        return there
+    except IdTaken:  # asked twice at once, by one id: the other was quicker
+        return await promise_of(service, record.id)
     if issued.new:
         service.metrics.count("holdtrue_promises_total")
         return None
-    return await _by_id(ledger, record.id)
+    return await promise_of(service, record.id)
 
 
 async def letter_of(service: Service, id: str) -> Letter:
     """The letter about a live promise."""
-    there = await promise_of(service, id, "letter")
-    if there.state != "live":
-        raise Refused(409, f"letter: the promise is not live; it is {there.state}.")
 
     def made() -> Letter:
         stationery = service.stationery
@@ -198,13 +190,10 @@ async def letter_of(service: Service, id: str) -> Letter:
 
 async def fulfilled(service: Service, id: str, **how: Any) -> bool:
     """Write down that the person came back; whether the promise was kept."""
-    there = await promise_of(service, id, "fulfil")
-    if there.state != "live":
-        raise Refused(409, f"fulfil: the promise is not live; it is {there.state}.")
-    return await _if_live(ledger_of(service).fulfil, id, where="fulfil", **how)
+    return await run_in_threadpool(ledger_of(service).fulfil, id, **how)
 
 
-def _asked(body: Any) -> dict[str, Any]:
+def _asked(body: Any) -> JsonObject:
     return {
         "option": body.option, "n_recourses": body.options, "restrictions": [body.restrictions],
         "target": body.target,
@@ -215,23 +204,11 @@ def _asked(body: Any) -> dict[str, Any]:
 async def _by_id(ledger: Ledger, id: str | None) -> Promise | None:
     try:
         return None if id is None else await run_in_threadpool(ledger.promise, id)
-    except LedgerError as error:
-        if "no such promise" in str(error):
-            return None
-        raise
+    except NoSuchPromise:
+        return None
 
 
-async def _if_live(write: Any, id: str, *args: Any, where: str, **how: Any) -> Any:
-    """Write about a promise; where another was quicker, say so."""
-    try:
-        return await run_in_threadpool(write, id, *args, **how)
-    except LedgerError as error:
-        if "is not live" in str(error):
-            raise Refused(409, f"{where}: the promise is not live any more.") from error
-        raise
-
-
-def _again(there: Promise, subject: str, person: dict[str, Any]) -> Response:
+def _again(there: Promise, subject: str, person: JsonObject) -> Response:
     """The record that was issued under this id, if it was for the same person as they were."""
     record = there.record
     if record is None or record.subject != subject or record.factual != person:

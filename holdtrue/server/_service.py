@@ -11,15 +11,16 @@ from typing import Any
 import jax
 import numpy as np
 
+from holdtrue._types import JsonObject
 from holdtrue.batch import proba_of
 from holdtrue.classifier import RecourseClassifier, rows_of, table_of
 from holdtrue.errors import DataError
 from holdtrue.ledger import Ledger, Record
 from holdtrue.methods import RecourseFrame
-from holdtrue.promises import Stationery, gate, records, survival_of
+from holdtrue.promises import Stationery, gate, promise, survival_of
 from holdtrue.reports import shelf_life
 from holdtrue.retraining import Retrained
-from holdtrue.schema import Table, normalise_restrictions, plain
+from holdtrue.schema import Restrictions, Table, normalise_restrictions, plain
 from holdtrue.search import Status
 from holdtrue.server._batcher import Batcher, Job
 from holdtrue.server._gates import Gates
@@ -191,7 +192,7 @@ class Service:
         # A larger call would have to be compiled first, and those who came later would wait for all of it.
         for start in range(0, len(rows), size):
             part = rows[start : start + size]
-            own = {i - start: limit for i, limit in individual.items() if start <= i < start + len(part)}
+            own = individual.take(range(start, start + len(part)))
             jobs.append(Job(kind, part, [target] * len(part), own, n_recourses, until, keep))
         self._batcher.submit(jobs)
         return jobs
@@ -224,15 +225,10 @@ class Service:
         if jobs[0].kind == "predict":
             told = self.decisions(table)
             return [told[start : start + len(job.rows)] for start, job in zip(starts, jobs, strict=True)]
-        restrictions = {
-            start + i: limit
-            for start, job in zip(starts, jobs, strict=True)
-            for i, limit in job.restrictions.items()
-        }
         plan = self.classifier.recourse(
             table,
             target=np.array([label for job in jobs for label in job.target], self.predictor.classes.dtype),
-            restrictions=restrictions or None,
+            restrictions=Restrictions.join((job.restrictions, len(job.rows)) for job in jobs),
             deadline=max(job.until for job in jobs) - time.monotonic(),
             n_recourses=jobs[0].n_recourses,
         )
@@ -245,7 +241,7 @@ class Service:
             out.append((told[start:end], part))
         return out
 
-    def decisions(self, table: Table) -> list[dict[str, Any]]:
+    def decisions(self, table: Table) -> list[JsonObject]:
         """Decision and probabilities of every person."""
         predictor = self.predictor
         logits = predictor.logits(table)
@@ -256,7 +252,7 @@ class Service:
             for label, row in zip(labels, proba_of(logits).tolist(), strict=True)
         ]
 
-    def answers(self, plan: RecourseFrame) -> list[dict[str, Any]]:
+    def answers(self, plan: RecourseFrame) -> list[JsonObject]:
         """What is told of a plan: for every person a status, and their options in order."""
         words, out = plan.changes(), []
         factuals, recourses = (rows_of(t, self.schema) for t in (plan.factual, plan.recourse))
@@ -298,13 +294,11 @@ class Service:
         id: str | None = None,
     ) -> Record | None:
         """Make the record of one of a person's options; None where they have no such option."""
-        made = records(
-            plan, [subject] * len(plan), valid_for=days, model_version=self.model_version,
-            certificates=self.classifier.certificate_, life=self._life(plan),
+        made = promise(
+            plan, [subject] * len(plan), valid_for=days, model_version=self.model_version, life=self._life(plan),
+            ids=[id if i == option else None for i in plan.option.tolist()],
         )  # fmt: skip
-        if option >= len(made):
-            return None
-        return made[option] if id is None else replace(made[option], id=id)
+        return made[option] if option < len(made) else None
 
     # ---- the gate -------------------------------------------------------------------------------------
 
@@ -313,23 +307,23 @@ class Service:
         """Whether the gate is at work now."""
         return self._gate.locked()
 
-    def last_gate(self) -> dict[str, Any] | None:
+    def last_gate(self) -> JsonObject | None:
         """The gate's last report; None where there is none."""
         return self.gates.last()
 
-    def run_gate(self, **options: Any) -> dict[str, Any] | None:
+    def run_gate(self, **how: Any) -> JsonObject | None:
         """Ask this model about every live promise, and keep the report; None where the gate is at work already."""
         if self.ledger is None:
             raise DataError("gate: needs a ledger; got none. Start the service with --ledger PLACE.")
         if not self._gate.acquire(blocking=False):
             return None
         try:
-            return self.gates.keep(gate(self.classifier, self.ledger, **options))
+            return self.gates.keep(gate(self.classifier, self.ledger, **how))
         finally:
             self._gate.release()
 
 
-def unreached() -> dict[str, Any]:
+def unreached() -> JsonObject:
     """What is told about a person whose turn did not come in time."""
     status = Status.NOT_REACHED
     return {"status": status.name, "message": status.message, "probability": None, "options": []}

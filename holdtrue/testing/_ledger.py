@@ -1,13 +1,15 @@
 """What every place that keeps a ledger must keep."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
-from holdtrue.errors import DataError, LedgerError
-from holdtrue.ledger import Ledger, Record
+from holdtrue._types import Keywords
+from holdtrue.errors import DataError, IdTaken, LedgerError, NoSuchPromise, NotLive
+from holdtrue.ledger import Issued, Ledger, Record
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HOSTILE = (
@@ -21,7 +23,7 @@ HOSTILE = (
 
 def promise_to(subject: str, **changes: Any) -> Record:
     """A made-up record."""
-    parts: dict[str, Any] = {
+    parts: Keywords = {
         "subject": subject,
         "factual": {"income": 31000.0, "home": "rent", "since": None},
         "recourse": {"income": 35500.0, "home": "rent", "since": None},
@@ -70,9 +72,21 @@ class LedgerChecks:
             assert (outcome.new, outcome.repeated) == (1, 2)
             before = ledger.head()
             for records in ([promise_to("c"), promise_to("a", id=first.id, cost=1.0)],):
-                _refused(LedgerError, "another record", ledger.issue, records)
+                _refused(IdTaken, "another record", ledger.issue, records)
             assert ledger.head() == before
             assert ledger.counts()["live"] == 2
+
+    def test_the_same_at_another_time(self, place: str) -> None:
+        """Where ids follow from what is promised, the time of a second try does not make another promise."""
+        with Ledger.create(place) as ledger:
+            first = promise_to("a")
+            later = replace(first, issued=START + timedelta(days=1), valid_until=START + timedelta(days=91))
+            ledger.issue(first)
+            _refused(LedgerError, "another record of this id", ledger.issue, later)
+            assert ledger.issue(later, at_any_time=True) == Issued(repeated=1)
+            other = replace(later, changes="Wait.")
+            _refused(LedgerError, "another record of this id", ledger.issue, other, at_any_time=True)
+            assert ledger.promise(first.id).record == first
 
     def test_a_promise_ends_once(self, place: str) -> None:
         """Superseded, fulfilled or expired: it no longer binds, and no second end is taken."""
@@ -88,8 +102,10 @@ class LedgerChecks:
             states = [ledger.promise(r.id).state for r in (old, new, kept, broken, late)]
             assert states == ["superseded", "live", "fulfilled", "fulfilled", "expired"]
             for id in (old.id, kept.id, late.id):
-                _refused(LedgerError, "not live", ledger.fulfil, id, decision=1)
-            _refused(LedgerError, "no such promise", ledger.fulfil, "0" * 32, decision=1)
+                _refused(NotLive, "not live", ledger.fulfil, id, decision=1)
+            _refused(NoSuchPromise, "no such promise", ledger.fulfil, "0" * 32, decision=1)
+            _refused(NoSuchPromise, "no such promise", ledger.promise, "0" * 32)
+            _refused(IdTaken, "already", ledger.supersede, new.id, new)
             _refused(LedgerError, "another subject", ledger.supersede, new.id, promise_to("z"))
             _refused(DataError, "columns", ledger.fulfil, new.id, decision=1, actual={"age": 3})
             counts = ledger.counts()

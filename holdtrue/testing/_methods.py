@@ -5,6 +5,7 @@ import time
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from holdtrue.batch import solve
@@ -12,8 +13,8 @@ from holdtrue.encoding import broken_limits, feasible_sets
 from holdtrue.errors import CapabilityError
 from holdtrue.methods import AbstractMethod, AbstractSolverMethod, RecourseFrame, method, name_of
 from holdtrue.models import fresh
-from holdtrue.schema import as_table
-from holdtrue.search import Problem, Status, by_feature, iterate
+from holdtrue.schema import TableLike, as_table
+from holdtrue.search import Problem, Problems, Status, by_feature, iterate
 from holdtrue.testing import _world as world
 
 N = 16  # people a check looks at: as many as the smallest batch holds, so that few programs are compiled
@@ -41,14 +42,20 @@ class MethodChecks:
         kind = ("generator",) if "generator" in method.needs else ()
         return world.classifier(*kind, **options)
 
-    def plan(self, method: AbstractMethod, X: Any = None, clf: Any = None, **options: Any) -> RecourseFrame:
+    def plan(
+        self, method: AbstractMethod, X: TableLike | None = None, clf: Any = None, **options: Any
+    ) -> RecourseFrame:
         """Recourse for the first refused people of the small world."""
+        fitted = self.fitted(method, clf)
+        return fitted.recourse(world.refused(fitted.predictor_, N) if X is None else X, **options)
+
+    def fitted(self, method: AbstractMethod, clf: Any = None) -> AbstractMethod:
+        """The method, fitted once to a classifier of the small world."""
         clf = self.classifier(method) if clf is None else clf
         key = (*self._named(method), id(clf))
         if key not in _FITTED:  # the classifier is kept beside, so that no other has its id
             _FITTED[key] = clf, fresh(method).fit(clf, *world.people())
-        predictor = getattr(clf, "predictor_", clf)
-        return _FITTED[key][1].recourse(world.refused(predictor, N) if X is None else X, **options)
+        return _FITTED[key][1]
 
     def known(self, method: AbstractMethod) -> RecourseFrame:
         """`plan` with nothing asked for, searched once for all the checks that only look at it."""
@@ -116,6 +123,15 @@ class MethodChecks:
         assert plan.found.any()
         assert (plan.after[plan.found] >= 0.8 - 1e-6).all()
 
+    def test_another_threshold_is_as_if_fitted_there(self, method: AbstractMethod) -> None:
+        """Bound to the same model at another threshold, it answers as one fitted to that; the first stays."""
+        method = _seeded(method)
+        known, moved = self.known(method), self.classifier(method, threshold=0.8)
+        X = world.refused(moved.predictor_, N)
+        fitted = self.fitted(method)
+        _assert_same(self.plan(method, X, clf=moved), fitted.rebind(moved.predictor_).recourse(X))
+        assert fitted.predictor_ is known.predictor
+
     def test_three_classes(self, method: AbstractMethod) -> None:
         """With more classes, the wanted one wins."""
         clf = self.classifier(method, n_classes=3)
@@ -142,7 +158,7 @@ class MethodChecks:
         assert not any(broken_limits(encoder, plan.factual, plan.recourse, None, plan.consequences))
         assert set(plan.person.tolist()) == set(range(len(X)))
         change = encoder.encode(plan.action) - encoder.encode(plan.factual)
-        change: Any = by_feature(encoder.layout, change)  # type: ignore[arg-type]
+        change = by_feature(encoder.layout, change)
         for person in range(len(X)):
             own = change[(plan.person == person) & plan.found]
             unit = own / np.linalg.norm(own, axis=1, keepdims=True)
@@ -178,19 +194,16 @@ class MethodChecks:
         predictor = fitted.predictor_
         table = as_table(world.refused(predictor, 6))
         feasible = feasible_sets(predictor.encoder, table)
-        x = np.asarray(feasible.x)
+        x = feasible.x
         target = np.full(len(x), predictor.decision.favourable, np.int32)
         keys = fitted._keys(x)
         solver = fitted.solver()
-        together = solve(solver, Problem(x, target, feasible, keys, x))  # type: ignore[arg-type]
+        together = solve(solver, Problems(x, target, feasible, keys, x))
         run = jax.jit(iterate)
         for i in range(len(x)):
-            own = feasible_sets(predictor.encoder, table.take(np.array([i])))
-            own = jax.tree.map(
-                lambda a, axis: a if axis is None else a[0], own, own.axes(own.layout), is_leaf=_none
-            )
-            key = jax.random.wrap_key_data(keys[i])
-            alone = run(solver, Problem(x[i], target[i], own, key, x[i]))  # type: ignore[arg-type]
+            own = feasible_sets(predictor.encoder, table.take(np.array([i]))).one(0)
+            key = jax.random.wrap_key_data(jnp.asarray(keys[i]))
+            alone = run(solver, Problem(own.x, jnp.asarray(target[i]), own, key, own.x))
             assert int(alone.status) == int(together.status[i])
             np.testing.assert_allclose(alone.cost, together.cost[i], rtol=1e-3, atol=1e-4)
 
@@ -257,7 +270,3 @@ def _assert_same(a: RecourseFrame, b: RecourseFrame) -> None:
     assert a.status.tolist() == b.status.tolist()
     # Rows of a matrix product may differ in the last bit with their place in it.
     np.testing.assert_allclose(a.cost, b.cost, rtol=1e-3, atol=1e-4)
-
-
-def _none(value: Any) -> bool:
-    return value is None

@@ -6,6 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import numpy as np
+from jaxtyping import Array
 
 from holdtrue.classifier import RecourseClassifier
 from holdtrue.models import AbstractArchitecture, AbstractModel, batch_logits, double_precision, fresh, in_double
@@ -20,17 +21,17 @@ _FITTED: dict[tuple[type, str], RecourseClassifier] = {}
 
 
 @eqx.filter_jit
-def _logits(model: AbstractModel, x: Any) -> Any:
+def _logits(model: AbstractModel, x: Any) -> Array:
     return model.logits(x)
 
 
 @eqx.filter_jit
-def _hidden(model: AbstractModel, x: Any) -> Any:
+def _hidden(model: AbstractModel, x: Any) -> Array:
     return model.hidden(x)
 
 
 @eqx.filter_jit
-def _slope(model: AbstractModel, x: Any) -> Any:
+def _slope(model: AbstractModel, x: Any) -> Array:
     return jax.grad(lambda at: model.logits(at)[1])(x)
 
 

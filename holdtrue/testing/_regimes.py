@@ -10,7 +10,7 @@ from holdtrue.encoding import Permits
 from holdtrue.models import MLP, AbstractArchitecture, CounterNet, Data, fresh
 from holdtrue.retraining import retrain
 from holdtrue.testing import _world as world
-from holdtrue.training import AbstractRegime, Setting
+from holdtrue.training import AbstractRegime, TrainingContext
 
 _FITTED: dict[tuple[type, type, str], RecourseClassifier] = {}
 
@@ -58,8 +58,9 @@ class RegimeChecks:
     def test_weight_zero_is_absence(self, regime: AbstractRegime) -> None:
         """Rows of weight 0 leave no trace, wherever they stand and whatever they hold."""
         clf = self.fitted(regime)  # the same rows in the same number, so that its program serves
+        assert clf.training_ is not None  # fitted here
         data, encoder = clf.training_.data, clf.predictor_.encoder
-        setting = Setting(Permits.of(encoder), 1, clf.threshold, len(data.x))
+        context = TrainingContext(Permits.of(encoder), 1, clf.threshold, len(data.x))
         model_key, fit_key = jax.random.split(jax.random.key(0))
         model = clf.architecture().build(encoder.n_columns, 2, model_key)
         rows, weight = np.array(data.x), np.array(data.weight)
@@ -69,10 +70,10 @@ class RegimeChecks:
         spoiled[absent] = 1e3 * np.random.default_rng(0).normal(size=(15, rows.shape[1]))
         results = []
         for x in (rows, spoiled):
-            part = jax.device_put(Data(x, data.y, weight))  # type: ignore[arg-type]
-            fitted, _ = regime.train(model, part, fit_key, setting=setting)
+            part = Data(*jax.device_put((x, data.y, weight)))
+            fitted, _ = regime.train(model, part, fit_key, context=context)
             results.append(fitted)
-        untouched, _ = regime.train(model, data, fit_key, setting=setting)
+        untouched, _ = regime.train(model, data, fit_key, context=context)
         for a, b in zip(*map(jax.tree.leaves, results), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
         assert any((a != b).any() for a, b in zip(*map(jax.tree.leaves, (results[0], untouched)), strict=True))

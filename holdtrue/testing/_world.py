@@ -9,7 +9,7 @@ import pandas as pd
 from holdtrue.batch import Predictor
 from holdtrue.classifier import RecourseClassifier, wrap
 from holdtrue.models import MLP, AbstractArchitecture, CounterNet, Linear
-from holdtrue.schema import Feature, Implication, LinearConstraint, Schema, as_table
+from holdtrue.schema import Feature, Implication, LinearConstraint, Schema, TableLike, as_table
 from holdtrue.training import AbstractRegime, CounterNetTraining, StandardTraining
 
 SCHEMA = Schema(
@@ -120,7 +120,7 @@ class _Foreign:
         self.classes_ = clf.classes_
         self.feature_names_in_ = np.asarray(SCHEMA.names, object)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: TableLike) -> np.ndarray:
         # In numpy: a callback inside a compiled search must not call jax again.
         model: Any = self.clf.predictor_.decision.model
         x = self.clf.predictor_.encoder.encode(X)

@@ -5,14 +5,17 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
 from holdtrue import __version__
 from holdtrue._json import to_json
+from holdtrue._optional import need
+from holdtrue._types import JsonObject
 from holdtrue.classifier import RecourseClassifier
-from holdtrue.errors import MissingDependencyError
 from holdtrue.reports import Report, ShelfLife
 from holdtrue.tracking._pyfunc import LOADER, signature
 
@@ -65,7 +68,7 @@ def log(
     own = mlflow.active_run() is None
     with mlflow.start_run(run_name=run_name) if own else nullcontext():
         mlflow.log_params({key: str(value)[:LONGEST] for key, value in flat(_parameters(clf))})
-        told: dict[str, Any] = {}
+        told: JsonObject = {}
         if report is not None:
             told["audit"] = report.to_dict()
         if clf.certificate_ is not None:
@@ -101,19 +104,19 @@ def flat(value: Any, before: str = "") -> Iterator[tuple[str, Any]]:
         yield before, value
 
 
-def _key(key: Any) -> str:
+def _key(key: PRNGKeyArray) -> str:
     """A name that MLflow takes: letters, digits, and a few signs."""
     return "".join(c if c.isalnum() or c in "_-. /" else "_" for c in str(key))
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _parameters(clf: RecourseClassifier) -> dict[str, Any]:
+def _parameters(clf: RecourseClassifier) -> JsonObject:
     """Name and parameters of every part, and of the classifier itself."""
     parts = {"model": clf.architecture(), "regime": clf.regime_, "method": clf.method_}
-    told: dict[str, Any] = {
+    told: JsonObject = {
         key: {"name": type(part).__name__, **{k: _text(v) for k, v in part.get_params(deep=False).items()}}
         for key, part in parts.items()
     }
@@ -127,7 +130,7 @@ def _text(value: Any) -> Any:
     return value if isinstance(value, (int, float, str)) or value is None else repr(value)
 
 
-def _log_curve(mlflow: Any, life: ShelfLife) -> None:
+def _log_curve(mlflow: ModuleType, life: ShelfLife) -> None:
     share = life.survival[life.plan.found]
     if len(share) == 0:
         return
@@ -136,11 +139,5 @@ def _log_curve(mlflow: Any, life: ShelfLife) -> None:
 
 
 def _mlflow() -> Any:
-    try:
-        import mlflow
-        import mlflow.pyfunc
-    except ImportError as error:
-        raise MissingDependencyError(
-            "tracking: runs need mlflow. Install it with: pip install 'holdtrue[mlflow]'"
-        ) from error
-    return mlflow
+    need("mlflow.pyfunc", extra="mlflow", what="tracking:")
+    return need("mlflow", extra="mlflow", what="tracking:")

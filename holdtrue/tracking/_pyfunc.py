@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from holdtrue._types import JsonObject, Keywords, NativeFrame
 from holdtrue.classifier import RecourseClassifier
 from holdtrue.errors import DataError
-from holdtrue.schema import Feature, Schema, did_you_mean
+from holdtrue.schema import Feature, Schema, TableLike, did_you_mean
 from holdtrue.search import Status
 
 LOADER = "holdtrue.tracking"
@@ -29,7 +30,7 @@ class PyfuncClassifier:
     def __init__(self, classifier: RecourseClassifier) -> None:
         self.classifier = classifier
 
-    def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> Any:
+    def predict(self, model_input: NativeFrame, params: JsonObject | None = None) -> Any:
         """Answer about every row of a table.
 
         Parameters
@@ -51,8 +52,8 @@ class PyfuncClassifier:
             return self._recourse(table, asked)
         raise DataError(f"pyfunc: no such answer; got {answer!r}. {did_you_mean(str(answer), list(ANSWERS))}")
 
-    def _recourse(self, table: Any, asked: dict[str, Any]) -> pd.DataFrame:
-        options: dict[str, Any] = {"n_recourses": int(asked["n_recourses"])}
+    def _recourse(self, table: TableLike, asked: Keywords) -> pd.DataFrame:
+        options: Keywords = {"n_recourses": int(asked["n_recourses"])}
         if asked["deadline"]:
             options["deadline"] = float(asked["deadline"])
         plan = self.classifier.recourse(table, method=asked["method"] or None, **options)

@@ -1,7 +1,10 @@
 """One training regime a file, each a step function for the one loop; recourse heads."""
 
-from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.training._columns import movable_columns
+from holdtrue.training._contrast import Contrasts, ContrastStep, reachable_part
 from holdtrue.training._decay import CosineStep
+from holdtrue.training._losses import cross_entropies
 from holdtrue.training._registry import REGIMES, regime, register
 from holdtrue.training._space import OneOf, Range, Space
 from holdtrue.training.heads._attacked import ATTACKERS, AbstractAttacked, attacker, register_attacker
@@ -9,19 +12,22 @@ from holdtrue.training.heads._attackers import AbstractAttacker
 from holdtrue.training.heads._generator import GeneratorStep
 from holdtrue.training.heads._guides import GuidePanel, Guides
 from holdtrue.training.heads._panels import AbstractPanel, OwnPanel, Scene, harshest
+from holdtrue.training.heads._regime import AbstractGeneratorRegime
+from holdtrue.training.heads._settings import HeadSettings
 from holdtrue.training.heads._shift import Inner, virtual_data_shift
 from holdtrue.training.heads._tilts import Tilts
 from holdtrue.training.heads._virtual_shift import RandomShift, ShiftPanel, VirtualShift
-from holdtrue.training.regimes._adversarial import AdversarialStep, AdversarialTraining, movable_columns
-from holdtrue.training.regimes._contrast import Contrasts, ContrastStep, reachable_part
+from holdtrue.training.regimes._adversarial import AdversarialStep, AdversarialTraining
+from holdtrue.training.regimes._cf_model import CFModel
 from holdtrue.training.regimes._counterfactual import CounterfactualTraining
-from holdtrue.training.regimes._counternet import AbstractGeneratorRegime, CounterNetTraining
+from holdtrue.training.regimes._counternet import CounterNetTraining
 from holdtrue.training.regimes._jem import JEM
-from holdtrue.training.regimes._post_hoc import VAECF, CFModel
 from holdtrue.training.regimes._recourse import RecourseStep, RecourseTraining
-from holdtrue.training.regimes._rocoursenet import Robust, RoCourseNet
-from holdtrue.training.regimes._standard import CrossEntropyStep, StandardTraining, cross_entropies
+from holdtrue.training.regimes._robust import Robust
+from holdtrue.training.regimes._rocoursenet import RoCourseNet
+from holdtrue.training.regimes._standard import CrossEntropyStep, StandardTraining
 from holdtrue.training.regimes._trades import TRADES, TradesStep
+from holdtrue.training.regimes._vaecf import VAECF
 
 __all__ = [
     "ATTACKERS",
@@ -46,6 +52,7 @@ __all__ = [
     "GeneratorStep",
     "GuidePanel",
     "Guides",
+    "HeadSettings",
     "Inner",
     "OneOf",
     "OwnPanel",
@@ -56,12 +63,12 @@ __all__ = [
     "RoCourseNet",
     "Robust",
     "Scene",
-    "Setting",
     "ShiftPanel",
     "Space",
     "StandardTraining",
     "Tilts",
     "TradesStep",
+    "TrainingContext",
     "VirtualShift",
     "attacker",
     "cross_entropies",

@@ -2,12 +2,11 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import equinox as eqx
 import numpy as np
 from jaxtyping import PRNGKeyArray
-from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.utils import compute_class_weight
 
@@ -23,10 +22,12 @@ from holdtrue.models import (
     History,
     fit,
 )
+from holdtrue.parameters import Count, OneOf, Probability
+from holdtrue.training._parts import AbstractWithParts
 from holdtrue.training._space import STEP_SIZE, Space
 
 
-class Setting(eqx.Module):
+class TrainingContext(eqx.Module):
     """What a regime may know of the task beside the rows: what people may change, and what they want.
 
     Attributes
@@ -47,17 +48,17 @@ class Setting(eqx.Module):
     n_rows: int | None = eqx.field(static=True, default=None)
 
 
-class AbstractRegime(BaseEstimator):
+class AbstractRegime(AbstractWithParts):
     """How a model is trained. A scikit-learn object outside, a step function for the one loop inside.
 
     A subclass adds its hyper-parameters to these and returns its step from `step`.
     """
 
-    n_epochs: int
-    batch_size: int
-    class_weight: str | Mapping[Any, float] | None
-    validation_fraction: float
-    patience: int | None
+    n_epochs: Count
+    batch_size: Count
+    class_weight: Annotated[str, OneOf(("balanced",))] | Mapping[Any, float] | None
+    validation_fraction: Probability
+    patience: Count | None
 
     search_space: ClassVar[Space] = {"step_size": STEP_SIZE}
     """What `holdtrue.tune` tries, by parameter; a subclass names its own."""
@@ -74,11 +75,11 @@ class AbstractRegime(BaseEstimator):
         return self.n_epochs
 
     @abstractmethod
-    def step(self, setting: Setting) -> AbstractStep:
+    def step(self, context: TrainingContext) -> AbstractStep:
         """Return what is done with one minibatch of the task."""
 
     def solve(
-        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, setting: Setting
+        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, context: TrainingContext
     ) -> tuple[AbstractClosedForm, History]:
         """Fit a model that is solved in closed form; only where a regime says what it is solved for."""
         raise CapabilityError(
@@ -88,19 +89,15 @@ class AbstractRegime(BaseEstimator):
 
     def weights(self, y: np.ndarray, weight: np.ndarray, classes: np.ndarray) -> np.ndarray:
         """Sample weights times class weights; `y` holds class indices."""
+        self.check_parameters()
         if self.class_weight is None:
             return weight
         if isinstance(self.class_weight, Mapping):
             per_class = np.array([self.class_weight.get(label, 1.0) for label in classes.tolist()])
-        elif self.class_weight == "balanced":
+        else:
             per_class = np.ones(len(classes))
             seen = np.unique(y)
             per_class[seen] = compute_class_weight("balanced", classes=seen, y=y)
-        else:
-            raise DataError(
-                f"{type(self).__name__}: `class_weight` must be None, 'balanced' or a mapping; got "
-                f"{self.class_weight!r}."
-            )
         return weight * per_class[y]
 
     def train(
@@ -109,7 +106,7 @@ class AbstractRegime(BaseEstimator):
         data: Data,
         key: PRNGKeyArray,
         *,
-        setting: Setting,
+        context: TrainingContext,
         seed: int = 0,
         on_epoch: Callable[[int, float], None] | None = None,
     ) -> tuple[AbstractModel, History]:
@@ -117,7 +114,7 @@ class AbstractRegime(BaseEstimator):
 
         A model in closed form is solved on all rows.
         """
-        self._check()
+        self.check_parameters()
         lacking = self.needs - model.capabilities
         if lacking:
             raise CapabilityError(
@@ -125,13 +122,13 @@ class AbstractRegime(BaseEstimator):
                 f"{type(model).__name__}. Use {type(self.default_model()).__name__}, or leave the model out."
             )
         if isinstance(model, AbstractClosedForm):
-            return self.solve(model, data, key, setting)
+            return self.solve(model, data, key, context)
         validation = None
         if self.patience is not None:
             data, validation = self.split(data, seed)
         return fit(
             model,
-            self.step(setting),
+            self.step(context),
             data,
             key,
             n_epochs=self.epochs(len(data.x)),
@@ -155,14 +152,3 @@ class AbstractRegime(BaseEstimator):
                 f"{type(self).__name__}: too few rows to hold some out; got {len(y)}. Set patience=None."
             ) from error
         return tuple(Data(data.x[part], data.y[part], data.weight[part]) for part in (train, held))  # type: ignore
-
-    def _check(self) -> None:
-        for name in ("n_epochs", "batch_size"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or value < 1:
-                raise DataError(f"{type(self).__name__}: `{name}` must be a positive whole number; got {value!r}.")
-        if self.patience is not None and not 0 < self.validation_fraction < 1:
-            raise DataError(
-                f"{type(self).__name__}: `validation_fraction` must lie between 0 and 1; got "
-                f"{self.validation_fraction!r}."
-            )

@@ -1,11 +1,9 @@
 """A step size that falls to zero along a cosine, for any regime's step."""
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from holdtrue.models import AbstractModel, AbstractStep, Data
 from holdtrue.training._wrapped_step import AbstractStepAround
@@ -23,8 +21,8 @@ class CosineStep(AbstractStepAround):
     n_epochs: Float[Array, ""]
 
     def update(
-        self, model: AbstractModel, state: Any, batch: Data, key: PRNGKeyArray, epoch: Int[Array, ""]
-    ) -> tuple[AbstractModel, Any, Float[Array, ""]]:
+        self, model: AbstractModel, state: PyTree, batch: Data, key: PRNGKeyArray, epoch: Int[Array, ""]
+    ) -> tuple[AbstractModel, PyTree, Float[Array, ""]]:
         """One update of the regime, shortened."""
         updated, state, loss = self.step.update(model, state, batch, key, epoch)
         share = 0.5 * (1 + jnp.cos(jnp.pi * jnp.minimum(epoch / self.n_epochs, 1.0)))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
 
 
@@ -31,7 +32,7 @@ class Range:
                 f"and {self.high!r}."
             )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Plain types for JSON."""
         return {"low": self.low, "high": self.high, "log": self.log, "whole": self.whole}
 
@@ -46,7 +47,7 @@ class OneOf:
         if not self.values:
             raise DataError("OneOf: needs a value at least; got none.")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Plain types for JSON."""
         return {"values": list(self.values)}
 

@@ -1,9 +1,7 @@
 """A step around a regime's own: what both kinds hand through to it."""
 
-from typing import Any
-
 import equinox as eqx
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from holdtrue.models import AbstractModel, AbstractStep, Data
 
@@ -13,7 +11,7 @@ class AbstractStepAround(AbstractStep):
 
     step: eqx.AbstractVar[AbstractStep]
 
-    def init(self, model: AbstractModel) -> Any:
+    def init(self, model: AbstractModel) -> PyTree:
         """State of the regime's own step."""
         return self.step.init(model)
 
@@ -32,6 +30,6 @@ class AbstractStepAround(AbstractStep):
 
     def begin_epoch(
         self, model: AbstractModel, data: Data, n_batches: int, key: PRNGKeyArray, epoch: Int[Array, ""]
-    ) -> tuple[Any, dict[str, Float[Array, ""]]]:
+    ) -> tuple[PyTree, dict[str, Float[Array, ""]]]:
         """What the regime makes once per epoch."""
         return self.step.begin_epoch(model, data, n_batches, key, epoch)

@@ -14,7 +14,7 @@ from holdtrue.methods import Wachter
 from holdtrue.models import BlackBoxModel
 from holdtrue.models.adapters import TorchModel
 from holdtrue.schema import as_table
-from holdtrue.search import Problem, Status
+from holdtrue.search import Problems, Status
 from holdtrue.testing import _world as world
 
 
@@ -24,8 +24,8 @@ def job():
     method = Wachter(n_steps=60).fit(clf)
     table = as_table(world.people()[0])
     feasible = feasible_sets(clf.predictor_.encoder, table)
-    x = np.asarray(feasible.x)
-    return method.solver(), Problem(x, np.ones(len(x), np.int32), feasible, method._keys(x), x)
+    x = feasible.x
+    return method.solver(), Problems(x, np.ones(len(x), np.int32), feasible, method._keys(x), x)
 
 
 def test_slots_do_not_change_the_answers(job):

@@ -53,7 +53,7 @@ def test_tables_and_encoded_rows_agree(encoder, actions):
     after, followed = effects.after_table(encoder, factual, action)
     feasible = feasible_sets(encoder, factual)
     x, a = encoder.encode(factual).astype(np.float32), encoder.encode(action).astype(np.float32)
-    rows, ok = jax.jit(jax.vmap(effects.after, in_axes=(0, 0, feasible.axes(feasible.layout))))(x, a, feasible)
+    rows, ok = jax.jit(lambda sets: sets.each(lambda own, *rows: effects.after(*rows, own), x, a))(feasible)
     np.testing.assert_allclose(rows[ok], encoder.encode(after)[ok], atol=2e-5)
     names = encoder.schema.names
     raw = raw_columns(encoder, after)

@@ -61,14 +61,14 @@ def test_polars_in_polars_out(quick):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"threshold": 1.5}, "`threshold` must lie between 0 and 1"),
+        ({"threshold": 1.5}, "`threshold` must be a number above 0 and below 1"),
         ({"favourable": "maybe"}, "`favourable` is not a class"),
-        ({"scaling": "log"}, "`scaling` is not known"),
-        ({"regime": ht.StandardTraining(n_epochs=0)}, "`n_epochs` must be a positive whole number"),
+        ({"scaling": "log"}, "`scaling` must be"),
+        ({"regime": ht.StandardTraining(n_epochs=0)}, "`n_epochs` must be a whole number of at least 1"),
         ({"regime": ht.StandardTraining(class_weight="even")}, "`class_weight` must be"),
-        ({"model": ht.MLP(activation="sin")}, "`activation` is not known"),  # type: ignore[arg-type]
-        ({"model": ht.MLP(widths=(0,))}, "`widths` must be positive"),
-        ({"method": ht.Wachter(norm="l3")}, "`norm` is not known"),  # type: ignore[arg-type]
+        ({"model": ht.MLP(activation="sin")}, "`activation` must be"),  # type: ignore[arg-type]
+        ({"model": ht.MLP(widths=(0,))}, "`widths` must be a list, each a whole number of at least 1"),
+        ({"method": ht.Wachter(norm="l3")}, "`norm` must be"),  # type: ignore[arg-type]
     ],
 )
 def test_bad_settings_are_explained(change, text):

@@ -1,7 +1,7 @@
 import pytest
 
 import holdtrue as ht
-from holdtrue.cli._options import configure, parse_settings, pick_label
+from holdtrue.cli._options import configure, parameter, parse_settings, pick_label
 from holdtrue.errors import DataError
 
 
@@ -46,21 +46,32 @@ def test_configure_reaches_into_an_attacker_that_is_named():
     assert ht.RoCourseNet().attacker == "vds"
 
 
+def test_configure_reaches_into_a_part_that_was_left_out():
+    assert repr(configure(ht.VAECF, parse_settings(["head.margin=2"]))) == "VAECF(head=HeadSettings(margin=2))"
+    deep = configure(ht.Robust, parse_settings(["regime.head.loss=squared"]))
+    assert repr(deep) == "Robust(regime=CounterNetTraining(head=HeadSettings(loss='squared')))"
+    assert parameter(ht.Robust(), "regime__head__proposals").accepts(3)
+    assert not parameter(ht.Robust(), "regime__head__proposals").accepts(-1)
+
+
 @pytest.mark.parametrize(
     ("make", "pair", "text"),
     [
         (ht.Wachter, "n_step=7", "Did you mean 'n_steps'"),
-        (ht.Wachter, "n_steps=many", "must be a whole number; got 'many'"),
-        (ht.Wachter, "n_steps=0.5", "must be a whole number; got 0.5"),
+        (ht.Wachter, "n_steps=many", "must be a whole number of at least 1; got 'many'"),
+        (ht.Wachter, "n_steps=0.5", "must be a whole number of at least 1; got 0.5"),
         (ht.Wachter, "norm=l3", "must be .*l1.* or .*; got 'l3'"),
-        (ht.Wachter, "cost_weight=high", "must be a number; got 'high'"),
+        (ht.Wachter, "cost_weight=high", "must be a number of at least 0; got 'high'"),
         (ht.MLP, "widths=a,b", "each a whole number"),
         (ht.MLP, "widths.x=1", "has no parameters of its own"),
         (ht.Linear, "widths=1", "It has no parameters"),
         (ht.Ensemble, "member=mpl", "Did you mean 'mlp'"),
         (ht.RoCourseNet, "attacker=guide", "Did you mean 'guides'"),
-        (ht.RoCourseNet, "attacker.tilt=4", "VirtualShift has no such parameter; got 'attacker.tilt'"),
-        (ht.RoCourseNet, "attacker.steps=0.5", "must be a whole number; got 0.5"),
+        (ht.RoCourseNet, "attacker.tilt=4", "VirtualShift: has no such parameter; got 'tilt'"),
+        (ht.RoCourseNet, "attacker.steps=0.5", "must be a whole number of at least 1; got 0.5"),
+        (ht.RoCourseNet, "head.loss=hinge", "HeadSettings: `loss` must be"),
+        (ht.RoCourseNet, "head.margins=2", "HeadSettings: has no such parameter; got 'margins'"),
+        (ht.RoCourseNet, "margin=2", "RoCourseNet: has no such parameter; got 'margin'"),
     ],
 )
 def test_configure_refuses(make, pair, text):

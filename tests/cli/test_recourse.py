@@ -1,6 +1,4 @@
 import json
-import pickle
-import time
 import zipfile
 from pathlib import Path
 
@@ -10,10 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import holdtrue as ht
 from holdtrue.classifier import RecourseClassifier
-from holdtrue.runs._read import Source
-from holdtrue.runs._work import Work
+from holdtrue.cli._recourse import in_options
 
 ADDED = ["holdtrue_status", "holdtrue_cost", "holdtrue_valid", "holdtrue_probability_before",
          "holdtrue_probability_after", "holdtrue_changes"]  # fmt: skip
@@ -282,15 +278,16 @@ def test_options_have_a_row_each(run_json, tmp_path, model, table):
     assert pd.read_csv(again).columns.tolist() == frame.columns.tolist()
 
 
-def test_what_is_sent_to_a_worker_answers_the_same(model, parquet):
-    """The work of a run goes to another process as a model file and plain options."""
-    clf = ht.RecourseClassifier.load(model)
-    method = ht.NearestNeighbour(n_rows=100).fit(clf, pd.read_parquet(parquet)[:200])
-    work = Work(classifier=clf, method=method, n_recourses=1, only_refused=True, until=time.monotonic() + 1000)
-    again = pickle.loads(pickle.dumps(work))
-    assert type(again.method) is ht.NearestNeighbour
-    assert 900 < again.until - time.monotonic() <= 1000
-    chunk = next(Source(parquet).chunks(clf.schema_, 60))
-    (here, note, _), (there, same, _) = work(chunk), again(pickle.loads(pickle.dumps(chunk)))
-    assert there.equals(here)
-    assert same == note
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("run: `out`: is a directory; got 'x'.", "--out: is a directory; got 'x'."),
+        ("run: `n_recourses` must be 1; got 0.", "--options: must be 1; got 0."),
+        ("run: kept; got 3. Add `resume=True` to go on.", "recourse: kept; got 3. Add --resume to go on."),
+        ("table: 'x' (`bad_rows='report'` goes on.)", "table: 'x' (--bad-rows report goes on.)"),
+        ("run: `ledger`: got no `subject`. Write `out=FILE`.", "--ledger: got no --subject. Write --out FILE."),
+        ("table: add it to `levels`; got `-`.", "table: add it to `levels`; got `-`."),
+    ],
+)
+def test_errors_of_a_run_are_told_in_the_words_of_the_command(said, told):
+    assert in_options(said) == told

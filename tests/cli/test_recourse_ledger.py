@@ -60,11 +60,11 @@ def test_an_interrupted_run_promises_once(run, model, parquet, ledger, tmp_path,
     calls = []
 
     def stopping(real, last):
-        def call(self, *args):
+        def call(self, *args, **rest):
             calls.append(1)
             if len(calls) == 3 and not last:
                 raise KeyboardInterrupt
-            answer = real(self, *args)
+            answer = real(self, *args, **rest)
             if len(calls) == 3:  # after the records are in the ledger, before this is noted
                 raise KeyboardInterrupt
             return answer

@@ -11,7 +11,7 @@ import holdtrue as ht
 from holdtrue import cli
 from holdtrue.methods import METHODS
 from holdtrue.models import ARCHITECTURES
-from holdtrue.training import ATTACKERS, REGIMES
+from holdtrue.training import ATTACKERS, REGIMES, HeadSettings
 
 from .conftest import ROOT, blocks
 
@@ -47,6 +47,7 @@ def parameters(cls: type) -> list[str]:
         ("models.md", ARCHITECTURES),
         ("models.md", REGIMES),
         ("models.md", ATTACKERS),
+        ("models.md", {"head": HeadSettings}),
     ],
 )
 def test_registered_names_are_documented(file: str, registry: dict) -> None:

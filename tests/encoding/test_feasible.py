@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from holdtrue.encoding import Encoder, Feasible, broken_limits, decode_recourse, feasible_sets
+from holdtrue.encoding import Encoder, Feasible, FeasibleSets, broken_limits, decode_recourse, feasible_sets
 from holdtrue.schema import Feature, Implication, LinearConstraint, Schema, as_table
 
 
@@ -17,13 +17,13 @@ def setup(schema: Schema, columns: dict, restrictions=None, scaling="minmax"):
     return table, encoder, feasible_sets(encoder, table, restrictions)
 
 
-def hard(encoder: Encoder, people: Feasible, x: np.ndarray):
-    run = jax.jit(jax.vmap(Feasible.hard, in_axes=(Feasible.axes(encoder.layout), 0)))
+def hard(encoder: Encoder, people: FeasibleSets, x: np.ndarray):
+    run = jax.jit(lambda sets, x: sets.each(Feasible.hard, x))
     return tuple(np.asarray(v) for v in run(people, np.asarray(x, np.float32)))
 
 
-def soft(encoder: Encoder, people: Feasible, x: np.ndarray) -> np.ndarray:
-    run = jax.jit(jax.vmap(Feasible.soft, in_axes=(Feasible.axes(encoder.layout), 0)))
+def soft(encoder: Encoder, people: FeasibleSets, x: np.ndarray) -> np.ndarray:
+    run = jax.jit(lambda sets, x: sets.each(Feasible.soft, x))
     return np.asarray(run(people, np.asarray(x, np.float32)))
 
 
@@ -199,10 +199,13 @@ def test_soft_honours_linear_constraints() -> None:
 def test_soft_is_differentiable() -> None:
     rng = np.random.default_rng(1)
     _, encoder, people = setup(RELAXED, PEOPLE)
-    axes = Feasible.axes(encoder.layout)
     weights = jnp.asarray(rng.normal(size=encoder.n_columns), jnp.float32)
-    run = jax.jit(jax.vmap(lambda person, x: weights @ person.soft(x, 0.5), in_axes=(axes, 0)))
-    slope = jax.jit(jax.vmap(jax.grad(lambda x, person: weights @ person.soft(x, 0.5)), in_axes=(0, axes)))
+
+    def value(x, person):
+        return weights @ person.soft(x, 0.5)
+
+    run = jax.jit(lambda sets, x: sets.each(lambda person, row: value(row, person), x))
+    slope = jax.jit(lambda x, sets: sets.each(lambda person, row: jax.grad(value)(row, person), x))
     x = jnp.asarray(rng.uniform(0.1, 0.9, (4, encoder.n_columns)), jnp.float32)
     gradient = np.asarray(slope(x, people))
     assert np.isfinite(gradient).all()

@@ -5,7 +5,15 @@ import numpy as np
 import pytest
 
 import holdtrue as ht
-from holdtrue.encoding import Encoder, Feasible, Permits, broken_limits, decode_recourse, feasible_sets
+from holdtrue.encoding import (
+    Encoder,
+    Feasible,
+    FeasibleSets,
+    Permits,
+    broken_limits,
+    decode_recourse,
+    feasible_sets,
+)
 from holdtrue.schema import Feature, Implication, LinearConstraint, Schema, as_table
 
 SCHEMA = Schema(
@@ -142,10 +150,9 @@ def test_imputed_levels_count_in_implications_for_both() -> None:
     table = as_table({"a": [0.0, 1.0, np.nan], "c": ["z", "x", "y"]})
     encoder = Encoder.fit(schema, table)
     people = feasible_sets(encoder, table)
-    to_z = np.asarray(people.x).copy()
+    to_z = people.x.copy()
     to_z[:, 1:4] = [0, 0, 1]
-    run = jax.jit(jax.vmap(Feasible.hard, in_axes=(Feasible.axes(encoder.layout), 0)))
-    point, ok = run(people, to_z)
+    point, ok = jax.jit(lambda sets: sets.each(Feasible.hard, to_z))(people)
     recourse = decode_recourse(encoder, np.asarray(point), table)
     assert np.asarray(ok).all()
     assert recourse.columns["c"].tolist() == ["z", "x", "x"]
@@ -179,13 +186,13 @@ def test_steps_finer_than_float32_come_back_on_the_grid() -> None:
 # ---- the same sets as a function of the encoded row -----------------------------------------------------
 
 
-def both_ways(encoder: Encoder, table) -> tuple[Feasible, Feasible]:
+def both_ways(encoder: Encoder, table) -> tuple[Feasible, FeasibleSets]:
     rows = encoder.encode(table).astype(np.float32)
     permits = Permits.of(encoder)
     return jax.jit(jax.vmap(permits))(rows), feasible_sets(encoder, table)
 
 
-def agree(ours: Feasible, theirs: Feasible) -> None:
+def agree(ours: Feasible, theirs: FeasibleSets) -> None:
     for name in ("movable", "active"):
         np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name), name)
     for name in ("x", "lower", "upper", "step", "b"):

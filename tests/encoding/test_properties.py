@@ -167,8 +167,8 @@ def test_nobody_is_told_that_staying_breaks_their_own_limits(world) -> None:
 # ---- projection -----------------------------------------------------------------------------------------
 
 
-def over_people(method, layout):
-    return jax.jit(jax.vmap(method, in_axes=(Feasible.axes(layout), 0)))
+def over_people(method):
+    return jax.jit(lambda people, x: people.each(method, x))
 
 
 def proposals(encoder: Encoder, table: Table, rng: np.random.Generator) -> list[np.ndarray]:
@@ -184,7 +184,7 @@ def test_hard_is_feasible_or_flagged(world, scaling) -> None:
     schema, table, restrictions, rng = world
     encoder = Encoder.fit(schema, table, scaling)
     people = feasible_sets(encoder, table, restrictions)
-    hard = over_people(Feasible.hard, encoder.layout)
+    hard = over_people(Feasible.hard)
     for x in proposals(encoder, table, rng):
         point, ok = (np.asarray(v) for v in hard(people, x))
         assert np.isfinite(point).all()
@@ -233,7 +233,7 @@ def test_soft_stays_in_the_simplex_and_the_box(world, scaling) -> None:
     schema, table, restrictions, rng = world
     encoder = Encoder.fit(schema, table, scaling)
     people = feasible_sets(encoder, table, restrictions)
-    soft = over_people(Feasible.soft, encoder.layout)
+    soft = over_people(Feasible.soft)
     n = len(encoder.layout.numbers)
     low = np.where(people.movable, np.minimum(people.lower, people.x), people.x)[:, :n]
     high = np.where(people.movable, np.maximum(people.upper, people.x), people.x)[:, :n]
@@ -292,18 +292,12 @@ def test_one_by_one_is_the_batch(n_rows: int) -> None:
     table = as_table({"x": rng.uniform(0, 5, 12), "n": rng.integers(0, 4, 12), "c": rng.choice(["a", "b"], 12)})
     encoder = Encoder.fit(schema, table)
     people = feasible_sets(encoder, table)
-    axes = Feasible.axes(encoder.layout)
     x = rng.uniform(-0.2, 1.2, (12, encoder.n_columns)).astype(np.float32)
-    point, ok = over_people(Feasible.hard, encoder.layout)(people, x)
-    relaxed = over_people(Feasible.soft, encoder.layout)(people, x)
+    point, ok = over_people(Feasible.hard)(people, x)
+    relaxed = over_people(Feasible.soft)(people, x)
     one_hard, one_soft = jax.jit(Feasible.hard), jax.jit(Feasible.soft)
     for i in range(n_rows):
-        person = jax.tree.map(
-            lambda axis, v, i=i: jnp.asarray(v if axis is None else v[i]),
-            axes,
-            people,
-            is_leaf=lambda v: v is None,
-        )
+        person = people.one(i)
         alone, fine = one_hard(person, jnp.asarray(x[i]))
         np.testing.assert_allclose(alone, point[i], atol=1e-6)
         assert bool(fine) == bool(ok[i])

@@ -376,9 +376,9 @@ def test_what_is_refused():
         CausalRecourse(scm="german_credit").fit(clf, *rows)
     with pytest.raises(SchemaError, match="cannot read"):
         CausalRecourse(scm="nowhere.yaml").fit(clf, *rows)
-    with pytest.raises(SchemaError, match="must be an SCM"):
+    with pytest.raises(DataError, match="`scm` must be an instance of SCM, a text or None; got 3"):
         CausalRecourse(scm=3).fit(clf, *rows)
-    with pytest.raises(DataError, match="must be positive"):
+    with pytest.raises(DataError, match="`max_changes` must be a whole number of at least 1"):
         CausalRecourse(max_changes=0).fit(clf, *rows)
 
 

@@ -186,5 +186,5 @@ def test_deadline_leaves_people_unreached(monkeypatch):
 
 
 def test_norms_that_do_not_add_up_are_refused():
-    with pytest.raises(DataError, match="must add up"):
+    with pytest.raises(DataError, match="`norm` must be 'l0', 'l1' or 'mad'"):
         Flipset(norm="linf").fit(small_world.classifier("linear"))

@@ -145,7 +145,7 @@ def test_restrictions_hold_in_every_option():
 
 def test_what_is_refused():
     clf = small_world.classifier("linear")
-    with pytest.raises(DataError, match="`cost` is not known"):
+    with pytest.raises(DataError, match="`cost` must be"):
         Flipset(cost="euro").fit(clf)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="needs training rows"):
         Flipset(cost="percentile").fit(clf)

@@ -112,7 +112,7 @@ def test_the_search_ends_beyond_the_box():
 
 def test_bad_parameters_are_refused():
     predictor, X, _ = linear_predictor()
-    with pytest.raises(DataError, match="`radius` must be positive"):
+    with pytest.raises(DataError, match="`radius` must be a number above 0"):
         GrowingSpheres(radius=0.0).fit(predictor).recourse(X)
-    with pytest.raises(DataError, match="`n_candidates` must be at least 1"):
+    with pytest.raises(DataError, match="`n_candidates` must be a whole number of at least 1"):
         GrowingSpheres(n_candidates=0).fit(predictor).recourse(X)

@@ -101,5 +101,5 @@ def test_each_category_takes_its_best_level():
 
 def test_radius_must_be_positive():
     predictor, X, _ = world()
-    with pytest.raises(DataError, match="`radius` must be positive"):
+    with pytest.raises(DataError, match="`radius` must be a number above 0"):
         LinearProgram(radius=0).fit(predictor).recourse(X)

@@ -85,5 +85,5 @@ def test_a_model_of_nan_diverges():
 
 def test_norms_without_a_ball_are_refused():
     predictor, X, _ = linear()
-    with pytest.raises(DataError, match="`norm` must be one of"):
+    with pytest.raises(DataError, match="`norm` must be 'l"):
         MinPGD(norm="l1").fit(predictor, X)

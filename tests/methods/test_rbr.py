@@ -38,11 +38,8 @@ def plane():
 
 
 def problem(predictor, X):
-    sets = feasible_sets(predictor.encoder, as_table(X.head(1)))
-    axes = sets.axes(sets.layout)
-    feasible = jax.tree.map(lambda a, k: a if k is None else a[0], sets, axes, is_leaf=lambda v: v is None)
-    x = jnp.asarray(feasible.x)
-    return Problem(x, jnp.asarray(1), feasible, jax.random.key(3), x)
+    one = feasible_sets(predictor.encoder, as_table(X.head(1))).one(0)
+    return Problem(one.x, jnp.asarray(1), one, jax.random.key(3), one.x)
 
 
 def rows(plan):

@@ -14,8 +14,9 @@ SETTINGS: dict[str, dict[str, int]] = {
     "flipset": {"n_samples": 200},
     "growing_spheres": {"n_candidates": 200, "n_steps": 100},
     "latent_search": {"n_candidates": 300},
-    "nearest_neighbour": {"n_rows": 100, "n_candidates": 50},
-    "rbr": {"n_rows": 100, "n_neighbours": 20, "n_samples": 50, "n_steps": 100},
+    # All rows: a sample of them is drawn by what the model decides, and bound to another threshold stays as drawn.
+    "nearest_neighbour": {"n_rows": 300, "n_candidates": 50},
+    "rbr": {"n_rows": 300, "n_neighbours": 20, "n_samples": 50, "n_steps": 100},
     "roar": {"n_samples": 200},
 }
 

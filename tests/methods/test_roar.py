@@ -92,9 +92,9 @@ def test_many_people_at_once_with_lime():
 
 def test_wrong_arguments_are_refused():
     predictor, _ = world()
-    with pytest.raises(DataError, match="`ball` is not known"):
+    with pytest.raises(DataError, match="`ball` must be"):
         ROAR(ball="l1").fit(predictor)
-    with pytest.raises(DataError, match="`surrogate` is not known"):
+    with pytest.raises(DataError, match="`surrogate` must be"):
         ROAR(surrogate="tree").fit(predictor)
     with pytest.raises(CapabilityError, match="Use surrogate='lime'"):
         ROAR(surrogate="gradient").fit(small_world.black_box(), small_world.people()[0])

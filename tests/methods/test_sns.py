@@ -124,3 +124,17 @@ def test_the_radius_is_learned_from_the_rows(linear):
 def test_a_black_box_is_refused_under_its_own_name():
     with pytest.raises(CapabilityError, match="SNS: needs a differentiable"):
         SNS(base=NearestNeighbour()).fit(world.black_box(), *world.people())
+
+
+def test_another_threshold_reaches_the_base():
+    """Rows that a base keeps are decided again, however deep it lies; one fitted there answers the same."""
+    clf = world.classifier("linear", limits=False)
+    nested = SNS(base=SNS(base=NearestNeighbour(n_rows=300), radius=0.2), radius=0.2, n_steps=10, random_state=0)
+    moved = clf.with_method(nested.fit(clf, *world.people())).set_threshold(0.9)
+    state, predictor = moved.method_.state_, moved.predictor_
+    decided = predictor.decide_of(predictor.logits_of(state["base/base/rows"]))
+    assert (state["base/base/decided"] == decided).all()
+    assert (state["base/base/decided"] != nested.state_["base/base/decided"]).any()
+    X = world.refused(predictor, 8)
+    again = SNS(**nested.get_params(deep=False)).fit(moved, *world.people()).recourse(X)
+    pd.testing.assert_frame_equal(moved.recourse(X).to_frame(), again.to_frame())

@@ -227,5 +227,5 @@ def test_where_no_dive_arrives_an_accepted_row_is_the_start():
 
 
 def test_bad_settings():
-    with pytest.raises(DataError, match="must be positive"):
+    with pytest.raises(DataError, match="`max_changes` must be a whole number of at least 1"):
         SparseSearch(max_changes=0).fit(world.classifier("linear"), *world.people())

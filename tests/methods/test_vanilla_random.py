@@ -11,7 +11,7 @@ from holdtrue.errors import DataError
 from holdtrue.methods import ElasticNet, NearestNeighbour, VanillaRandom, Wachter
 from holdtrue.models import Decision, LinearModel
 from holdtrue.schema import as_table
-from holdtrue.search import Problem, Status
+from holdtrue.search import Problems, Status
 
 W, B = np.array([1.0, -0.5, 0.25], np.float32), -0.4
 
@@ -32,8 +32,8 @@ def plane():
 
 def problems(method, X):
     sets = feasible_sets(method.predictor_.encoder, as_table(X))
-    x = np.asarray(sets.x)
-    return Problem(x, np.ones(len(x), np.int32), sets, method._keys(x), x)
+    x = sets.x
+    return Problems(x, np.ones(len(x), np.int32), sets, method._keys(x), x)
 
 
 def rows(plan):

@@ -220,7 +220,7 @@ def test_retraining_leaves_one_out(fitted) -> None:
 def test_what_it_cannot_is_refused(fitted) -> None:
     with pytest.raises(CapabilityError, match="fine-tuned"):
         retrain(fitted, n=2, vary="finetune", layers="all")
-    with pytest.raises(DataError, match="`beta` must be positive"):
+    with pytest.raises(DataError, match="`beta` must be a number above 0"):
         NTK(beta=0.0).build(3, 2, jax.random.key(0))
     with pytest.raises(DataError, match="`n_rows`"):
         NTK(n_rows=0).build(3, 2, jax.random.key(0))
@@ -228,8 +228,8 @@ def test_what_it_cannot_is_refused(fitted) -> None:
     class ByBatches(AbstractRegime):
         n_epochs, batch_size, class_weight, validation_fraction, patience = 1, 32, None, 0.1, None
 
-        def step(self, setting) -> CrossEntropyStep:
-            return StandardTraining().step(setting)
+        def step(self, context) -> CrossEntropyStep:
+            return StandardTraining().step(context)
 
     clf = ht.RecourseClassifier(schema=world.SCHEMA, model=NTK(), regime=ByBatches())
     with pytest.raises(CapabilityError, match="closed form"):

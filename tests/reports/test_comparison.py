@@ -14,7 +14,7 @@ import holdtrue as ht
 from holdtrue.errors import DataError
 from holdtrue.methods import AbstractMethod
 from holdtrue.schema import Table, as_table
-from holdtrue.search import Solution, Status
+from holdtrue.search import Solutions, Status
 from holdtrue.studies import Comparison, Row, measure
 
 PEOPLE = (20.0, 40.0, 44.0)
@@ -26,12 +26,12 @@ class Raise(AbstractMethod):
     def __init__(self, *, to: float = 50.0, n: int = 9, norm: Any = "l1", random_state: int | None = None) -> None:
         self.to, self.n, self.norm, self.random_state = to, n, norm, random_state
 
-    def search(self, problems: Any, deadline: Any, on_rows: Any) -> Solution:
+    def search(self, problems: Any, deadline: Any, on_rows: Any) -> Solutions:
         x = np.array(problems.x, np.float32)
         who = np.arange(len(x)) < self.n
         x[who, 0] = self.to / 100
         status = np.where(who, int(Status.FOUND), int(Status.NOT_FOUND)).astype(np.int32)
-        return Solution(x, status, np.zeros(len(x)), np.ones(len(x), np.int32))  # type: ignore[arg-type]
+        return Solutions(x, status, np.zeros(len(x)), np.ones(len(x), np.int32))
 
 
 class Needy(Raise):

@@ -51,12 +51,12 @@ def test_all_layers_move(clf):
 def test_it_goes_on_from_the_fitted_model(clf):
     """All layers: the one fitting loop, started at the fitted weights, on a resample of the training rows."""
     tuned = ht.retrain(clf, n=2, vary="finetune", layers="all", n_epochs=2, random_state=3)
-    sets, _ = ht.training._retrain._varied(clf.training_, 2, "finetune", np.random.RandomState(3))
+    sets, _ = ht.retraining._retrain._varied(clf.training_, 2, "finetune", np.random.RandomState(3))
     key = start_keys(clf.training_.seed)[1]
     for i, rows in enumerate(sets):
         np.testing.assert_allclose(np.sum(rows.weight), len(rows.x), rtol=1e-5)
         expected, _ = fit(
-            fitted(clf), clf.regime_.step(clf.setting_), rows, key, n_epochs=2, batch_size=clf.regime_.batch_size
+            fitted(clf), clf.regime_.step(clf.context_), rows, key, n_epochs=2, batch_size=clf.regime_.batch_size
         )
         assert eqx.tree_equal(expected, tuned.ensemble.member(i))
 
@@ -64,7 +64,7 @@ def test_it_goes_on_from_the_fitted_model(clf):
 def test_one_top_layer_step_by_hand(clf):
     """A frozen step is the regime's own step on the top layer: Adam's first move is the sign of the gradient."""
     data = jax.tree.map(lambda a: a[:32], clf.training_.data)
-    step = clf.regime_.step(clf.setting_)
+    step = clf.regime_.step(clf.context_)
     frozen = TopLayerStep(step)
     base = fitted(clf)
     key = jax.random.key(0)
@@ -82,7 +82,7 @@ def test_more_epochs_move_farther_from_the_fit_and_lower_the_new_loss(clf):
     far = [np.linalg.norm(np.asarray(r.ensemble.member(0).weights[-1]) - base) for r in (few, many)]
     assert far[1] > far[0] > 0
     rows = training_rows(clf, *later).data
-    step = clf.regime_.step(clf.setting_)
+    step = clf.regime_.step(clf.context_)
     losses = [step.validate(model, rows) for model in (fitted(clf), many.ensemble.member(0))]
     assert losses[1] < losses[0]
 
@@ -105,13 +105,13 @@ def test_leaving_a_row_out_by_weight_is_deleting_it_from_its_batch(clf):
     data, regime = clf.training_.data, clf.regime_
     assert (clf.training_.copies == 1).all()
     again = ht.retrain(clf, n=1, vary="leave_one_out", random_state=4)
-    sets, _ = ht.training._retrain._varied(clf.training_, 1, "leave_one_out", np.random.RandomState(4))
+    sets, _ = ht.retraining._retrain._varied(clf.training_, 1, "leave_one_out", np.random.RandomState(4))
     out = int(np.flatnonzero(np.asarray(sets[0].weight) == 0)[0])
 
     first, second = start_keys(clf.training_.seed)
     n, d = data.x.shape
     model = clf.architecture().build(d, 2, first)
-    step = regime.step(clf.setting_)
+    step = regime.step(clf.context_)
     state = step.init(model)
     update = eqx.filter_jit(step.update)
     sizes = set()

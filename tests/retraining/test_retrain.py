@@ -28,10 +28,10 @@ def test_same_seed_again_gives_the_same_model(clf):
     assert len(again) == 1
     x = np.asarray(training.data.x)
     same, _ = clf.regime_.train(
-        clf.architecture().build(x.shape[1], 2, ht.training.start_keys(training.seed)[0]),
+        clf.architecture().build(x.shape[1], 2, ht.retraining.start_keys(training.seed)[0]),
         training.data,
-        ht.training.start_keys(training.seed)[1],
-        setting=clf.setting_,
+        ht.retraining.start_keys(training.seed)[1],
+        context=clf.context_,
     )
     assert all(
         (a == b).all()
@@ -49,9 +49,9 @@ def test_leaving_a_row_out_by_weight_equals_a_spoiled_row_left_out(clf):
     for value in (0.0, 99.0):
         rows[7] = value
         spoiled = data._replace(x=jax.numpy.asarray(rows), weight=jax.numpy.asarray(weight))
-        keys = ht.training.start_keys(3)
+        keys = ht.retraining.start_keys(3)
         model = clf.architecture().build(rows.shape[1], 2, keys[0])
-        models.append(jax.tree.leaves(clf.regime_.train(model, spoiled, keys[1], setting=clf.setting_)[0])[0])
+        models.append(jax.tree.leaves(clf.regime_.train(model, spoiled, keys[1], context=clf.context_)[0])[0])
     np.testing.assert_array_equal(*models)
 
 
@@ -109,13 +109,13 @@ def test_early_stopping_is_part_of_what_is_repeated():
     assert int(clf.history_.n_epochs) < 60
     training = clf.training_
     train, held = regime.split(training.data, training.seed)
-    keys = ht.training.start_keys(training.seed)
+    keys = ht.retraining.start_keys(training.seed)
     model = clf.architecture().build(train.x.shape[1], 2, keys[0])
     from holdtrue.models import fit_many
 
     for strategy in ("sequential", "vmap"):
         options = {"n_epochs": 60, "batch_size": regime.batch_size, "patience": 3, "strategy": strategy}
-        again = fit_many([model], regime.step(clf.setting_), [train], [keys[1]], validation=[held], **options)[0]
+        again = fit_many([model], regime.step(clf.context_), [train], [keys[1]], validation=[held], **options)[0]
         np.testing.assert_allclose(
             again.weights[0], clf.predictor_.decision.model.weights[0], rtol=1e-3, atol=1e-4
         )

@@ -29,7 +29,7 @@ def write(path, text):
 def test_the_schema_decides_how_a_cell_is_read():
     # In this part of a file, `code` looks like numbers and `flag` like text; "None" is a level, not an absence.
     cells = {"code": ["33", "None"], "flag": ["True", "false"], "grade": ["1", "2.0"], "income": ["", "1e3"]}
-    frame = typed(pd.DataFrame(cells, dtype=str), SCHEMA)
+    frame = typed(pa.table(cells), SCHEMA)
     assert frame["code"].tolist() == ["33", "None"]
     assert frame["flag"].tolist() == [True, False]
     assert frame["grade"].tolist() == [1, 2]
@@ -41,19 +41,18 @@ def test_the_schema_decides_how_a_cell_is_read():
 def test_what_is_no_level_or_number_stays_for_the_check_to_name():
     cells = {"code": ["B"], "flag": ["True"], "grade": ["1"], "income": ["5"]}
     with pytest.raises(DataError, match="'B'"):
-        SCHEMA.check(typed(pd.DataFrame(cells, dtype=str), SCHEMA))
+        SCHEMA.check(typed(pa.table(cells), SCHEMA))
     cells |= {"code": ["33"], "income": ["lots"]}
     with pytest.raises(DataError, match="'lots'"):
-        SCHEMA.check(typed(pd.DataFrame(cells, dtype=str), SCHEMA))
+        SCHEMA.check(typed(pa.table(cells), SCHEMA))
 
 
 def test_without_a_schema_cells_are_guessed():
     cells = {"a": ["1", "2"], "b": ["1.5", ""], "c": ["x", "NA"], "d": ["true", "false"]}
-    frame = typed(pd.DataFrame(cells, dtype=str), None)
+    frame = typed(pa.table(cells), None)
     assert frame["a"].dtype == np.int64
     assert frame["b"].dtype == np.float64
-    assert frame["c"].tolist()[0] == "x"
-    assert frame["c"].isna().tolist() == [False, True]
+    assert frame["c"].tolist() == ["x", None]
     assert frame["d"].dtype == bool
 
 
@@ -73,16 +72,17 @@ def test_byte_order_mark_and_gzip(tmp_path):
 
 def test_chunks_have_one_size_however_a_file_is_cut(parquet, bank):
     chunks = list(Source(parquet).chunks(bank.schema, 128))
-    assert [len(c.frame) for c in chunks] == [128, 128, 44]
+    assert [c.people.n_rows for c in chunks] == [128, 128, 44]
     assert [c.first_row for c in chunks] == [0, 128, 256]
     whole = pa.concat_tables([c.table for c in chunks])
     assert whole.equals(pa.Table.from_pandas(pd.read_parquet(parquet), preserve_index=False).cast(whole.schema))
 
 
 def test_csv_and_parquet_chunks_agree(table, parquet, bank):
-    one, two = (next(iter(Source(p).chunks(bank.schema, 50))).frame for p in (table, parquet))
+    one, two = (next(iter(Source(p).chunks(bank.schema, 50))).people for p in (table, parquet))
     for name in bank.schema.names:
-        assert np.array_equal(one[name].to_numpy(float), two[name].to_numpy(float))
+        assert one.columns[name].dtype == two.columns[name].dtype
+        assert one.columns[name].tolist() == two.columns[name].tolist()
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,8 @@ def test_csv_and_parquet_chunks_agree(table, parquet, bank):
         ("a,b\n", "is empty; got 0 rows"),
         ("a,a\n1,2\n", "appears more than once; got 'a' 2 times"),
         ("a,b\n1,2,3\n", "more values than the header"),
-        ("a,b\n1,2\n1,2,3\n", "cannot be read"),
-        ('a,b\n1,"2\n', "cannot be read"),
+        ("a,b\n1,2\n1,2,3\n", "more values than the header has names; got 3 for 2"),
+        ('a,b\n1,"2\n', "cannot be read; got .* .a quote is never closed"),
     ],
 )
 def test_bad_csv(tmp_path, text, words):
@@ -133,4 +133,5 @@ def test_a_chunk_travels_with_its_own_rows_only(bank):
     assert len(blob) < len(pickle.dumps(chunks[3].table)) / 5
     assert again.table.equals(chunks[3].table)
     assert again.first_row == 150
-    pd.testing.assert_frame_equal(again.frame, chunks[3].frame)
+    for name, values in chunks[3].people.columns.items():
+        assert again.people.columns[name].tolist() == values.tolist()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from holdtrue.errors import SchemaError
-from holdtrue.schema import Feature, Schema, normalise_restrictions
+from holdtrue.schema import Feature, Restrictions, Schema, normalise_restrictions
 
 SCHEMA = Schema(
     [
@@ -25,6 +25,33 @@ def test_all_ways_to_say_it() -> None:
     assert normalise_restrictions({0: several}, SCHEMA, 1) == {
         0: {"age": {"bounds": (20.0, 30.0)}, "home": {"levels": ("own", "free")}}
     }
+
+
+def test_what_was_checked_is_not_checked_again(monkeypatch) -> None:
+    from holdtrue.schema import _restriction
+
+    checked = normalise_restrictions({1: {"age": "fixed"}, 3: {"home": {"levels": ["own"]}}}, SCHEMA, 4)
+    with monkeypatch.context() as patch:
+        patch.setattr(_restriction, "_limits", None)
+        assert normalise_restrictions(checked, SCHEMA, 4) is checked
+        empty = normalise_restrictions(None, SCHEMA, 4)
+        assert normalise_restrictions(empty, SCHEMA, 2) is empty
+    with pytest.raises(SchemaError, match="row that is not there"):
+        normalise_restrictions(checked, SCHEMA, 3)
+    other = Schema([Feature(name="age", kind="integer", bounds=(18, 90))])
+    with pytest.raises(SchemaError, match="home"):
+        normalise_restrictions(checked, other, 4)
+
+
+def test_parts_of_restrictions() -> None:
+    fixed, own = {"age": {"direction": "fixed"}}, {"home": {"levels": ("own",)}}
+    checked = normalise_restrictions({1: {"age": "fixed"}, 3: {"home": {"levels": ["own"]}}}, SCHEMA, 4)
+    part = checked.take([3, 0, 1])
+    assert (part, part.n_rows, part.schema) == ({0: own, 2: fixed}, 3, SCHEMA)
+    assert checked.take(np.array([0, 2])) == {}
+    joined = Restrictions.join([(Restrictions(), 2), (checked, 4), (part, 3)])
+    assert (joined, joined.n_rows) == ({3: fixed, 5: own, 6: own, 8: fixed}, 9)
+    assert normalise_restrictions(joined, SCHEMA, 9) is joined
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from holdtrue.encoding import Encoder
+from holdtrue.schema import Feature, Schema
 from holdtrue.search import Menu, Percentiles, options, ranks, support
 from holdtrue.search._flipset import Choice, Range
 from holdtrue.search._knapsack import choose, pareto
@@ -80,16 +82,14 @@ def test_many_rows_are_kept_as_a_thousand():
     np.testing.assert_allclose(q, [(rows < v).mean() for v in (-1.0, 0.0, 1.5)], atol=1e-3)
 
 
-class NoClauses:
-    """A layout without implications."""
-
-    clauses = ()
+# A layout without implications.
+NO_CLAUSES = Encoder.fit(Schema([Feature(name="x", kind="numeric", bounds=(0, 1))]), {"x": [0.0, 1.0]}).layout
 
 
 def plain_menu(features, x, norm="l1", largest=False):
     d = len(x)
     nothing = np.zeros((0, d)), np.zeros(0), np.zeros(0, bool)
-    return Menu(np.asarray(x, np.float32), features, *nothing, NoClauses(), np.ones(d), np.zeros(d), norm, largest)
+    return Menu(np.asarray(x, np.float32), features, *nothing, NO_CLAUSES, np.ones(d), np.zeros(d), norm, largest)
 
 
 def by_supports(features, x, w, need, norm, largest):

@@ -47,13 +47,7 @@ def test_radius_ends_on_the_grid():
         ]
     )
     encoder = Encoder.fit(schema, table)
-    whole = feasible_sets(encoder, as_table(table.iloc[[2]]))
-    one = jax.tree.map(
-        lambda leaf, axis: leaf if axis is None else leaf[0],
-        whole,
-        whole.axes(whole.layout),
-        is_leaf=lambda v: v is None,
-    )
+    one = feasible_sets(encoder, as_table(table.iloc[[2]])).one(0)
     near = within(one, jnp.asarray(0.2))
     raw_low, raw_high = np.asarray(near.lower) * encoder.scale, np.asarray(near.upper) * encoder.scale
     # 4 +- 2 on a grid of 1.5 leaves 3, 4.5 and 6; 0.5 +- 0.2 is a continuum; a category is not limited.

@@ -17,9 +17,7 @@ def search():
     """A stable-neighbour search from the recourse of one person of the small world."""
     fitted = SNS(radius=1.0, n_steps=30, base=Wachter(n_steps=80)).fit(world.classifier(limits=False))
     person = world.refused(fitted.predictor_, 1)
-    sets = feasible_sets(fitted.predictor_.encoder, as_table(person))
-    axes = sets.axes(sets.layout)
-    one = jax.tree.map(lambda a, k: a if k is None else a[0], sets, axes, is_leaf=lambda v: v is None)
+    one = feasible_sets(fitted.predictor_.encoder, as_table(person)).one(0)
     problem = Problem(one.x, jnp.asarray(1), one, jax.random.key(0), one.x)
     base = eqx.filter_jit(iterate)(fitted._fitted_base().solver(), problem)  # type: ignore[attr-defined]
     return fitted.solver(), eqx.tree_at(lambda p: p.start, problem, base.x), base

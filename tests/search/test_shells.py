@@ -16,13 +16,7 @@ from holdtrue.testing import _world as world
 @pytest.fixture(scope="module")
 def problem():
     fitted = GrowingSpheres().fit(world.classifier(limits=False))
-    feasible = feasible_sets(fitted.predictor_.encoder, as_table(world.refused(fitted.predictor_, 1)))
-    one = jax.tree.map(
-        lambda leaf, axis: leaf if axis is None else leaf[0],
-        feasible,
-        feasible.axes(feasible.layout),
-        is_leaf=lambda v: v is None,
-    )
+    one = feasible_sets(fitted.predictor_.encoder, as_table(world.refused(fitted.predictor_, 1))).one(0)
     return Problem(one.x, jnp.asarray(1), one, jax.random.key(0), one.x)
 
 

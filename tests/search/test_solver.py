@@ -16,13 +16,7 @@ from holdtrue.testing import _world as world
 def one_problem(fitted, person):
     predictor = fitted.predictor_
     table = as_table(person)
-    feasible = feasible_sets(predictor.encoder, table)
-    one = jax.tree.map(
-        lambda leaf, axis: leaf if axis is None else leaf[0],
-        feasible,
-        feasible.axes(feasible.layout),
-        is_leaf=lambda v: v is None,
-    )
+    one = feasible_sets(predictor.encoder, table).one(0)
     return Problem(one.x, jnp.asarray(1), one, jax.random.key(0), one.x)
 
 

@@ -105,16 +105,16 @@ def test_from_an_applicant_to_a_letter(visit, world, address):
     page.wait_for_selector(".option")
     assert page.locator(".option").count() == 2
     assert page.locator(".option svg.path").count() == 2
-    lock = page.locator("button[name=lock]").first
-    i, title = lock.get_attribute("value"), lock.get_attribute("aria-label").removeprefix("Lock ")
+    fix = page.locator("button[name=fix]").first
+    i, title = fix.get_attribute("value"), fix.get_attribute("aria-label").removeprefix("Not to be changed: ")
     page.evaluate("window.same = true")
-    lock.click()
+    fix.click()
     page.wait_for_selector(f"#m{i} option[value=fixed]:checked", state="attached")
     assert float(page.inner_text(".took").removesuffix(" s")) < 1.0
     assert page.evaluate("window.same")  # the page was not loaded again
-    assert page.locator(f"button[aria-label='Lock {title}']").count() == 0
-    page.select_option(f"#m{i}", "")  # and a limit is taken back by hand
-    page.wait_for_selector(f"button[aria-label='Lock {title}']")
+    assert page.locator(f"button[aria-label='Not to be changed: {title}']").count() == 0
+    page.select_option(f"#m{i}", "")  # and a restriction is taken back by hand
+    page.wait_for_selector(f"button[aria-label='Not to be changed: {title}']")
     page.fill("#days", "45")
     page.click("text=Promise option 2")
     page.wait_for_selector("h1:has-text('Promise this?')")
@@ -149,7 +149,7 @@ def test_with_keys_alone(visit, world):
                 return
         raise AssertionError(selector)
 
-    to("button[name=lock]")
+    to("button[name=fix]")
     i = page.evaluate("document.activeElement.value")
     page.keyboard.press("Enter")
     page.wait_for_selector(f"#m{i} option[value=fixed]:checked", state="attached")
@@ -175,13 +175,13 @@ def test_without_scripts(visit, world):
     row = somebody(world)
     page = visit("officer", java_script_enabled=False)
     page.goto(f"{page.url.rsplit('/', 1)[0]}/desk/{row}")
-    lock = page.locator("button[name=lock]").first
-    i = lock.get_attribute("value")
-    lock.click()
+    fix = page.locator("button[name=fix]").first
+    i = fix.get_attribute("value")
+    fix.click()
     page.wait_for_selector(f"#m{i} option[value=fixed]:checked", state="attached")
     page.select_option(f"#m{i}", "")
     page.locator("main button:has-text('Find options') >> nth=-1").click()
-    page.wait_for_selector(f"button[name=lock][value='{i}']")
+    page.wait_for_selector(f"button[name=fix][value='{i}']")
     page.locator("button[name=option]").first.click()
     page.click("text=Issue the promise")
     page.wait_for_selector("h1:has-text('Promised')")

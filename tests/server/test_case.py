@@ -44,7 +44,7 @@ def test_what_is_shown_is_what_is_read():
 @pytest.mark.parametrize(
     ("pairs", "restrictions"),
     [
-        ([("lock", "0")], {"x": "fixed"}),
+        ([("fix", "0")], {"x": "fixed"}),
         ([("bar", "0:up")], {"x": "decrease"}),
         ([("bar", "0:down")], {"x": "increase"}),
         ([("bar", "1:up")], {"n": "fixed"}),  # it may only rise, and now may not
@@ -60,7 +60,7 @@ def test_what_is_shown_is_what_is_read():
     ],
     ids=str,
 )
-def test_limits(pairs, restrictions):
+def test_restrictions(pairs, restrictions):
     assert sent(*pairs).restrictions() == restrictions
     if restrictions is not None:
         normalise_restrictions([restrictions], SCHEMA, 1)  # the search takes it

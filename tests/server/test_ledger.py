@@ -49,7 +49,7 @@ def test_a_letter(world, promised):
     answer = world.officer.get(path)
     assert (answer.status_code, answer.json()["error"]) == (
         409,
-        "letter: the promise is not live; it is fulfilled.",
+        f"letter: the promise is not live; got {record.id!r}, which is fulfilled.",
     )
     assert world.officer.get("/v1/records/none/letter").status_code == 404
 

@@ -237,8 +237,8 @@ def test_the_page_shows_what_the_interface_says(world, case):
         assert f"{100 * option['survival']['estimate']:.1f}% of 8 retrained models say yes" in words
         assert f"{100 * option['probability']:.1f}%" in words
     titles = [world.service.schema[name].title for option in answer["options"] for name in option["changed"]]
-    assert [a["aria-label"] for _, a in Forms(text).attributes if a.get("name") == "lock"] == [
-        f"Lock {title}" for title in titles
+    assert [a["aria-label"] for _, a in Forms(text).attributes if a.get("name") == "fix"] == [
+        f"Not to be changed: {title}" for title in titles
     ]
 
 
@@ -259,32 +259,32 @@ def test_the_path_is_the_models(world, case):
     assert paths(world.service, row, []) == []
 
 
-def test_a_lock_is_heeded_and_nothing_is_compiled(world, desk, case):
-    """The feasible set of a person is data: another limit is another number, not another program."""
+def test_a_restriction_is_heeded_and_nothing_is_compiled(world, desk, case):
+    """The feasible set of a person is data: another restriction is another number, not another program."""
     row, text = case
-    lock = Forms(text).values("button", "lock")[0]
-    name = world.service.schema.names[int(lock)]
+    fixed = Forms(text).values("button", "fix")[0]
+    name = world.service.schema.names[int(fixed)]
     with compilations() as seen:
         thread = threading.Thread(target=lambda: jax.jit(lambda x: x + 4711)(jax.numpy.arange(7)))
         thread.start()
         thread.join()
     assert seen  # what is compiled is seen, in whatever thread
     with compilations() as seen:
-        page = send(desk, text, "/desk/case", ("lock", lock))
+        page = send(desk, text, "/desk/case", ("fix", fixed))
         for i in range(len(world.service.schema.names)):
-            assert send(desk, page.text, "/desk/case", ("lock", str(i))).status_code == 200
+            assert send(desk, page.text, "/desk/case", ("fix", str(i))).status_code == 200
     assert seen == []
     answer = world.officer.post(
         "/v1/recourse",
         json={"people": [world.applicants.rows[row]], "options": 2, "restrictions": [{name: "fixed"}]},
     ).json()["answers"][0]
     shown = Forms(page.text)
-    assert lock not in shown.values("button", "lock")
-    assert f"m{lock}" in [k for k, v in shown.forms["/desk/case"] if v == "fixed"]
+    assert fixed not in shown.values("button", "fix")
+    assert f"m{fixed}" in [k for k, v in shown.forms["/desk/case"] if v == "fixed"]
     for option in answer["options"]:
         assert f"Cost {option['cost']:.3f}" in shown.words
-    freed = Forms(send(desk, page.text, "/desk/case", ("free", lock)).text)
-    assert lock in freed.values("button", "lock")
+    freed = Forms(send(desk, page.text, "/desk/case", ("free", fixed)).text)
+    assert fixed in freed.values("button", "fix")
 
 
 def test_when_nothing_may_change_the_page_says_so(desk, case):
@@ -292,7 +292,7 @@ def test_when_nothing_may_change_the_page_says_so(desk, case):
     fixed = {k: "fixed" for k, _ in Forms(page).forms["/desk/case"] if re.fullmatch(r"m\d+", k)}
     words = Forms(send(desk, page, "/desk/case", **fixed).text).words
     assert "No way to a yes was found" in words
-    assert "Take a limit of this person's own back" in words
+    assert "Take back a restriction of this person's" in words
 
 
 def test_levels_can_be_barred(world, desk, clf, rows):
@@ -309,7 +309,7 @@ def test_levels_can_be_barred(world, desk, clf, rows):
         (a["value"], "checked" in a) for _, a in Forms(barred).attributes if a.get("name") == f"x{i}"
     ]
     assert "bar" not in Forms(send(desk, page, "/desk/case", ("bar", f"{i}:99")).text).forms["/desk/case"]
-    assert send(desk, page, "/desk/case", ("lock", "9" * 5000)).status_code == 422
+    assert send(desk, page, "/desk/case", ("fix", "9" * 5000)).status_code == 422
 
 
 @pytest.mark.parametrize(

@@ -203,3 +203,14 @@ def test_a_large_request_goes_in_pieces_with_each_ones_limits(world, clf, bank, 
     until = time.monotonic() + 10
     while world.service.metrics.value("holdtrue_batches_total") < calls + 2:  # counted after the answer
         assert time.monotonic() < until
+
+
+def test_restrictions_are_checked_once(world, refused, monkeypatch):
+    """At the edge; the shared call and the search in it are given what was checked."""
+    from holdtrue.schema import _restriction
+
+    calls, real = [], _restriction._limits
+    monkeypatch.setattr(_restriction, "_limits", lambda *args: calls.append(1) or real(*args))
+    body = {"people": refused[:2], "restrictions": [None, {"price": "fixed", "loanprc": "fixed"}]}
+    assert world.officer.post("/v1/recourse", json=body).status_code == 200
+    assert len(calls) == 2

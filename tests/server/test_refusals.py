@@ -6,8 +6,11 @@ import logging
 import pytest
 from fastapi.testclient import TestClient
 
+from holdtrue import errors
 from holdtrue.errors import DataError
 from holdtrue.server import KeyRing, Quotas, Service, add_key, create_app, read_keys, revoke_key
+from holdtrue.server._answers import status_of
+from holdtrue.server._batcher import Overloaded
 from holdtrue.server._quotas import RateLimit
 
 ROUTES = {
@@ -48,6 +51,16 @@ def test_every_route_has_its_roles(world):
     assert spoken == {(m, p.replace("/0", "/{id}")) for m, p in ROUTES} - {("GET", "/openapi.json")} | {
         ("GET", "/health")
     }
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
+)
+def test_a_body_must_say_that_it_is_json(world, kind):
+    """A browser sends these three for any page that asks it to, without asking the service first."""
+    headers = {"Content-Type": kind}
+    answer = world.admin.post("/v1/ledger/forget", content='{"subject": "nobody"}', headers=headers)
+    assert answer.status_code == 422
 
 
 def test_health_needs_no_key(world):
@@ -296,3 +309,20 @@ def test_answers_are_not_kept_by_anybody_on_the_way(world):
     for answer in (world.anybody.get("/health"), world.officer.get("/v1/model"), world.anybody.get("/nothing")):
         assert answer.headers["cache-control"] == "no-store"
         assert len(answer.headers["x-request-id"]) == 16
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (errors.DataError, 422),
+        (errors.SchemaError, 422),
+        (errors.CapabilityError, 422),
+        (errors.LedgerError, 503),
+        (errors.NoSuchPromise, 404),
+        (errors.NotLive, 409),
+        (errors.IdTaken, 409),
+        (Overloaded, 429),
+    ],
+)
+def test_the_type_of_an_error_decides_its_status(error, status):
+    assert status_of(error("whatever it says: no such promise, is not live")) == status

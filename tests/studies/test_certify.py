@@ -256,9 +256,13 @@ def test_a_new_threshold_or_fit_loses_the_certificate(certified, tmp_path):
     assert mine.certificate_ is None
     again = ht.RecourseClassifier(schema=SCHEMA, model=ht.Linear(), regime=ht.StandardTraining(n_epochs=1))
     assert again.fit(*people(100)).certificate_ is None
-    mine.certificate_ = certified[1]
     with pytest.raises(DataError, match="another model or threshold"):
-        mine.save(tmp_path / "m.holdtrue")
+        mine.certificate_ = certified[1]
+    other = certified[0].at_threshold(certified[1].threshold)
+    other.certificate_ = certified[1]
+    other.set_params(threshold=0.7)
+    with pytest.raises(DataError, match="another model or threshold"):
+        other.save(tmp_path / "m.holdtrue")
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,12 @@ from holdtrue.training import (
     CFModel,
     CounterNetTraining,
     Guides,
+    HeadSettings,
     OwnPanel,
     RandomShift,
     Robust,
     RoCourseNet,
-    Setting,
+    TrainingContext,
     VirtualShift,
     register_attacker,
 )
@@ -35,21 +36,21 @@ SCHEMA = Schema([
 
 
 @pytest.fixture(scope="module")
-def setting():
-    return Setting(Permits.of(Encoder.fit(SCHEMA, {"u": [0.0, 1.0], "c": ["a", "b"]})), 1, n_rows=2)
+def context():
+    return TrainingContext(Permits.of(Encoder.fit(SCHEMA, {"u": [0.0, 1.0], "c": ["a", "b"]})), 1, n_rows=2)
 
 
 @pytest.mark.parametrize("name", list(ATTACKERS))
-def test_a_name_is_the_attacker_with_its_defaults(setting, name):
-    step = RoCourseNet(attacker=name).step(setting)
-    assert eqx.tree_equal(step, RoCourseNet(attacker=ATTACKERS[name]()).step(setting))
-    assert eqx.tree_equal(step, Robust(attacker=name).step(setting))
-    assert not eqx.tree_equal(step, CounterNetTraining().step(setting))
+def test_a_name_is_the_attacker_with_its_defaults(context, name):
+    step = RoCourseNet(attacker=name).step(context)
+    assert eqx.tree_equal(step, RoCourseNet(attacker=ATTACKERS[name]()).step(context))
+    assert eqx.tree_equal(step, Robust(attacker=name).step(context))
+    assert not eqx.tree_equal(step, CounterNetTraining().step(context))
 
 
-def test_the_default_is_the_printed_attack(setting):
+def test_the_default_is_the_printed_attack(context):
     """Algorithm 1 with the numbers of appendix A, but for the bound and the model as it is among the judges."""
-    step = RoCourseNet().step(setting)
+    step = RoCourseNet().step(context)
     panel: Any = step.panel
     assert (panel.n_steps, panel.n_inner, panel.inner, panel.norm, panel.schedule) == (
         7,
@@ -61,17 +62,17 @@ def test_the_default_is_the_printed_attack(setting):
     numbers = [panel.eps, panel.step_size, panel.bound, step.own_weight]
     np.testing.assert_array_equal(numbers, np.float32([0.1, 0.03, 0.2, 1.0]))
     assert (panel.redraw, panel.recompute, panel.tail, step.goal) == (False, False, 1.0, None)
-    drawn: Any = RoCourseNet(attacker=RandomShift(columns="numeric")).step(setting).panel
+    drawn: Any = RoCourseNet(attacker=RandomShift(columns="numeric")).step(context).panel
     assert drawn.redraw
     np.testing.assert_array_equal(drawn.movable, [1, 0, 0])
 
 
-def test_every_number_of_guides_arrives(setting):
+def test_every_number_of_guides_arrives(context):
     own = {"n_guides": 3, "n_held": 2, "tail": 0.5}
     numbers = {"drop": 0.1, "blind": 0.2, "renumber": 0.3}
     guides = Guides(**own, **numbers, tilt=4.0, row_tilt=0.6, concept_tilt=0.7, weight_decay=2.0)
-    wrapped = CFModel(step_size=0.01, weight_decay=0.3, average=0.1)
-    panel: Any = Robust(regime=wrapped, attacker=guides, goal=0.8).step(setting).panel
+    wrapped = CFModel(step_size=0.01, weight_decay=0.3, head=HeadSettings(average=0.1))
+    panel: Any = Robust(regime=wrapped, attacker=guides, goal=0.8).step(context).panel
     assert {name: getattr(panel, name) for name in own} == own
     expected = numbers | {"prior": 4.0, "rows": 0.6, "concept": 0.7, "weight_decay": 2.0}
     for name, value in (expected | {"step_size": 0.01, "average": 0.1}).items():
@@ -82,8 +83,8 @@ def test_parameters_reach_the_attacker():
     regime = RoCourseNet(attacker="guides")
     assert regime.get_params()["attacker__tilt"] == 3.0  # what may be set, though there is no object yet
     assert "attacker__tilt" not in regime.get_params(deep=False)
-    copy = clone(regime).set_params(attacker__tilt=4.0, margin=2.0)
-    assert repr(copy) == "RoCourseNet(attacker=Guides(tilt=4.0), margin=2.0)"
+    copy = clone(regime).set_params(attacker__tilt=4.0, head__margin=2.0)
+    assert repr(copy) == "RoCourseNet(attacker=Guides(tilt=4.0), head=HeadSettings(margin=2.0))"
     assert regime.attacker == "guides"
     again = clone(copy).set_params(attacker__tilt=5.0)
     assert (copy.attacker.tilt, again.attacker.tilt) == (4.0, 5.0)
@@ -91,7 +92,7 @@ def test_parameters_reach_the_attacker():
     assert repr(other.attacker) == "VirtualShift(eps=0.2)"
     clf = ht.RecourseClassifier(regime=Robust()).set_params(regime__attacker__steps=3)
     assert clf.get_params()["regime__attacker__steps"] == 3
-    with pytest.raises(ValueError, match="Invalid parameter 'tilt' for estimator VirtualShift"):
+    with pytest.raises(ValueError, match="VirtualShift: has no such parameter; got 'tilt'"):
         Robust().set_params(attacker__tilt=1.0)
 
 
@@ -106,13 +107,13 @@ class Nobody(AbstractAttacker):
     def __init__(self, *, strength: float = 1.0) -> None:
         self.strength = strength
 
-    def panel(self, setting, trained):
+    def panel(self, context, trained):
         return OwnPanel()
 
 
-def test_a_third_party_adds_its_own(setting):
+def test_a_third_party_adds_its_own(context):
     regime = RoCourseNet(attacker=Nobody(strength=2.0), own_weight=0.0)
-    assert eqx.tree_equal(regime.step(setting), CounterNetTraining().step(setting))
+    assert eqx.tree_equal(regime.step(context), CounterNetTraining().step(context))
     with pytest.raises(DataError, match="Nobody is not registered"):
         describe(regime)
     register_attacker("nobody", Nobody)
@@ -126,21 +127,21 @@ def test_a_third_party_adds_its_own(setting):
 @pytest.mark.parametrize(
     ("attacker", "what"),
     [
-        ("worst", "unknown attacker; got 'worst'"),
-        (None, "RoCourseNet: `attacker` must be an attacker, or the name of one; got None"),
-        (VirtualShift(eps=-1.0), "VirtualShift: `eps` must be at least 0; got -1.0"),
-        (VirtualShift(steps=0), "VirtualShift: `steps` must be a positive"),
-        (RandomShift(bound=0.0), "RandomShift: `bound` must be positive"),
-        (RandomShift(inner="lbfgs"), "RandomShift: `inner` is not known; got 'lbfgs'"),  # type: ignore[arg-type]
-        (Guides(n_guides=0), "Guides: `n_guides` must be a positive"),
+        ("worst", "RoCourseNet: `attacker` is not a known attacker; got 'worst'"),
+        (None, "RoCourseNet: `attacker` must be an attacker or the name of one; got None"),
+        (VirtualShift(eps=-1.0), "VirtualShift: `eps` must be a number of at least 0; got -1.0"),
+        (VirtualShift(steps=0), "VirtualShift: `steps` must be a whole number of at least 1"),
+        (RandomShift(bound=0.0), "RandomShift: `bound` must be a number above 0"),
+        (RandomShift(inner="lbfgs"), "RandomShift: `inner` must be .*; got 'lbfgs'"),  # type: ignore[arg-type]
+        (Guides(n_guides=0), "Guides: `n_guides` must be a whole number of at least 1"),
         (Guides(n_held=-1), "Guides: `n_held` must be a whole number of at least 0; got -1"),
-        (Guides(weight_decay=-1), "Guides: `weight_decay` must be at least 0, or None; got -1"),
-        (Guides(drop=1.0), "Guides: `drop` must be at least 0 and below 1"),
-        (Guides(blind=1.5), r"Guides: `blind` is a share from 0 to 1; got 1\.5"),
-        (Guides(renumber=1.5), r"Guides: `renumber` is a share from 0 to 1; got 1\.5"),
-        (Guides(tail=0.0), "Guides: `tail` is a share above 0"),
+        (Guides(weight_decay=-1), "Guides: `weight_decay` must be a number of at least 0 or None; got -1"),
+        (Guides(drop=1.0), "Guides: `drop` must be a number of at least 0 and below 1"),
+        (Guides(blind=1.5), r"Guides: `blind` must be a number from 0 to 1; got 1\.5"),
+        (Guides(renumber=1.5), r"Guides: `renumber` must be a number from 0 to 1; got 1\.5"),
+        (Guides(tail=0.0), "Guides: `tail` must be a number above 0 and at most 1"),
     ],
 )
-def test_what_makes_no_sense_is_refused(setting, attacker, what):
+def test_what_makes_no_sense_is_refused(context, attacker, what):
     with pytest.raises(DataError, match=what):
-        RoCourseNet(attacker=attacker).step(setting)
+        RoCourseNet(attacker=attacker).step(context)

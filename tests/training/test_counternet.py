@@ -15,9 +15,10 @@ from holdtrue.training import (
     CFModel,
     CounterNetTraining,
     Guides,
+    HeadSettings,
     Robust,
     RoCourseNet,
-    Setting,
+    TrainingContext,
     VirtualShift,
     harshest,
 )
@@ -52,13 +53,13 @@ def task(**options):
     columns, y = table(**options)
     encoder = Encoder.fit(SCHEMA, columns)
     x = jnp.asarray(encoder.encode(columns), jnp.float32)
-    return Data(x, jnp.asarray(y), jnp.ones(len(y))), Setting(Permits.of(encoder), 1, 0.5, len(y))
+    return Data(x, jnp.asarray(y), jnp.ones(len(y))), TrainingContext(Permits.of(encoder), 1, 0.5, len(y))
 
 
 def trained(regime, model=SMALL, **options):
-    data, setting = task(**options)
+    data, context = task(**options)
     start = model.build(data.x.shape[1], int(data.y.max()) + 1, jax.random.key(0))
-    return regime.train(start, data, jax.random.key(1), setting=setting)
+    return regime.train(start, data, jax.random.key(1), context=context)
 
 
 @pytest.fixture(scope="module")
@@ -98,10 +99,10 @@ def test_updates_are_counted_and_not_epochs():
     regime = CounterNetTraining(n_epochs=50, batch_size=128, min_updates=2000)
     assert [regime.epochs(n) for n in (50, 200, 100_000, None)] == [2000, 1000, 50, 50]
     assert CFModel(n_epochs=50, min_updates=0).epochs(200) == 100
-    data, setting = task(n=64)
+    data, context = task(n=64)
     start = SMALL.build(data.x.shape[1], 2, jax.random.key(0))
     few = CounterNetTraining(**(FEW | {"min_updates": 7}))
-    _, history = few.train(start, data, jax.random.key(1), setting=setting)
+    _, history = few.train(start, data, jax.random.key(1), context=context)
     assert int(history.n_epochs) == 7
 
 
@@ -111,7 +112,7 @@ def test_a_rare_class_does_not_vanish_from_the_decisions():
     refused = {}
     for guard in (0.0, 0.5):
         options = {"n_epochs": 60, "batch_size": 64, "min_updates": 0, "step_size": 0.003, "weight_decay": 2.0}
-        _, history = trained(CounterNetTraining(guard=guard, **options), n=1024, rare=0.05)
+        _, history = trained(CounterNetTraining(head=HeadSettings(guard=guard), **options), n=1024, rare=0.05)
         refused[guard] = 1 - np.asarray(history.notes["favourable"])[-20:]
     assert (refused[0.0] < 1e-6).all()
     assert 0.01 < refused[0.5].mean() < 0.1
@@ -136,11 +137,11 @@ def test_a_guard_of_one_lets_a_class_be_as_rare_as_it_is():
 def test_the_predictor_is_the_running_mean_of_its_weights():
     """Its own steps are those of training without averaging; after n updates of which a tenth counts, the last has
     the share 1 / (1 + n / 10)."""
-    data, setting = task()
+    data, context = task()
     start = SMALL.build(data.x.shape[1], 2, jax.random.key(0))
     found = {}
     for average in (0.0, 0.1):
-        step = CounterNetTraining(**FEW, guard=0.0, average=average).step(setting)
+        step = CounterNetTraining(**FEW, head=HeadSettings(guard=0.0, average=average)).step(context)
         model, state, latest = start, step.init(start), []
         update = eqx.filter_jit(step.update)
         for i in range(6):
@@ -169,12 +170,12 @@ def test_three_classes():
     """Eq. 6: towards any class that is not the decided one."""
     attacker = VirtualShift(steps=2, inner_steps=1)
     model, _ = trained(RoCourseNet(**(FEW | {"n_epochs": 40}), attacker=attacker), classes=3)
-    data, setting = task(classes=3)
+    data, context = task(classes=3)
 
     @jax.jit
     def decided(wanted):
         def one(x):
-            feasible = setting.permits(x)
+            feasible = context.permits(x)
             return model.logits(feasible.hard(model.generate(x, feasible, wanted))[0]).argmax()
 
         return jax.vmap(one)(data.x)
@@ -187,9 +188,9 @@ def test_many_at_once_are_each_alone_and_a_goal_moves_the_cost():
     """One program for several tables and settings, as on an accelerator; with a goal that is easily met recourse
     becomes cheaper."""
     options = {"n_epochs": 60, "batch_size": 64, "min_updates": 0, "step_size": 0.01,
-               "attacker": Guides(n_guides=2, n_held=1), "cost_weight": 0.1, "margin": 1.0}  # fmt: skip
-    data, setting = task()
-    steps = [RoCourseNet(**options, goal=goal).step(setting) for goal in (0.2, 0.999)]
+               "attacker": Guides(n_guides=2, n_held=1)}  # fmt: skip
+    data, context = task()
+    steps = [RoCourseNet(**options, goal=goal).step(context) for goal in (0.2, 0.999)]
     start = CounterNet(encoder=(16, 8), predictor=(8,), generator=(16,), dropout=0.0).build(
         5, 2, jax.random.key(0)
     )
@@ -230,20 +231,22 @@ def test_a_classifier_takes_what_its_regime_is_for(tmp_path):
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({"own_weight": -1.0}, "`own_weight` must be at least 0"),
-        ({"goal": 1.0}, "`goal` is a share"),
-        ({"guard": 1.5}, "`guard` is a share"),
-        ({"hide": 1.0}, "`hide` is a share"),
-        ({"rare": -0.1}, "`rare` is a share"),
-        ({"proposals": 1.5}, "`proposals` must be a whole number"),
-        ({"strange_weight": -1.0}, "`strange_weight` must be at least 0"),
-        ({"loss": "hinge"}, "`loss` is not known"),
+        ({"own_weight": -1.0}, "`own_weight` must be a number of at least 0"),
+        ({"goal": 1.0}, "`goal` must be a number above 0 and below 1 or None"),
+        ({"head__guard": 1.5}, "HeadSettings: `guard` must be a number from 0 to 1"),
+        ({"head__hide": 1.0}, "`hide` must be a number of at least 0 and below 1"),
+        ({"head__rare": -0.1}, "`rare` must be a number of at least 0 and below 1"),
+        ({"head__proposals": 1.5}, "`proposals` must be a whole number"),
+        ({"head__strange_weight": -1.0}, "`strange_weight` must be a number of at least 0"),
+        ({"head__loss": "hinge"}, "HeadSettings: `loss` must be"),
         ({"min_updates": -1}, "`min_updates`"),
+        ({"weight_decay": -1.0}, "RoCourseNet: `weight_decay` must be a number of at least 0"),
+        ({"head": "row"}, "RoCourseNet: `head` must be"),
     ],
 )
 def test_what_makes_no_sense_is_refused(options, what):
     with pytest.raises(DataError, match=what):
-        RoCourseNet(**options).step(task()[1])
+        RoCourseNet().set_params(**options).step(task()[1])
     with pytest.raises(DataError, match="must train a generator"):
         Robust(regime=ht.StandardTraining()).step(task()[1])
 

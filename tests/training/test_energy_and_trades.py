@@ -11,11 +11,11 @@ from holdtrue.errors import DataError
 from holdtrue.metrics import robust_accuracy
 from holdtrue.models import MLP, Data, Decision, fit
 from holdtrue.schema import Feature, Schema
-from holdtrue.training import JEM, TRADES, Setting, StandardTraining
+from holdtrue.training import JEM, TRADES, StandardTraining, TrainingContext
 from holdtrue.training.regimes._trades import divergence
 
 SCHEMA = Schema([Feature(name=f"x{i}", kind="numeric", bounds=(-4, 4)) for i in range(3)])
-SETTING = Setting(Permits.of(Encoder.fit(SCHEMA, {f"x{i}": np.array([0.0, 1.0]) for i in range(3)})), 1)
+CONTEXT = TrainingContext(Permits.of(Encoder.fit(SCHEMA, {f"x{i}": np.array([0.0, 1.0]) for i in range(3)})), 1)
 SIZE = {"n_epochs": 40, "batch_size": 50, "step_size": 0.01}
 
 
@@ -29,7 +29,7 @@ def data():
 
 def fitted(regime, data):
     start = MLP(widths=(16,)).build(3, 2, jax.random.key(0))
-    return fit(start, regime.step(SETTING), data, jax.random.key(1), n_epochs=40, batch_size=50)[0]
+    return fit(start, regime.step(CONTEXT), data, jax.random.key(1), n_epochs=40, batch_size=50)[0]
 
 
 def test_a_joint_energy_model_holds_rows_for_likelier_than_its_own_draws(data):
@@ -62,7 +62,7 @@ def test_trades_is_plain_where_its_weight_is_zero_and_robust_where_not(data):
 def test_the_worst_point_is_in_the_ball_and_of_several_starts_as_bad_as_any_corner(data):
     """The divergence has a hill on either side of the row; one start climbs one of them."""
     model = fitted(StandardTraining(**SIZE), data)
-    step = TRADES(radius=0.2, n_steps=20).step(SETTING)
+    step = TRADES(radius=0.2, n_steps=20).step(CONTEXT)
     corners = 0.2 * (2.0 * jnp.asarray(list(np.ndindex(2, 2, 2)), jnp.float32) - 1.0)
     for row in data.x[:6]:
         here = model.logits(row)
@@ -84,13 +84,13 @@ def test_the_divergence_of_answers():
 @pytest.mark.parametrize(
     ("regime", "answer"),
     [
-        (TRADES(radius=-1.0), "`radius` must be at least 0; got -1.0"),
-        (TRADES(norm="l1"), "`norm` is not known"),  # type: ignore[arg-type]
-        (TRADES(columns="some"), "`columns` is not known"),
-        (JEM(n_samples=0), "JEM: `n_samples` must be a positive whole number"),
-        (JEM(burn_in=-0.1), "`burn_in` is a share of the epochs"),
+        (TRADES(radius=-1.0), "`radius` must be a number of at least 0; got -1.0"),
+        (TRADES(norm="l1"), "`norm` must be"),  # type: ignore[arg-type]
+        (TRADES(columns="some"), "`columns` must be"),
+        (JEM(n_samples=0), "JEM: `n_samples` must be a whole number of at least 1"),
+        (JEM(burn_in=-0.1), "`burn_in` must be a number from 0 to 1"),
     ],
 )
 def test_what_makes_no_sense_is_answered(regime, answer):
     with pytest.raises(DataError, match=answer):
-        regime.step(SETTING)
+        regime.step(CONTEXT)

@@ -12,7 +12,7 @@ import pytest
 from holdtrue.encoding import Encoder, Permits
 from holdtrue.models import MLP, CounterNet, Data, fit_many
 from holdtrue.schema import Feature, Schema
-from holdtrue.training import Guides, RoCourseNet, Setting
+from holdtrue.training import Guides, HeadSettings, RoCourseNet, TrainingContext
 from holdtrue.training.heads._codes import Renumbering, hidden
 from holdtrue.training.heads._tally import Tally
 
@@ -24,13 +24,13 @@ SCHEMA = Schema([
 TABLE = pd.DataFrame({"u": [0.0, 1.0, 0.4], "c": ["a", "c", "b"], "d": ["p", "q", "q"]})
 
 
-def setting() -> Setting:
-    return Setting(Permits.of(Encoder.fit(SCHEMA, TABLE)), 1)
+def context() -> TrainingContext:
+    return TrainingContext(Permits.of(Encoder.fit(SCHEMA, TABLE)), 1)
 
 
 @pytest.mark.parametrize(("blind", "told_c", "told_d"), [(0.0, 4, 4), (0.5, 2, 2), (1.0, 0, 0)])
 def test_a_share_of_the_guides_never_sees_a_category(blind, told_c, told_d):
-    guides = Guides(n_guides=4, n_held=0, blind=blind).panel(setting(), RoCourseNet())
+    guides = Guides(n_guides=4, n_held=0, blind=blind).panel(context(), RoCourseNet())
     predictor = MLP(widths=(8,)).build(6, 2, jax.random.key(0))
     scene: Any = SimpleNamespace(predictor=predictor, tally=Tally.begin(guides.permits))
     judges = guides.judges(guides.init(predictor), scene, jax.random.key(1))
@@ -51,10 +51,10 @@ def test_guides_have_a_decay_of_their_own_and_judge_by_their_mean_weights():
 
     def factor(weight_decay: float | None = None, average: float = 0.0) -> np.ndarray:
         guides = Guides(n_guides=2, n_held=0, weight_decay=weight_decay)
-        regime = RoCourseNet(attacker=guides, step_size=0.1, weight_decay=3.0, average=average)
-        step = regime.step(setting())
+        regime = RoCourseNet(attacker=guides, step_size=0.1, weight_decay=3.0, head=HeadSettings(average=average))
+        step = regime.step(context())
         first = step.panel.init(predictor)
-        tally = Tally.begin(step.setting.permits)
+        tally = Tally.begin(step.context.permits)
         after = step.panel.learn(first, predictor, nobody, tally, step.prediction_losses, jax.random.key(1))
         return np.asarray([after[i].weights[0] / first[i].weights[0] for i in range(2)])
 
@@ -128,12 +128,11 @@ def fitted():
         Data(jnp.asarray(encoder.encode(columns), jnp.float32), jnp.asarray(y), jnp.ones(400))
         for columns, y in (people(), people(), (swapped, swapped_y), doubled(), doubled())
     ]
-    where = Setting(Permits.of(encoder), 1, n_rows=400)
-    options: Any = {"margin": 1.0, "cost_weight": 2.0, "step_size": 0.01}
+    where = TrainingContext(Permits.of(encoder), 1, n_rows=400)
     shares = ((0.0, 1e-9), (1.0, 1e-9), (0.0, 1e-9), (0.0, 1e-9), (0.0, 0.8))
     guides = [Guides(n_guides=2, n_held=0, tilt=1.0, renumber=renumber) for renumber, _ in shares]
     steps = [
-        RoCourseNet(**options, attacker=attacker, hide=hide).step(where)
+        RoCourseNet(attacker=attacker, head=HeadSettings(cost_weight=2.0, hide=hide), step_size=0.01).step(where)
         for attacker, (_, hide) in zip(guides, shares, strict=True)
     ]
     network = CounterNet(encoder=(16,), predictor=(), generator=(16,), dropout=0.0)

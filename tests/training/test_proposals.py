@@ -11,7 +11,7 @@ from holdtrue.encoding import Encoder, Permits
 from holdtrue.models import CounterNet, CounterNetModel, Data, fit_many
 from holdtrue.retraining import start_keys
 from holdtrue.schema import Feature, Schema
-from holdtrue.training import CounterNetTraining, Setting
+from holdtrue.training import CounterNetTraining, HeadSettings, TrainingContext
 from holdtrue.training.heads._proposals import mixtures, unlike
 
 LEVELS = tuple("abcdefgh")
@@ -81,13 +81,17 @@ def test_with_proposals_a_generator_writes_the_cheapest_rows_that_brute_force_fi
     last, sure = start.generator.network.biases[-1], jnp.asarray([1, 9])  # type: ignore[attr-defined]
     start = eqx.tree_at(lambda m: m.generator.network.biases[-1], start, last.at[sure].set(25.0))
     pairs = np.stack([np.concatenate([np.eye(8)[i], np.eye(2)[j]]) for i in range(8) for j in range(2)])
-    setting, cheapest = Setting(permits, 1, n_rows=len(y)), {}
+    context, cheapest = TrainingContext(permits, 1, n_rows=len(y)), {}
     for proposals in (0, 4):
         regime = CounterNetTraining(
-            min_updates=400, n_epochs=1, batch_size=100, step_size=0.05, wanted="favourable", proposals=proposals
+            min_updates=400,
+            n_epochs=1,
+            batch_size=100,
+            step_size=0.05,
+            head=HeadSettings(wanted="favourable", proposals=proposals),
         )
         (model,) = fit_many(
-            [start], [regime.step(setting)], [rows], [fit_key], n_epochs=regime.epochs(len(y)), batch_size=100
+            [start], [regime.step(context)], [rows], [fit_key], n_epochs=regime.epochs(len(y)), batch_size=100
         )
         assert isinstance(model, CounterNetModel)
         accepts = jax.jit(jax.vmap(lambda row, model=model: jnp.argmax(model.logits(row)) == 1))

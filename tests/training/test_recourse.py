@@ -12,7 +12,7 @@ from holdtrue.encoding import Encoder, Permits
 from holdtrue.errors import DataError
 from holdtrue.models import MLP, Data, Linear
 from holdtrue.testing import _world as small_world
-from holdtrue.training import RecourseTraining, Setting, StandardTraining
+from holdtrue.training import RecourseTraining, StandardTraining, TrainingContext
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def small(people):
     encoder = Encoder.fit(schema, table, "standard")
     x = jnp.asarray(encoder.encode(table)[:50], jnp.float32)
     weight = jnp.asarray(np.random.default_rng(1).uniform(0.5, 2, 50), jnp.float32)
-    return Setting(Permits.of(encoder), 1), Data(x, jnp.asarray(y[:50]), weight)
+    return TrainingContext(Permits.of(encoder), 1), Data(x, jnp.asarray(y[:50]), weight)
 
 
 def test_weight_zero_is_plain_training(people):
@@ -48,7 +48,7 @@ def test_weight_zero_is_plain_training(people):
 
 def test_loss_is_equation_1(small):
     """For a linear model the inner minimum over a box is known, so the loss is, too."""
-    setting, data = small
+    context, data = small
     model = Linear().build(3, 2, jax.random.key(0))
     w, b = np.array([0.7, -0.8, 0.9]), 0.2
     model = eqx.tree_at(lambda m: (m.weight, m.bias), model,
@@ -58,9 +58,9 @@ def test_loss_is_equation_1(small):
     owed, sign = np.logaddexp(0, -best), 2 * np.asarray(data.y) - 1
     expected = np.average(np.logaddexp(0, -sign * z) + 0.6 * owed, weights=data.weight)
     for action in ("linear", "gradient", "lattice"):
-        step = RecourseTraining(recourse_weight=0.6, action=action).step(setting)
+        step = RecourseTraining(recourse_weight=0.6, action=action).step(context)
         assert float(step.loss(model, data, None, jnp.asarray(0))) == pytest.approx(expected, rel=1e-5)
-    turned = RecourseTraining(recourse_weight=0.6, direction="code").step(setting)
+    turned = RecourseTraining(recourse_weight=0.6, direction="code").step(context)
     lowest = np.logaddexp(0, -(z - 0.75 * 0.9 - 0.75 * 0.8))
     wrong = np.average(np.logaddexp(0, -sign * z) + 0.6 * lowest, weights=data.weight)
     assert float(turned.loss(model, data, None, jnp.asarray(0))) == pytest.approx(wrong, rel=1e-5)
@@ -69,8 +69,8 @@ def test_loss_is_equation_1(small):
 @pytest.mark.parametrize("action", ["linear", "lattice"])
 def test_gradient_is_that_of_the_minimum(small, action):
     """The action is held fixed, which is right: the derivative of a minimum is that at the minimiser."""
-    setting, data = small
-    step = RecourseTraining(recourse_weight=0.8, action=action).step(setting)
+    context, data = small
+    step = RecourseTraining(recourse_weight=0.8, action=action).step(context)
     model = MLP(widths=(6,), activation="tanh").build(3, 2, jax.random.key(2))
     loss = eqx.filter_jit(lambda m: step.loss(m, data, None, jnp.asarray(0)))
     grads = eqx.filter_grad(loss)(model)
@@ -113,13 +113,13 @@ def test_a_finite_list_of_edits(tmp_path):
 
 
 def test_what_cannot_be_is_said(small):
-    setting, _ = small
+    context, _ = small
     for options, words in (
-        ({"recourse_weight": -1}, "`recourse_weight` must be at least 0; got -1"),
-        ({"radius": 0.0}, "`radius` must be positive"),
-        ({"action": "guess"}, "`action` is not known; got 'guess'"),
+        ({"recourse_weight": -1}, "`recourse_weight` must be a number of at least 0; got -1"),
+        ({"radius": 0.0}, "`radius` must be a number above 0"),
+        ({"action": "guess"}, "`action` must be .*; got 'guess'"),
         ({"action": "edits"}, "needs `edits`"),
-        ({"action": "lattice", "direction": "code"}, "'code' with action='linear'"),
+        ({"action": "lattice", "direction": "code"}, "'paper' unless action='linear'"),
     ):
         with pytest.raises(DataError, match=words):
-            RecourseTraining(**options).step(setting)
+            RecourseTraining(**options).step(context)

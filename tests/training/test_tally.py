@@ -14,7 +14,7 @@ from holdtrue.encoding import Encoder, Permits
 from holdtrue.models import MLP, CounterNet, Data, fit_many
 from holdtrue.retraining import start_keys
 from holdtrue.schema import Feature, Schema
-from holdtrue.training import CounterNetTraining, Guides, RoCourseNet, Setting
+from holdtrue.training import CounterNetTraining, Guides, HeadSettings, RoCourseNet, TrainingContext
 from holdtrue.training.heads._tally import USUAL, Tally
 
 SCHEMA = Schema([
@@ -88,7 +88,7 @@ def test_strangeness_is_the_mahalanobis_distance_beyond_what_is_usual():
 
 def test_guides_differ_in_the_rare_levels_that_they_know():
     permits, x = world()
-    guides = Guides(n_guides=8, n_held=0, rare=0.03).panel(Setting(permits, 1), RoCourseNet())
+    guides = Guides(n_guides=8, n_held=0, rare=0.03).panel(TrainingContext(permits, 1), RoCourseNet())
     predictor = MLP(widths=(8,)).build(x.shape[1], 2, jax.random.key(0))
     scene: Any = SimpleNamespace(predictor=predictor, tally=tally_of(permits, x))
     judges = guides.judges(guides.init(predictor), scene, jax.random.key(1))
@@ -111,16 +111,20 @@ def test_rare_levels_are_one_to_the_predictor():
     rows = Data(jnp.asarray(x), jnp.asarray(y), jnp.ones(len(x)))
     network = CounterNet(encoder=(8,), predictor=(), generator=(8,), dropout=0.0)
     build_key, fit_key = start_keys(0)
-    setting, right = Setting(permits, 1, n_rows=len(y)), {}
+    context, right = TrainingContext(permits, 1, n_rows=len(y)), {}
     people = x[np.isin(level, ["y", "z"])]
     exchanged = people[:, [0, 1, 2, 4, 3]]
     for rare in (0.0, 0.1):
         regime = CounterNetTraining(
-            min_updates=300, n_epochs=1, batch_size=64, step_size=0.02, rare=rare, average=0.2
+            min_updates=300,
+            n_epochs=1,
+            batch_size=64,
+            step_size=0.02,
+            head=HeadSettings(rare=rare, average=0.2),
         )
         start = network.build(x.shape[1], 2, build_key)
         (model,) = fit_many(
-            [start], [regime.step(setting)], [rows], [fit_key], n_epochs=regime.epochs(len(y)), batch_size=64
+            [start], [regime.step(context)], [rows], [fit_key], n_epochs=regime.epochs(len(y)), batch_size=64
         )
         own, other = (np.asarray(jax.vmap(model.logits)(jnp.asarray(a))) for a in (people, exchanged))
         assert np.array_equal(own, other) == (rare > 0)

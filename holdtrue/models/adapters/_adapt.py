@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from holdtrue._types import Estimator
 from holdtrue.models._base import AbstractModel
 from holdtrue.models._decision import Decision, batch_decide, batch_logits
 from holdtrue.models.adapters._black_box import BlackBox
@@ -107,7 +108,7 @@ def disagreement(decision: Decision, foreign: BlackBox, table: Table) -> str | N
     return f"decides {int(other.sum())} of {both.n_rows} rows otherwise" if other.any() else None
 
 
-def _unwrapped(estimator: Any) -> tuple[Any, list[Any]]:
+def _unwrapped(estimator: Estimator) -> tuple[Any, list[Any]]:
     """The model at the end of searches and pipelines, and the steps before it."""
     steps: list[Any] = []
     while type(estimator).__module__.startswith("sklearn."):

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from holdtrue._types import Estimator, Label, NativeFrame
 from holdtrue.encoding import Encoder
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models._base import AbstractModel
@@ -66,7 +67,7 @@ class BlackBox:
         Of columns with a categorical dtype in pandas, in the order of their codes.
     """
 
-    def __init__(self, estimator: Any, encoder: Encoder, like: Table) -> None:
+    def __init__(self, estimator: Estimator, encoder: Encoder, like: Table) -> None:
         if not callable(getattr(estimator, "predict_proba", None)):
             raise CapabilityError(
                 f"recourse: the model needs `predict_proba`; got {type(estimator).__name__}. Wrap it in an object "
@@ -91,7 +92,7 @@ class BlackBox:
         self.splits: dict[str, np.ndarray] = {}
         self.note = "Asked as a black box."
 
-    def frame(self, table: Table) -> Any:
+    def frame(self, table: Table) -> NativeFrame:
         """Return what the estimator reads: a dataframe of its columns, or an array if it was fitted on one."""
         columns = {name: table.columns[name] for name in self.names_read}
         if self.names is None:
@@ -125,9 +126,9 @@ class BlackBox:
         return self.log_proba(Table(columns, len(encoded)))
 
 
-def _categories(native: Any, names: list[str]) -> dict[str, list[Any]]:
-    dtypes = getattr(native, "dtypes", None)
+def _categories(native: Any, names: list[str]) -> dict[str, list[Label]]:
+    dtypes: Any = getattr(native, "dtypes", None)
     if not hasattr(dtypes, "items"):  # a polars frame lists its dtypes; only pandas has codes that models read
         return {}
-    kinds = {str(name): dtype for name, dtype in dtypes.items()}  # type: ignore[union-attr]
+    kinds = {str(name): dtype for name, dtype in dtypes.items()}
     return {n: list(kinds[n].categories) for n in names if n in kinds and hasattr(kinds[n], "categories")}

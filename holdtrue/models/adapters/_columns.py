@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from holdtrue._types import Estimator, Label
 from holdtrue.encoding import Encoder
 from holdtrue.schema import MISSING_LEVEL
 
@@ -119,7 +120,7 @@ def encoded_columns(encoder: Encoder, own: Encoder) -> list[Column]:
     return columns
 
 
-def transformed(transformer: Any, columns: list[Column]) -> list[Column]:
+def transformed(transformer: Estimator, columns: list[Column]) -> list[Column]:
     """Return the columns after a fitted scikit-learn transformer."""
     kind = type(transformer)
     if isinstance(transformer, str) or transformer is None:
@@ -136,13 +137,13 @@ def transformed(transformer: Any, columns: list[Column]) -> list[Column]:
 # ---- one function per kind of transformer ------------------------------------------------------------
 
 
-def _pipeline(pipeline: Any, columns: list[Column]) -> list[Column]:
+def _pipeline(pipeline: Estimator, columns: list[Column]) -> list[Column]:
     for _, step in pipeline.steps:
         columns = transformed(step, columns)
     return columns
 
 
-def _column_transformer(transformer: Any, columns: list[Column]) -> list[Column]:
+def _column_transformer(transformer: Estimator, columns: list[Column]) -> list[Column]:
     if transformer.transformer_weights:
         raise NotUnderstood("a ColumnTransformer with weights")
     out: list[Column] = []
@@ -153,7 +154,7 @@ def _column_transformer(transformer: Any, columns: list[Column]) -> list[Column]
     return out
 
 
-def _function(transformer: Any, columns: list[Column]) -> list[Column]:
+def _function(transformer: Estimator, columns: list[Column]) -> list[Column]:
     if transformer.func is not None:
         raise NotUnderstood("a FunctionTransformer")
     return columns
@@ -162,7 +163,7 @@ def _function(transformer: Any, columns: list[Column]) -> list[Column]:
 def _scaler(first: str, first_of: str | None, second: str, second_of: str | None) -> Any:
     """A scaler that applies two operations, each with one amount per column."""
 
-    def apply(scaler: Any, columns: list[Column]) -> list[Column]:
+    def apply(scaler: Estimator, columns: list[Column]) -> list[Column]:
         if getattr(scaler, "clip", False):
             raise NotUnderstood("a scaler that clips")
         for op, attribute in ((first, first_of), (second, second_of)):
@@ -176,7 +177,7 @@ def _scaler(first: str, first_of: str | None, second: str, second_of: str | None
     return apply
 
 
-def _one_hot_encoder(encoder: Any, columns: list[Column]) -> list[Column]:
+def _one_hot_encoder(encoder: Estimator, columns: list[Column]) -> list[Column]:
     _check_groups(encoder)
     dropped = getattr(encoder, "drop_idx_", None)
     out: list[Column] = []
@@ -187,13 +188,13 @@ def _one_hot_encoder(encoder: Any, columns: list[Column]) -> list[Column]:
     return out
 
 
-def one_hot(column: Column, categories: Sequence[Any], *, refuses: bool) -> list[Column]:
+def one_hot(column: Column, categories: Sequence[Label], *, refuses: bool) -> list[Column]:
     """A column per category; `refuses`: a level that is none of them is an error, else all zeros."""
     codes = _codes(column, categories, refuses=refuses, what="OneHotEncoder")
     return [Levels(column.name, (codes == j).astype(float)) for j in range(len(categories))]
 
 
-def _ordinal(encoder: Any, columns: list[Column]) -> list[Column]:
+def _ordinal(encoder: Estimator, columns: list[Column]) -> list[Column]:
     _check_groups(encoder)
     out: list[Column] = []
     for column, categories in zip(columns, encoder.categories_, strict=True):
@@ -206,7 +207,7 @@ def _ordinal(encoder: Any, columns: list[Column]) -> list[Column]:
     return out
 
 
-def _imputer(imputer: Any, columns: list[Column]) -> list[Column]:
+def _imputer(imputer: Estimator, columns: list[Column]) -> list[Column]:
     if imputer.add_indicator or not _is_missing(imputer.missing_values):
         raise NotUnderstood("a SimpleImputer with indicators or a marker of its own")
     if any(_is_missing(filled) for filled in imputer.statistics_):
@@ -241,12 +242,12 @@ _TRANSFORMERS: dict[str, Callable[[Any, list[Column]], list[Column]]] = {
 }
 
 
-def _check_groups(encoder: Any) -> None:
+def _check_groups(encoder: Estimator) -> None:
     if getattr(encoder, "_infrequent_enabled", False):
         raise NotUnderstood(f"an {type(encoder).__name__} that groups infrequent levels")
 
 
-def _codes(column: Column, categories: Sequence[Any], *, refuses: bool, what: str) -> np.ndarray:
+def _codes(column: Column, categories: Sequence[Label], *, refuses: bool, what: str) -> np.ndarray:
     """Position of each level among an encoder's categories; NaN where it is not there."""
     if isinstance(column, Number):
         raise NotUnderstood(f"{what} of the number {column.name!r}")
@@ -272,5 +273,5 @@ def _positions(column: Levels, categories: list[Any]) -> np.ndarray:
     return np.array([known.get(None if _is_missing(v) else v, np.nan) for v in column.values], np.float64)
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and value != value)

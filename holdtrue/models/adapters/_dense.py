@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from holdtrue._types import Estimator
 from holdtrue.models._base import AbstractModel
 from holdtrue.models.adapters._columns import NotUnderstood
 from holdtrue.models.adapters._layers import Activation, Front, Head, chain
@@ -11,7 +12,7 @@ from holdtrue.models.adapters._layers import Activation, Front, Head, chain
 LINEAR = ("LogisticRegression", "LogisticRegressionCV", "SGDClassifier", "LinearDiscriminantAnalysis")
 
 
-def dense(estimator: Any, name: str, front: Front) -> AbstractModel:
+def dense(estimator: Estimator, name: str, front: Front) -> AbstractModel:
     """Return a linear model or a network, with exact gradients."""
     n_classes = len(estimator.classes_)
     if name == "MLPClassifier":
@@ -26,7 +27,7 @@ def dense(estimator: Any, name: str, front: Front) -> AbstractModel:
     return chain(front, [(weight, bias)], head, n_classes)
 
 
-def _mlp(estimator: Any, front: Front, n_classes: int) -> AbstractModel:
+def _mlp(estimator: Estimator, front: Front, n_classes: int) -> AbstractModel:
     layers: list[Any] = []
     for weight, bias in zip(estimator.coefs_, estimator.intercepts_, strict=True):
         layers.append((np.asarray(weight, np.float64).T, np.asarray(bias, np.float64)))

@@ -1,10 +1,10 @@
 """Trees of scikit-learn, XGBoost and LightGBM, read from the fitted models."""
 
 import json
-from typing import Any
 
 import numpy as np
 
+from holdtrue._types import Estimator, JsonObject, Label
 from holdtrue.models.adapters._columns import Column, Levels, NotUnderstood
 from holdtrue.models.adapters._grow import Comparison, Sums, Tree
 
@@ -22,7 +22,7 @@ LIGHTGBM = ("LGBMClassifier",)
 Read = tuple[list[Tree], list[Column], Comparison, Sums]
 
 
-def sklearn_trees(estimator: Any, name: str, columns: list[Column]) -> Read:
+def sklearn_trees(estimator: Estimator, name: str, columns: list[Column]) -> Read:
     """Read scikit-learn's trees: a float32 value goes left up to a float64 threshold."""
     if name.startswith("Hist"):
         return _hist(estimator, columns)
@@ -37,7 +37,7 @@ def sklearn_trees(estimator: Any, name: str, columns: list[Column]) -> Read:
     return trees, columns, comparison, Sums("mean", k, np.zeros(k), 1.0 / len(trees))
 
 
-def _sklearn_tree(tree: Any, group: int | None) -> Tree:
+def _sklearn_tree(tree: Estimator, group: int | None) -> Tree:
     value = np.asarray(tree.value[:, 0, :], np.float64)
     if group is None:
         total = value.sum(axis=1, keepdims=True)
@@ -47,7 +47,7 @@ def _sklearn_tree(tree: Any, group: int | None) -> Tree:
     return Tree(tree.feature, tree.threshold, tree.children_left, tree.children_right, default, value, group)
 
 
-def _gradient_boosting(estimator: Any) -> list[Tree]:
+def _gradient_boosting(estimator: Estimator) -> list[Tree]:
     trees = []
     for stage in estimator.estimators_:
         for group, member in enumerate(stage):
@@ -66,7 +66,7 @@ def _gradient_boosting(estimator: Any) -> list[Tree]:
     return trees
 
 
-def _gradient_boosting_sums(estimator: Any) -> Sums:
+def _gradient_boosting_sums(estimator: Estimator) -> Sums:
     if not (estimator.init_ == "zero" or type(estimator.init_).__name__ == "DummyClassifier"):
         raise NotUnderstood("a GradientBoostingClassifier with an `init` of its own")
     k = len(estimator.classes_)
@@ -75,7 +75,7 @@ def _gradient_boosting_sums(estimator: Any) -> Sums:
     return Sums("binary" if k == 2 else "softmax", k, base, factor)
 
 
-def _hist(estimator: Any, columns: list[Column]) -> Read:
+def _hist(estimator: Estimator, columns: list[Column]) -> Read:
     if estimator.is_categorical_ is not None:
         raise NotUnderstood("a HistGradientBoostingClassifier with categories")
     trees = []
@@ -104,7 +104,7 @@ def _hist(estimator: Any, columns: list[Column]) -> Read:
 
 
 def xgboost_trees(
-    estimator: Any, columns: list[Column], categories: dict[str, list[Any]], *, sparse: bool
+    estimator: Estimator, columns: list[Column], categories: dict[str, list[Label]], *, sparse: bool
 ) -> Read:
     """Read XGBoost's trees: a float32 value goes left below a float32 threshold; NaN has its own way.
 
@@ -136,7 +136,7 @@ def xgboost_trees(
     return trees, with_codes(columns, categories), comparison, sums
 
 
-def _xgboost_tree(raw: dict[str, Any], group: int) -> Tree:
+def _xgboost_tree(raw: JsonObject, group: int) -> Tree:
     left = np.asarray(raw["left_children"], int)
     condition = np.asarray(raw["split_conditions"], np.float32).astype(np.float64)
     sets = {}
@@ -160,7 +160,7 @@ def _xgboost_tree(raw: dict[str, Any], group: int) -> Tree:
 # ---- LightGBM ----------------------------------------------------------------------------------------
 
 
-def lightgbm_trees(estimator: Any, columns: list[Column], categories: dict[str, list[Any]]) -> Read:
+def lightgbm_trees(estimator: Estimator, columns: list[Column], categories: dict[str, list[Label]]) -> Read:
     """Read LightGBM's trees: a float64 value goes left up to a float64 threshold."""
     dump = estimator.booster_.dump_model()
     objective, *options = str(dump["objective"]).split()
@@ -179,10 +179,10 @@ def lightgbm_trees(estimator: Any, columns: list[Column], categories: dict[str, 
     return trees, with_codes(columns, categories), Comparison(strict=False, single=False), sums
 
 
-def _lightgbm_tree(root: dict[str, Any], group: int) -> Tree:
+def _lightgbm_tree(root: JsonObject, group: int) -> Tree:
     rows: list[tuple[int, float, int, int, bool, float]] = []
     sets: dict[int, tuple[set[int], bool]] = {}
-    waiting: list[tuple[dict[str, Any], int, int]] = [(root, -1, 0)]
+    waiting: list[tuple[JsonObject, int, int]] = [(root, -1, 0)]
     while waiting:
         node, parent, side = waiting.pop()
         at = len(rows)
@@ -210,7 +210,7 @@ def _lightgbm_tree(root: dict[str, Any], group: int) -> Tree:
     return Tree(column, threshold, left, right, default, value, group, sets)
 
 
-def with_codes(columns: list[Column], categories: dict[str, list[Any]]) -> list[Column]:
+def with_codes(columns: list[Column], categories: dict[str, list[Label]]) -> list[Column]:
     """Columns of a categorical dtype as the codes that a library gets."""
     out: list[Column] = []
     for column in columns:

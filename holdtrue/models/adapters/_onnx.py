@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from holdtrue._optional import need
+from holdtrue._types import Estimator, Label
 from holdtrue.encoding import Encoder
-from holdtrue.errors import CapabilityError, DataError, MissingDependencyError
+from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models._base import AbstractModel
 from holdtrue.models.adapters._columns import Column
 from holdtrue.models.adapters._onnx_graph import Graph, Node, as_model
@@ -24,7 +26,7 @@ def from_onnx(
     *,
     output: str | None = None,
     outputs: Outputs | None = None,
-    classes: Sequence[Any] | None = None,
+    classes: Sequence[Label] | None = None,
 ) -> "OnnxClassifier":
     """Make a classifier of an ONNX model, for `holdtrue.recourse` and `holdtrue.wrap`.
 
@@ -65,7 +67,7 @@ class OnnxClassifier:
     """A graph behind `predict_proba`; made by `from_onnx`."""
 
     def __init__(
-        self, proto: Any, output: str | None, outputs: Outputs | None, classes: Sequence[Any] | None
+        self, proto: Estimator, output: str | None, outputs: Outputs | None, classes: Sequence[Label] | None
     ) -> None:
         self.graph = _graph(proto)
         self.output, zipped = _output(proto, self.graph, output)
@@ -109,13 +111,7 @@ class OnnxClassifier:
 
 
 def _onnx() -> Any:
-    try:
-        import onnx
-    except ImportError as error:
-        raise MissingDependencyError(
-            "from_onnx: needs onnx. Install it with: pip install 'holdtrue[onnx]'"
-        ) from error
-    return onnx
+    return need("onnx", extra="onnx", what="from_onnx:")
 
 
 def _load(model: Any) -> Any:
@@ -141,7 +137,7 @@ def _load(model: Any) -> Any:
     return model
 
 
-def _graph(proto: Any) -> Graph:
+def _graph(proto: Estimator) -> Graph:
     onnx = _onnx()
     constants = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in proto.graph.initializer}
     nodes: dict[str, Node] = {}
@@ -158,13 +154,13 @@ def _graph(proto: Any) -> Graph:
     return Graph(nodes, constants, inputs)
 
 
-def _widths(proto: Any) -> dict[str, int]:
+def _widths(proto: Estimator) -> dict[str, int]:
     """Number of columns of each input that states it."""
     shapes = {part.name: list(part.type.tensor_type.shape.dim) for part in proto.graph.input}
     return {name: dims[1].dim_value for name, dims in shapes.items() if len(dims) == 2 and dims[1].dim_value}
 
 
-def _output(proto: Any, graph: Graph, wanted: str | None) -> tuple[str, str | None]:
+def _output(proto: Estimator, graph: Graph, wanted: str | None) -> tuple[str, str | None]:
     """Name of the value that holds a score per class, and the name of the ZipMap after it if there is one."""
     whole = {part.name for part in proto.graph.output if part.type.tensor_type.elem_type in (6, 7, 8, 9)}
     names = [part.name for part in proto.graph.output]
@@ -207,7 +203,7 @@ def _dtype(kind: int) -> Any:
     return str if kind == 8 else _onnx().helper.tensor_dtype_to_np_dtype(kind)
 
 
-def _asker(proto: Any, graph: Graph, output: str) -> Any:
+def _asker(proto: Estimator, graph: Graph, output: str) -> Any:
     """A function from inputs to the output; onnxruntime's, or where it is not installed onnx's reference."""
     onnx = _onnx()
     copy = onnx.ModelProto()

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from holdtrue._types import JsonObject
 from holdtrue.encoding import Encoder
 from holdtrue.models._base import AbstractModel
 from holdtrue.models.adapters._columns import Column, NotUnderstood
 from holdtrue.models.adapters._grow import grow
 from holdtrue.models.adapters._layers import Front, Head, chain
 from holdtrue.models.adapters._onnx_operators import OPERATORS
-from holdtrue.models.adapters._onnx_values import Dense, Trees, cast, dense
+from holdtrue.models.adapters._onnx_values import Attributes, Dense, Trees, cast, dense
 from holdtrue.models.adapters._outputs import Outputs
 from holdtrue.schema import Table
 
@@ -27,7 +28,7 @@ class Node:
     op: str
     inputs: list[str]
     outputs: list[str]
-    attributes: dict[str, Any]
+    attributes: Attributes
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Graph:
 
     def read(self, name: str, columns: list[Column]) -> Any:
         """Value of a name, as one of the kinds above; raises `NotUnderstood`."""
-        values: dict[str, Any] = {key: np.asarray(value) for key, value in self.constants.items()}
+        values: JsonObject = {key: np.asarray(value) for key, value in self.constants.items()}
         values |= _inputs(self.inputs, columns)
         stack = [name]
         while stack:  # no recursion: graphs are deep
@@ -118,7 +119,7 @@ def _logits(v: Dense, outputs: Outputs) -> tuple[Dense, Head]:
     return v.then("log"), "logits"
 
 
-def _inputs(types: dict[str, int], columns: list[Column]) -> dict[str, Any]:
+def _inputs(types: dict[str, int], columns: list[Column]) -> JsonObject:
     """Columns of each input: all of them in one, or one each."""
     named = {column.name: [column] for column in columns} if len(types) > 1 else dict.fromkeys(types, columns)
     return {name: [cast(c, kind) for c in named[name]] for name, kind in types.items()}

@@ -2,18 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from holdtrue._types import Label
 from holdtrue.models.adapters._columns import Column, NotUnderstood, Number, imputed, one_hot, relabelled
 from holdtrue.models.adapters._grow import Comparison, Sums, Tree
 from holdtrue.models.adapters._onnx_values import (
     DOUBLE,
     FLOAT,
     WHOLE,
+    Attributes,
     Dense,
     Trees,
+    Value,
+    Values,
     cast,
     constant,
     dense,
@@ -23,12 +26,12 @@ from holdtrue.models.adapters._onnx_values import (
 from holdtrue.models.adapters._outputs import Outputs
 
 
-def _same(inputs: list[Any], _: Any) -> Any:
+def _same(inputs: Values, _: Attributes) -> Value:
     return inputs[0]
 
 
-def _arithmetic(op: str) -> Callable[[list[Any], Any], Any]:
-    def apply(inputs: list[Any], _: Any) -> Any:
+def _arithmetic(op: str) -> Callable[[Values, Attributes], Value]:
+    def apply(inputs: Values, _: Attributes) -> Value:
         left, right = inputs
         if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
             return {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}[op](left, right)
@@ -71,7 +74,7 @@ def _widened(v: Dense, n: int) -> Dense:
     return v.times(np.ones((n, 1)))
 
 
-def _gemm(inputs: list[Any], attributes: dict[str, Any]) -> Dense:
+def _gemm(inputs: Values, attributes: Attributes) -> Dense:
     if attributes.get("transA", 0):
         raise NotUnderstood("a Gemm across rows")
     weight = constant(inputs[1], "a matrix").astype(np.float64)
@@ -82,22 +85,22 @@ def _gemm(inputs: list[Any], attributes: dict[str, Any]) -> Dense:
     return v
 
 
-def _matmul(inputs: list[Any], _: Any) -> Dense:
+def _matmul(inputs: Values, _: Attributes) -> Dense:
     weight = constant(inputs[1], "a matrix").astype(np.float64)
     if weight.ndim != 2:
         raise NotUnderstood(f"a MatMul with an array of shape {weight.shape}")
     return dense(inputs[0]).times(weight.T)
 
 
-def _function(name: str) -> Callable[[list[Any], dict[str, Any]], Dense]:
-    def apply(inputs: list[Any], attributes: dict[str, Any]) -> Dense:
+def _function(name: str) -> Callable[[Values, Attributes], Dense]:
+    def apply(inputs: Values, attributes: Attributes) -> Dense:
         _along_row(attributes.get("axis", -1))
         return dense(inputs[0]).then(name, slope=attributes.get("alpha", 0.01))
 
     return apply
 
 
-def _log_softmax(inputs: list[Any], attributes: dict[str, Any]) -> Dense:
+def _log_softmax(inputs: Values, attributes: Attributes) -> Dense:
     return _function("softmax")(inputs, attributes).then("log")
 
 
@@ -106,7 +109,7 @@ def _along_row(axis: int) -> None:
         raise NotUnderstood(f"an operator along axis {axis}")
 
 
-def _batch_norm(inputs: list[Any], attributes: dict[str, Any]) -> Dense:
+def _batch_norm(inputs: Values, attributes: Attributes) -> Dense:
     if attributes.get("training_mode", 0):
         raise NotUnderstood("a BatchNormalization in training")
     gain, shift, mean, variance = (constant(part, "a statistic").astype(np.float64) for part in inputs[1:])
@@ -114,13 +117,13 @@ def _batch_norm(inputs: list[Any], attributes: dict[str, Any]) -> Dense:
     return dense(inputs[0]).times(np.diag(scale), shift - mean * scale)
 
 
-def _scaler(inputs: list[Any], attributes: dict[str, Any]) -> Any:
+def _scaler(inputs: Values, attributes: Attributes) -> Value:
     single = (np.asarray(attributes[name], np.float32) for name in ("offset", "scale"))
     offset, scale = single
     return _arithmetic("mul")([_arithmetic("sub")([inputs[0], offset], {}), scale], {})
 
 
-def _normalizer(inputs: list[Any], attributes: dict[str, Any]) -> Any:
+def _normalizer(inputs: Values, attributes: Attributes) -> Value:
     norm = attributes.get("norm", b"MAX").decode()
     if norm == "MAX":
         raise NotUnderstood("a Normalizer by the maximum")
@@ -132,7 +135,7 @@ def _normalizer(inputs: list[Any], attributes: dict[str, Any]) -> Any:
     return dense(value).then(norm.lower())
 
 
-def _reshape(inputs: list[Any], attributes: dict[str, Any]) -> Any:
+def _reshape(inputs: Values, attributes: Attributes) -> Value:
     value, shape = inputs[0], np.ravel(constant(inputs[1], "a shape")).tolist()
     if isinstance(value, np.ndarray):
         return value.reshape(shape)
@@ -142,22 +145,22 @@ def _reshape(inputs: list[Any], attributes: dict[str, Any]) -> Any:
     return value
 
 
-def _flatten(inputs: list[Any], attributes: dict[str, Any]) -> Any:
+def _flatten(inputs: Values, attributes: Attributes) -> Value:
     _along_row(attributes.get("axis", 1))
     return inputs[0]
 
 
-def _concat(inputs: list[Any], attributes: dict[str, Any]) -> Any:
+def _concat(inputs: Values, attributes: Attributes) -> Value:
     _along_row(attributes.get("axis", 1))
     return side_by_side(inputs)
 
 
-def _gather(inputs: list[Any], attributes: dict[str, Any]) -> Any:
+def _gather(inputs: Values, attributes: Attributes) -> Value:
     _along_row(attributes.get("axis", 0))
     return _take([inputs[0], inputs[1]], {})
 
 
-def _take(inputs: list[Any], _: Any) -> Any:
+def _take(inputs: Values, _: Attributes) -> Value:
     at = np.ravel(constant(inputs[1], "a choice of columns")).astype(int)
     if isinstance(inputs[0], list):
         return [inputs[0][i] for i in at]
@@ -165,7 +168,7 @@ def _take(inputs: list[Any], _: Any) -> Any:
     return v.times(np.eye(len(v.bias))[at])
 
 
-def _convert(inputs: list[Any], attributes: dict[str, Any]) -> Any:
+def _convert(inputs: Values, attributes: Attributes) -> Value:
     kind, value = attributes["to"], inputs[0]
     if kind in (FLOAT, DOUBLE):
         return [cast(column, kind) for column in value] if isinstance(value, list) else value
@@ -176,7 +179,7 @@ def _convert(inputs: list[Any], attributes: dict[str, Any]) -> Any:
     raise NotUnderstood("a Cast to a type without fractions")
 
 
-def _reduce_sum(inputs: list[Any], attributes: dict[str, Any]) -> Dense:
+def _reduce_sum(inputs: Values, attributes: Attributes) -> Dense:
     axes = attributes.get("axes") or (np.ravel(constant(inputs[1], "an axis")).tolist() if inputs[1:] else [])
     if len(axes) != 1 or not attributes.get("keepdims", 1):
         raise NotUnderstood("a ReduceSum over rows")
@@ -185,7 +188,7 @@ def _reduce_sum(inputs: list[Any], attributes: dict[str, Any]) -> Dense:
     return v.times(np.ones((1, len(v.bias))))
 
 
-def _one_hot(inputs: list[Any], attributes: dict[str, Any]) -> list[Column]:
+def _one_hot(inputs: Values, attributes: Attributes) -> list[Column]:
     texts = [text.decode() for text in attributes.get("cats_strings", [])]
     categories = texts or list(attributes.get("cats_int64s", []))
     return [
@@ -193,8 +196,8 @@ def _one_hot(inputs: list[Any], attributes: dict[str, Any]) -> list[Column]:
     ]
 
 
-def _label_encoder(inputs: list[Any], attributes: dict[str, Any]) -> list[Column]:
-    def found(kind: str) -> tuple[list[Any], str]:
+def _label_encoder(inputs: Values, attributes: Attributes) -> list[Column]:
+    def found(kind: str) -> tuple[list[Label], str]:
         for suffix in ("int64s", "floats", "strings"):
             if attributes.get(f"{kind}_{suffix}"):
                 values = list(attributes[f"{kind}_{suffix}"])
@@ -209,21 +212,21 @@ def _label_encoder(inputs: list[Any], attributes: dict[str, Any]) -> list[Column
     return [relabelled(column, keys, values, otherwise) for column in _columns(inputs[0])]
 
 
-def _impute(inputs: list[Any], attributes: dict[str, Any]) -> list[Column]:
+def _impute(inputs: Values, attributes: Attributes) -> list[Column]:
     values = attributes.get("imputed_value_floats") or []
     if not values or not np.isnan(attributes.get("replaced_value_float", 0.0)):
         raise NotUnderstood("an Imputer of something else than NaN")
     columns = _columns(inputs[0])
-    return imputed(columns, np.resize(np.asarray(values, np.float64), len(columns)))  # type: ignore[arg-type]
+    return imputed(columns, np.resize(np.asarray(values, np.float64), len(columns)).tolist())
 
 
-def _columns(value: Any) -> list[Column]:
+def _columns(value: Value) -> list[Column]:
     if not isinstance(value, list):
         raise NotUnderstood("categories of something else than the table's columns")
     return value
 
 
-def _linear(inputs: list[Any], attributes: dict[str, Any]) -> Dense:
+def _linear(inputs: Values, attributes: Attributes) -> Dense:
     weight = np.asarray(attributes["coefficients"], np.float64)
     v = dense(inputs[0])
     weight = weight.reshape(-1, len(v.bias))
@@ -240,7 +243,7 @@ def _linear(inputs: list[Any], attributes: dict[str, Any]) -> Dense:
     return v
 
 
-def labels(attributes: dict[str, Any]) -> list[Any] | None:
+def labels(attributes: Attributes) -> list[Label] | None:
     """Class labels of an operator that has them."""
     for name in ("classlabels_int64s", "classlabels_ints", "classlabels_strings"):
         if attributes.get(name):
@@ -252,7 +255,7 @@ _DIRECTIONS = {"BRANCH_LEQ": (False, False), "BRANCH_GT": (False, True), "BRANCH
                "BRANCH_GTE": (True, True)}  # fmt: skip
 
 
-def _trees(inputs: list[Any], attributes: dict[str, Any]) -> Trees:
+def _trees(inputs: Values, attributes: Attributes) -> Trees:
     if any(name.endswith("_as_tensor") for name in attributes):
         raise NotUnderstood("trees with thresholds in double precision")
     part = {name: np.asarray(value) for name, value in attributes.items() if name.startswith("nodes_")}
@@ -312,7 +315,7 @@ def _trees(inputs: list[Any], attributes: dict[str, Any]) -> Trees:
     return Trees(trees, _columns(inputs[0]), Comparison(strict=strict, single=True), sums, outputs)
 
 
-def tree_outputs(attributes: dict[str, Any]) -> Outputs:
+def tree_outputs(attributes: Attributes) -> Outputs:
     """What an ensemble of trees gives: shares of votes and transformed scores are probabilities."""
     after = attributes.get("post_transform", b"NONE").decode()
     if labels(attributes) is None:
@@ -326,7 +329,7 @@ def tree_outputs(attributes: dict[str, Any]) -> Outputs:
     return "probabilities" if min(attributes["class_weights"]) >= 0 else "logits"
 
 
-OPERATORS: dict[str, Callable[[list[Any], dict[str, Any]], Any]] = {
+OPERATORS: dict[str, Callable[[Values, Attributes], Value]] = {
     "Abs": _function("abs"),
     "Add": _arithmetic("add"),
     "ArrayFeatureExtractor": _take,

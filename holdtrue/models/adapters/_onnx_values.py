@@ -1,7 +1,7 @@
 """What a value of an ONNX graph can be: columns, an affine function of layers' units, trees, or a constant."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -11,6 +11,11 @@ from holdtrue.models.adapters._layers import Activation, Parallel, as_layer
 from holdtrue.models.adapters._outputs import Outputs
 
 FLOAT, DOUBLE, TEXT, WHOLE = 1, 11, 8, (2, 3, 4, 5, 6, 7, 12, 13)  # ONNX's numbers for types of elements
+Value: TypeAlias = Any
+"""What a node gives: columns, a `Dense`, `Trees` or a constant."""
+Values: TypeAlias = list[Value]
+Attributes: TypeAlias = dict[str, Any]
+"""A node's settings by name: numbers, texts, lists of them."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ class Trees:
     outputs: Outputs
 
 
-def dense(value: Any) -> Dense:
+def dense(value: Value) -> Dense:
     """Columns or layers, as layers."""
     if isinstance(value, Dense):
         return value
@@ -66,7 +71,7 @@ def dense(value: Any) -> Dense:
     raise NotUnderstood("an operator on trees or on constants alone")
 
 
-def constant(value: Any, what: str) -> np.ndarray:
+def constant(value: Value, what: str) -> np.ndarray:
     """An array that does not depend on the row."""
     if not isinstance(value, np.ndarray):
         raise NotUnderstood(f"{what} that depends on the row")
@@ -80,7 +85,7 @@ def flat_row(value: np.ndarray) -> np.ndarray:
     return np.ravel(value).astype(np.float64)
 
 
-def side_by_side(parts: list[Any]) -> Any:
+def side_by_side(parts: Values) -> Value:
     """Columns or layers of several values as one."""
     if all(isinstance(part, list) for part in parts):
         return [column for part in parts for column in part]

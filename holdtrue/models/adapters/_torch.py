@@ -9,22 +9,25 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from holdtrue._optional import need
+from holdtrue._types import Estimator, Label
 from holdtrue.encoding import Encoder
-from holdtrue.errors import CapabilityError, DataError, MissingDependencyError
+from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models._base import AbstractModel
 from holdtrue.models.adapters._columns import Column, NotUnderstood, encoded_columns, transformed
 from holdtrue.models.adapters._layers import Activation, Affine, Front, Head, chain
 from holdtrue.models.adapters._outputs import Outputs, check_outputs, proba_from
+from holdtrue.schema import TableLike
 
 TINY = 1e-12
 
 
 def from_torch(
-    module: Any,
+    module: Estimator,
     reads: Any = None,
     *,
     outputs: Outputs | None = None,
-    classes: Sequence[Any] | None = None,
+    classes: Sequence[Label] | None = None,
 ) -> "TorchClassifier":
     """Make a classifier of a trained PyTorch module, for `holdtrue.recourse` and `holdtrue.wrap`.
 
@@ -63,7 +66,7 @@ def from_torch(
 class TorchClassifier:
     """A module behind `predict_proba`; made by `from_torch`."""
 
-    def __init__(self, module: Any, reads: Any, outputs: Outputs, classes: Sequence[Any] | None) -> None:
+    def __init__(self, module: Estimator, reads: Any, outputs: Outputs, classes: Sequence[Label] | None) -> None:
         self.module = module
         self.reads = reads
         self.outputs: Outputs = outputs
@@ -73,7 +76,7 @@ class TorchClassifier:
         if names is not None:
             self.feature_names_in_ = np.asarray(names, object)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: TableLike) -> np.ndarray:
         """Probabilities of a table's rows."""
         if isinstance(self.reads, Encoder):
             rows: Any = self.reads.encode(X)
@@ -178,18 +181,18 @@ _LAST: dict[str, Outputs] = {
 }
 
 
-def _outputs(module: Any) -> Outputs:
+def _outputs(module: Estimator) -> Outputs:
     parts = _flat(module)
     return _LAST.get(type(parts[-1]).__name__, "logits") if parts else "logits"
 
 
-def _flat(module: Any) -> list[Any]:
+def _flat(module: Estimator) -> list[Any]:
     if type(module).__name__ == "Sequential":
         return [part for child in module for part in _flat(child)]
     return [module]
 
 
-def _layers(module: Any, outputs: Outputs, width: int) -> tuple[list[Any], Head]:
+def _layers(module: Estimator, outputs: Outputs, width: int) -> tuple[list[Any], Head]:
     """``(weight, bias)`` pairs and activations of a chain of known layers; what the last gives as logits."""
     parts = _flat(module)
     if outputs != "logits":
@@ -227,15 +230,9 @@ def _numbers(parameter: Any) -> np.ndarray:
     return parameter.detach().double().cpu().numpy()
 
 
-def _dtype(module: Any) -> Any:
+def _dtype(module: Estimator) -> Any:
     return next((p.dtype for p in module.parameters()), _torch().float32)
 
 
 def _torch() -> Any:
-    try:
-        import torch
-    except ImportError as error:
-        raise MissingDependencyError(
-            "from_torch: needs torch. Install it with: pip install 'holdtrue[torch]'"
-        ) from error
-    return torch
+    return need("torch", extra="torch", what="from_torch:")

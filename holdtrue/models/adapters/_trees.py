@@ -216,7 +216,7 @@ def leaves_of(
     """Node in which one row ends, for every tree."""
     values, codes = slots(x)
 
-    def descend(_: int, at: Int[Array, " t"]) -> Int[Array, " t"]:
+    def descend(_: Array, at: Int[Array, " t"]) -> Int[Array, " t"]:
         node = nodes[at]
         slot = node[:, 0]
         threshold = jax.lax.bitcast_convert_type(node[:, 1], jnp.float32)

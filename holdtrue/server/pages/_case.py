@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
 from holdtrue.ledger import check_subject
 from holdtrue.schema import MISSING_LEVEL, Feature, Schema
@@ -54,7 +55,7 @@ class Case:
         return cls(schema, "", ("",) * n, ("",) * n, (frozenset(),) * n)
 
     @classmethod
-    def of(cls, row: dict[str, Any], subject: str, schema: Schema) -> "Case":
+    def of(cls, row: JsonObject, subject: str, schema: Schema) -> "Case":
         """A person as they are."""
         texts = tuple(_show.typed(row[feature.name], feature) for feature in schema)
         return replace(cls.blank(schema), subject=subject, texts=texts)
@@ -63,7 +64,7 @@ class Case:
     def sent(cls, form: Form, schema: Schema) -> "Case":
         """What a form sent: fields `c0`, `c1`, ... for values, `m0` for moves, `x0` for levels that are barred.
 
-        The buttons beside a change add to it: `lock` a column, `bar` one level of it or one way ("3:2", "3:up"),
+        The buttons beside a change add to it: `fix` a column, `bar` one level of it or one way ("3:2", "3:up"),
         or `free` it again.
         """
         features = list(schema)
@@ -74,7 +75,7 @@ class Case:
             frozenset(int(text) for text in form.all(f"x{i}") if text in _positions(feature))
             for i, feature in enumerate(features)
         ]
-        for text in form.all("lock"):
+        for text in form.all("fix"):
             moves[_column(text, features)] = "fixed"
         for text in form.all("free"):
             i = _column(text, features)
@@ -92,10 +93,10 @@ class Case:
 
     # ---- what it says -----------------------------------------------------------------------------------
 
-    def read(self, bodies: Bodies) -> "tuple[dict[str, Any] | None, Case]":
+    def read(self, bodies: Bodies) -> "tuple[JsonObject | None, Case]":
         """The person's columns by name; or None, and the case with what is wrong in it."""
         errors: dict[Any, str] = {}
-        raw: dict[str, Any] = {}
+        raw: JsonObject = {}
         for i, (feature, text) in enumerate(zip(self.schema, self.texts, strict=True)):
             try:
                 raw[feature.name] = _value(feature, text)
@@ -110,9 +111,9 @@ class Case:
                     errors[self.schema.names.index(name)] = one["msg"].removeprefix("Value error, ")
         return None, replace(self, errors=errors)
 
-    def restrictions(self) -> dict[str, Any] | None:
+    def restrictions(self) -> JsonObject | None:
         """What this person is not asked to change, as `recourse` takes it."""
-        out: dict[str, Any] = {}
+        out: JsonObject = {}
         for i, feature in enumerate(self.schema):
             if self.moves[i]:
                 out[feature.name] = self.moves[i]
@@ -141,10 +142,10 @@ class Case:
 
     @property
     def n_restrictions(self) -> int:
-        """Columns with a limit of this person's own."""
+        """Columns with a restriction of this person's own."""
         return sum(bool(move or barred) for move, barred in zip(self.moves, self.barred, strict=True))
 
-    def fields(self) -> list[dict[str, Any]]:
+    def fields(self) -> list[JsonObject]:
         """Everything about each column that a form shows."""
         out = []
         for i, feature in enumerate(self.schema):

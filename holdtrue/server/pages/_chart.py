@@ -1,8 +1,9 @@
 """Small pictures, as coordinates that a template draws: the path across the boundary; model after model."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from holdtrue._types import JsonObject
 from holdtrue.classifier import table_of
 from holdtrue.schema import Schema, plain
 from holdtrue.server._service import Service
@@ -12,7 +13,7 @@ STEPS = 8  # of a number on its way
 LEFT, RIGHT, TOP, BOTTOM = 12.0, 288.0, 20.0, 106.0
 ROOM = 0.06  # of probability, above and below what is drawn
 
-Way = tuple[list[dict[str, Any]], list[float], list[int]]
+Way = tuple[list[JsonObject], list[float], list[int]]
 
 
 class Path(NamedTuple):
@@ -37,7 +38,7 @@ class Path(NamedTuple):
     last: float
 
 
-def paths(service: Service, factual: dict[str, Any], options: Sequence[dict[str, Any]]) -> list[Path]:
+def paths(service: Service, factual: JsonObject, options: Sequence[JsonObject]) -> list[Path]:
     """For each option the way there, one change after the other, as the model sees it: every point is asked."""
     schema = service.schema
     n = sum(len(option["changed"]) for option in options)
@@ -56,7 +57,7 @@ def paths(service: Service, factual: dict[str, Any], options: Sequence[dict[str,
     return out
 
 
-def _way(schema: Schema, factual: dict[str, Any], recourse: dict[str, Any], steps: int) -> Way:
+def _way(schema: Schema, factual: JsonObject, recourse: JsonObject, steps: int) -> Way:
     """Rows from one to the other, how far along each is (changes count alike), and which rows end a change."""
     rows, places, ends = [dict(factual)], [0.0], [0]
     changed = [feature for feature in schema if factual[feature.name] != recourse[feature.name]]
@@ -103,7 +104,7 @@ class Version(NamedTuple):
     high: float
 
 
-def versions(reports: Sequence[dict[str, Any]], width: float = 560.0) -> list[Version]:
+def versions(reports: Sequence[JsonObject], width: float = 560.0) -> list[Version]:
     """Kept promises of every report, in a box of `width` by 180 whose heights are shares from 0 to 1."""
     step = (width - 60) / max(len(reports), 1)
 

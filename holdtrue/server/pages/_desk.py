@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from holdtrue._types import JsonObject
 from holdtrue.ledger import Ledger, Promise, Record
 from holdtrue.methods import number
 from holdtrue.schema import plain
@@ -99,7 +100,7 @@ def desk_routes(pages: Pages) -> APIRouter:
 
     @router.get("/promises/{id}")
     async def promised(request: Request, id: str, session: Session = officer) -> Response:
-        there = await promise_of(service, id, "page")
+        there = await promise_of(service, id)
         kept = await run_in_threadpool(_kept, ledger_of(service), there)
         return pages.show(
             request, "promise.html", promise=there, record=there.record, kept=kept, decisions=_decisions(pages)[1]
@@ -148,7 +149,7 @@ async def _look(pages: Pages, request: Request, case: Case) -> Response:
 
 
 def _case_page(
-    pages: Pages, request: Request, case: Case, answered: dict[str, Any] | None, status: int = 200
+    pages: Pages, request: Request, case: Case, answered: JsonObject | None, status: int = 200
 ) -> Response:
     retrained = pages.service.retrained
     return pages.show(
@@ -157,16 +158,14 @@ def _case_page(
     )  # fmt: skip
 
 
-def _option(
-    case: Case, row: dict[str, Any], option: dict[str, Any], path: Any, cheapest: float | None
-) -> dict[str, Any]:
+def _option(case: Case, row: JsonObject, option: JsonObject, path: Any, cheapest: float | None) -> JsonObject:
     """What a card shows."""
     changes, fields = [], case.fields()
     for i, feature in enumerate(case.schema):
         before, after = row[feature.name], option["recourse"][feature.name]
         if feature.name not in option["changed"]:
             continue
-        bar = None  # where there is only one way to go, ruling it out is the same as a lock
+        bar = None  # where there is only one way to go, ruling it out is the same as holding it fixed
         if not feature.has_levels and feature.direction == "free":
             bar = (f"{i}:up", "Not higher") if after > before else (f"{i}:down", "Not lower")
         elif sum(one["reachable"] and not one["barred"] for one in fields[i]["levels"]) > 1:
@@ -180,7 +179,7 @@ def _option(
 
 
 async def _made(
-    pages: Pages, case: Case, row: dict[str, Any], offer: tuple[str, float], option: int, seen: str, id: str
+    pages: Pages, case: Case, row: JsonObject, offer: tuple[str, float], option: int, seen: str, id: str
 ) -> Record:
     """The record of an option that was on the page, and of no other."""
     subject, days = offer
@@ -231,6 +230,6 @@ def _chosen(form: Form) -> tuple[int, str]:
     return int(which), seen
 
 
-def _seen(recourse: dict[str, Any]) -> str:
+def _seen(recourse: JsonObject) -> str:
     """What tells a recourse from others."""
     return hashlib.sha256(json.dumps(recourse, sort_keys=True).encode()).hexdigest()[:32]

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
+from holdtrue._types import JsonObject
 from holdtrue.ledger import Ledger
 from holdtrue.server._middleware import Refused
 from holdtrue.server._promises import ledger_of
@@ -54,7 +55,7 @@ def oversight_routes(pages: Pages) -> APIRouter:
     return router
 
 
-def _gathered(service: Service, ledger: Ledger, makers: "Makers") -> dict[str, Any]:
+def _gathered(service: Service, ledger: Ledger, makers: "Makers") -> JsonObject:
     reports, n_bad = service.gates.all()
     made, n_read = makers.of(ledger)
     names = {one["hash"]: one["version"] for one in made} | {service.digest: service.model_version}
@@ -67,7 +68,7 @@ def _gathered(service: Service, ledger: Ledger, makers: "Makers") -> dict[str, A
     }  # fmt: skip
 
 
-def _said(report: dict[str, Any], service: Service) -> dict[str, Any]:
+def _said(report: JsonObject, service: Service) -> JsonObject:
     """A report whose groups are called as the page calls levels."""
     if report["group"] not in service.schema.names:
         return report
@@ -82,9 +83,9 @@ class Makers:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._at: tuple[str, int] | None = None
-        self._told: tuple[list[dict[str, Any]], int] = ([], 0)
+        self._told: tuple[list[JsonObject], int] = ([], 0)
 
-    def of(self, ledger: Ledger) -> tuple[list[dict[str, Any]], int]:
+    def of(self, ledger: Ledger) -> tuple[list[JsonObject], int]:
         """For each model its promises and their mean chance to hold; and how many promises were read."""
         head = ledger.head()
         with self._lock:
@@ -93,7 +94,7 @@ class Makers:
             return self._told
 
 
-def _counted(ledger: Ledger) -> tuple[list[dict[str, Any]], int]:
+def _counted(ledger: Ledger) -> tuple[list[JsonObject], int]:
     found: dict[tuple[Any, Any], list[float | None]] = {}
     n = 0
     for batch in ledger.live(batch_size=1000):

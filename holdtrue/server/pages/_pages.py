@@ -11,10 +11,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from holdtrue.errors import HoldtrueError, LedgerError
+from holdtrue.errors import HoldtrueError
 from holdtrue.server._access import ANYBODY, Door
+from holdtrue.server._answers import status_of
 from holdtrue.server._applicants import Applicants
-from holdtrue.server._batcher import Overloaded
 from holdtrue.server._bodies import Bodies
 from holdtrue.server._middleware import Refused
 from holdtrue.server._service import Service
@@ -130,16 +130,14 @@ class Pages:
         where = request.url.path if request.method == "GET" else "/"
         return self.let_in(request, RedirectResponse(where, 303, headers=SAFE), token)
 
-    def refusal(self, request: Request, error: Exception) -> Response:
+    def refusal(self, request: Request, error: HTTPException | Refused | HoldtrueError) -> Response:
         """A page that says why not."""
         if isinstance(error, HTTPException):
             status, text = error.status_code, str(error.detail)
         elif isinstance(error, Refused):
             status, text = error.status, error.reason
         else:
-            late = isinstance(error, Overloaded)
-            status = 429 if late else 503 if isinstance(error, LedgerError) else 422
-            text = str(error)
+            status, text = status_of(error), str(error)
         return self.show(request, "refused.html", status, text=text, code=status)
 
     # ---- who -------------------------------------------------------------------------------------------

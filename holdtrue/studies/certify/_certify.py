@@ -5,14 +5,16 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from holdtrue import __version__
+from holdtrue._registry import made
+from holdtrue._types import JsonObject
 from holdtrue.classifier._certificate import Certificate
 from holdtrue.classifier._classifier import RecourseClassifier
 from holdtrue.classifier._objects import describe
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods import AbstractMethod, HighestScore, name_of
-from holdtrue.methods import method as method_by_name
 from holdtrue.metrics import (
     Correction,
     Guarantee,
@@ -25,7 +27,7 @@ from holdtrue.metrics import (
     thinned,
 )
 from holdtrue.models import fresh
-from holdtrue.schema import Table, as_table, plain
+from holdtrue.schema import Table, TableLike, as_table, plain
 
 OnDrift = Literal["refuse", "mark", "weight"]
 DIGITS = 6  # of a threshold: rounded down, which keeps the guarantee
@@ -33,8 +35,8 @@ DIGITS = 6  # of a threshold: rounded down, which keeps the guarantee
 
 def certify(
     clf: RecourseClassifier,
-    X_cal: Any,
-    y_cal: Any = None,
+    X_cal: TableLike,
+    y_cal: ArrayLike | None = None,
     *,
     method: str | AbstractMethod | None = None,
     miscoverage: float = 0.05,
@@ -42,7 +44,7 @@ def certify(
     threshold: float | None = None,
     groups: Any = None,
     correction: Correction = "bonferroni",
-    use: Any = None,
+    use: TableLike | None = None,
     on_drift: OnDrift = "refuse",
     drift_level: float = 0.01,
     weights: Any = None,
@@ -201,7 +203,7 @@ def _checked(clf: Any, on_drift: str) -> Any:
 def _method(
     clf: RecourseClassifier, method: str | AbstractMethod | None, threshold: float | None
 ) -> AbstractMethod:
-    chosen = HighestScore() if method is None else method_by_name(method)() if isinstance(method, str) else method
+    chosen = HighestScore() if method is None else made(AbstractMethod, method)
     if not hasattr(chosen, "critical") and threshold is None:
         raise CapabilityError(
             f"certify: {type(chosen).__name__} does not say up to which threshold it finds recourse, so that the "
@@ -259,7 +261,7 @@ def _accepted(predictor: Any, y: Any, n: int) -> np.ndarray:
     return labels == predictor.favourable
 
 
-def _groups(groups: Any, X: Any, n: int) -> np.ndarray:
+def _groups(groups: Any, X: TableLike, n: int) -> np.ndarray:
     if isinstance(groups, str):
         columns = as_table(X, where="certify").columns
         if groups not in columns:
@@ -272,9 +274,9 @@ def _groups(groups: Any, X: Any, n: int) -> np.ndarray:
 
 
 def _comparable(
-    clf: RecourseClassifier, encoded: np.ndarray, use: Any, weights: Any, on_drift: OnDrift, level: float,
-    seed: int, needed: int,
-) -> tuple[np.ndarray, dict[str, Any] | None, dict[str, Any] | None]:  # fmt: skip
+    clf: RecourseClassifier, encoded: np.ndarray, use: TableLike | None, weights: Any, on_drift: OnDrift,
+    level: float, seed: int, needed: int,
+) -> tuple[np.ndarray, JsonObject | None, JsonObject | None]:  # fmt: skip
     """Calibration rows that stand for the people in use, what the drift test said, and how rows were thinned."""
     predictor = clf.predictor_
     rows, weighting = np.arange(len(encoded)), None
@@ -303,9 +305,7 @@ def _comparable(
     return rows, drift, weighting
 
 
-def drift_between(
-    predictor: Any, calibration: np.ndarray, use: np.ndarray, level: float, seed: int
-) -> dict[str, Any]:
+def drift_between(predictor: Any, calibration: np.ndarray, use: np.ndarray, level: float, seed: int) -> JsonObject:
     """Test two sets of encoded rows for drift, and name the columns in which they differ most."""
     found = drift_test(calibration, use, random_state=seed)
     far = {
@@ -343,9 +343,9 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def _notes(clf: RecourseClassifier, encoded: np.ndarray, weighting: dict[str, Any] | None) -> list[str]:
+def _notes(clf: RecourseClassifier, encoded: np.ndarray, weighting: JsonObject | None) -> list[str]:
     notes = []
-    if hasattr(clf, "training_"):
+    if clf.training_ is not None:
         known = {row.tobytes() for row in np.asarray(clf.training_.data.x, np.float32)}
         share = float(np.mean([row.tobytes() in known for row in np.ascontiguousarray(encoded, np.float32)]))
         if share > 0:

@@ -5,14 +5,17 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import binom
 
+from holdtrue._types import JsonObject, Keywords
 from holdtrue.classifier._certificate import Certificate
 from holdtrue.classifier._classifier import RecourseClassifier
 from holdtrue.classifier._objects import rebuild
 from holdtrue.errors import DataError
 from holdtrue.methods import AbstractMethod
 from holdtrue.metrics import clopper_pearson, shift_weights, thinned
+from holdtrue.schema import TableLike
 from holdtrue.studies.certify._certify import certify, data_digest, drift_between
 
 CLOSE = 1e-4  # thresholds are made of single-precision scores, which differ in the last digits between processors
@@ -46,7 +49,7 @@ class CertificateCheck:
         """Whether everything that was checked is in order."""
         return all(finding.ok for finding in self.findings)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain types for JSON."""
         return {"ok": self.ok, "findings": [f._asdict() for f in self.findings], "unchecked": self.unchecked}
 
@@ -59,10 +62,10 @@ class CertificateCheck:
 def verify(
     certificate: Certificate,
     clf: RecourseClassifier,
-    X_cal: Any = None,
-    y_cal: Any = None,
+    X_cal: TableLike | None = None,
+    y_cal: ArrayLike | None = None,
     *,
-    use: Any = None,
+    use: TableLike | None = None,
     groups: Any = None,
     weights: Any = None,
     drift_level: float = 0.01,
@@ -146,14 +149,16 @@ class _Check:
             text = said[:12] if said == now else f"the certificate names {said[:12]}, this is {str(now)[:12]}"
             yield Finding(what, said == now, text)
 
-    def rows(self, X_cal: Any) -> Finding:
+    def rows(self, X_cal: TableLike) -> Finding:
         now = data_digest(self._encode(X_cal))
         same = now == self.certificate.data
         return Finding(
             "calibration rows", same, now[:12] if same else "these are not the rows that it was made from"
         )
 
-    def again(self, X_cal: Any, y_cal: Any, groups: Any, weights: Any, use: Any) -> Finding:
+    def again(
+        self, X_cal: TableLike, y_cal: ArrayLike | None, groups: Any, weights: Any, use: TableLike | None
+    ) -> Finding:
         """Certify once more, and compare."""
         c = self.certificate
         what = "computed again"
@@ -169,13 +174,15 @@ class _Check:
         else:
             at_most = False
         column = None if c.groups is None else c.groups["column"]
-        how: dict[str, Any] = {"groups": groups if groups is not None or column == "given" else column}
+        how: Keywords = {"groups": groups if groups is not None or column == "given" else column}
         if c.groups is not None:
             how["correction"] = c.groups["correction"]
         if weighted is not None:
-            how |= {"weights": weights, "random_state": c.weighting["seed"]}  # type: ignore[index]
+            assert c.weighting is not None
+            how |= {"weights": weights, "random_state": c.weighting["seed"]}
         if weighted == "estimated":
-            how |= {"use": use, "on_drift": "weight", "drift_level": c.drift["level"]}  # type: ignore[index]
+            assert c.drift is not None
+            how |= {"use": use, "on_drift": "weight", "drift_level": c.drift["level"]}
         if c.chosen == "given":
             how["threshold"] = c.threshold
         try:
@@ -191,7 +198,7 @@ class _Check:
         odd = [f"{name} was {a:g}, now {b:g}" for name, a, b in pairs if not _near(name, a, b, c.n)]
         return Finding(what, not odd, "; ".join(odd) or f"the same: highest threshold {made.highest:g}")
 
-    def drift(self, X_cal: Any, use: Any, weights: Any, level: float, seed: int) -> Finding:
+    def drift(self, X_cal: TableLike, use: TableLike, weights: Any, level: float, seed: int) -> Finding:
         """Hold the people in use against the calibration rows, or against those that weighting left of them."""
         rows, people, weighting = self._encode(X_cal), self._encode(use), self.certificate.weighting
         if weighting is not None:
@@ -205,7 +212,7 @@ class _Check:
             said += f", largest in {', '.join(found['columns'])}: the guarantee does not cover these people"
         return Finding("drift between calibration and use", found["exchangeable"], said)
 
-    def promise(self, use: Any) -> Finding:
+    def promise(self, use: TableLike) -> Finding:
         """Count who is without recourse among the people in use."""
         c, clf = self.certificate, self.clf
         table = clf._read(use)
@@ -226,7 +233,7 @@ class _Check:
         params = {k: float(v) if v in ("inf", "-inf", "nan") else v for k, v in named["params"].items()}
         return rebuild({"$method": named["name"], "params": params})
 
-    def _encode(self, X: Any) -> np.ndarray:
+    def _encode(self, X: TableLike) -> np.ndarray:
         return self.clf.predictor_.encoder.encode(self.clf._read(X))
 
 

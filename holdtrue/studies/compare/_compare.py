@@ -5,11 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted
 
+from holdtrue._registry import made
+from holdtrue._types import Estimator, Keywords, Label
 from holdtrue.batch import Predictor
 from holdtrue.classifier._classifier import RecourseClassifier
 from holdtrue.classifier._named import named_model, pipeline
@@ -17,7 +20,6 @@ from holdtrue.classifier._recourse import wrap
 from holdtrue.datasets import Dataset
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods import METHODS, AbstractMethod, name_of
-from holdtrue.methods import method as method_by_name
 from holdtrue.models import AbstractArchitecture, fresh
 from holdtrue.retraining import Vary, refit, retrain, seeded
 from holdtrue.schema import Schema, Table, as_table
@@ -29,17 +31,17 @@ Methods = str | AbstractMethod | Sequence[str | AbstractMethod] | Mapping[str, s
 
 def compare(
     data: Any,
-    y: Any = None,
+    y: ArrayLike | None = None,
     *,
     schema: Schema | None = None,
     methods: Methods = "all",
-    model: Any = None,
+    model: Estimator = None,
     people: int | None = None,
     test_size: float = 0.25,
     retrainings: int = 20,
     vary: Vary | None = None,
     neighbours: int = 5,
-    favourable: Any = None,
+    favourable: Label | None = None,
     random_state: int = 0,
     done: Comparison | None = None,
     on_row: Callable[[Comparison], None] | None = None,
@@ -115,7 +117,7 @@ def compare(
     for option, value, least in (("people", people, 1), ("retrainings", retrainings, 0)):
         if value is not None and (not isinstance(value, (int, np.integer)) or value < least):
             raise DataError(f"compare: `{option}` must be a whole number of at least {least}; got {value!r}.")
-    job: dict[str, Any] = {
+    job: Keywords = {
         "data": name,
         "rows": table.n_rows,
         "rows_sha256": _digest(table, labels),
@@ -141,7 +143,7 @@ def compare(
             raise DataError("compare: the model refuses none of the test rows, so there is nobody to ask for.")
         asked = asked.take(refused)
         against = _against(classifier, predictor, learn, known, retrainings, vary, random_state, progress)
-        again = classifier is not None and hasattr(classifier, "training_")
+        again = classifier is not None and classifier.training_ is not None
         for label in names:
             if any(row.name == label for row in rows):
                 continue
@@ -178,20 +180,20 @@ def _methods(methods: Methods, seed: int) -> dict[str, AbstractMethod]:
     pairs = methods.items() if isinstance(methods, Mapping) else ((None, m) for m in methods)
     out: dict[str, AbstractMethod] = {}
     for label, given in pairs:
-        made: Any = method_by_name(given)() if isinstance(given, str) else given
-        if not isinstance(made, AbstractMethod):
+        chosen: Any = made(AbstractMethod, given)
+        if not isinstance(chosen, AbstractMethod):
             raise DataError(
-                f"compare: `methods` must be names or methods; got {type(made).__name__}. See holdtrue.methods."
+                f"compare: `methods` must be names or methods; got {type(chosen).__name__}. See holdtrue.methods."
             )
-        label = (given if isinstance(given, str) else name_of(type(made))) if label is None else label
+        label = (given if isinstance(given, str) else name_of(type(chosen))) if label is None else label
         if label in out:
             raise DataError(
                 f"compare: a method is named twice; got {label!r}. Give a mapping of names to methods."
             )
-        made = fresh(made)
-        if made.get_params(deep=False).get("random_state", 0) is None:
-            made.set_params(random_state=seed)
-        out[label] = made
+        chosen = fresh(chosen)
+        if chosen.get_params(deep=False).get("random_state", 0) is None:
+            chosen.set_params(random_state=seed)
+        out[label] = chosen
     if not out:
         raise DataError("compare: `methods` is empty. Name one at least, or write 'all'.")
     return out
@@ -230,7 +232,7 @@ def _split(n: int, labels: np.ndarray, test_size: float, seed: int) -> tuple[np.
     return np.sort(train), np.sort(test)
 
 
-def _kept(done: Comparison, job: dict[str, Any], chosen: dict[str, AbstractMethod]) -> list[Row]:
+def _kept(done: Comparison, job: Keywords, chosen: dict[str, AbstractMethod]) -> list[Row]:
     """Rows of an earlier comparison that need not be run again."""
     changed = [key for key, value in job.items() if done.job.get(key) != value]
     if changed:
@@ -246,7 +248,7 @@ def _kept(done: Comparison, job: dict[str, Any], chosen: dict[str, AbstractMetho
 # ---- the model --------------------------------------------------------------------------------------
 
 
-def _is_fitted(model: Any) -> bool:
+def _is_fitted(model: Estimator) -> bool:
     if model is None or isinstance(model, AbstractArchitecture):
         return False
     try:
@@ -256,13 +258,13 @@ def _is_fitted(model: Any) -> bool:
     return True
 
 
-def _model_name(model: Any) -> str:
+def _model_name(model: Estimator) -> str:
     if isinstance(model, RecourseClassifier):
         model = model.architecture()
     return "MLP" if model is None else type(getattr(model, "_final_estimator", model)).__name__
 
 
-def _model_settings(model: Any) -> str | None:
+def _model_settings(model: Estimator) -> str | None:
     """Digest of all parameters: what must be equal for two comparisons to be of the same model."""
     if isinstance(model, RecourseClassifier) and hasattr(model, "predictor_"):
         return model.predictor_.digest()
@@ -274,7 +276,14 @@ def _model_settings(model: Any) -> str | None:
 
 
 def _fit(
-    model: Any, fitted: bool, foreign: bool, schema: Schema, rows: Table, labels: Any, favourable: Any, seed: int
+    model: Estimator,
+    fitted: bool,
+    foreign: bool,
+    schema: Schema,
+    rows: Table,
+    labels: Any,
+    favourable: Any,
+    seed: int,
 ) -> tuple[RecourseClassifier | None, Predictor]:
     """The classifier, where it is one of ours, and what everyone asks."""
     if foreign:
@@ -315,10 +324,10 @@ def _against(
     on_model = None if progress is None else lambda done: progress("retraining", done, n)
     if classifier is None:
         return refit(predictor, rows, labels, n, vary=vary, random_state=seed, on_model=on_model)
-    if not hasattr(classifier, "training_"):
+    if classifier.training_ is None:
         # Read from a file, which holds no rows: the same configuration learns from the training rows. The schema
         # with its bounds and levels, since the retrained models must read the same columns.
         again: Any = clone(classifier)
         again.set_params(schema=classifier.schema_, favourable=predictor.favourable)
-        classifier = again.fit(rows, labels)
+        return retrain(again.fit(rows, labels), n, vary=vary, random_state=seed, on_model=on_model)
     return retrain(classifier, n, vary=vary, random_state=seed, on_model=on_model)

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from holdtrue._json import plain
+from holdtrue._types import Estimator, JsonObject, Keywords
 from holdtrue.errors import HoldtrueError
 from holdtrue.methods import AbstractMethod, RecourseFrame
 from holdtrue.metrics import neighbour_distance
+from holdtrue.reports import Against
 from holdtrue.reports._audit import audit
 from holdtrue.schema import Table
 from holdtrue.studies.compare._result import Row
@@ -19,12 +21,12 @@ from holdtrue.studies.compare._result import Row
 def measure(
     name: str,
     method: AbstractMethod,
-    model: Any,
+    model: Estimator,
     people: Table,
     *,
     rows: Table,
     labels: np.ndarray,
-    against: Any = None,
+    against: Against | None = None,
     k: int = 5,
     on_rows: Callable[[int], None] | None = None,
 ) -> Row:
@@ -49,7 +51,7 @@ def measure(
     on_rows : callable, optional
         Told how many more people are done, in both calls.
     """
-    about: dict[str, Any] = {"name": name, "method": type(method).__name__, "settings": settings(method)}
+    about: Keywords = {"name": name, "method": type(method).__name__, "settings": settings(method)}
     try:
         began = time.perf_counter()
         method.fit(model, rows, labels)
@@ -78,7 +80,7 @@ def measure(
     )
 
 
-def settings(method: AbstractMethod) -> dict[str, Any]:
+def settings(method: AbstractMethod) -> JsonObject:
     """Parameters of a method in plain types; what JSON does not know, as it prints."""
     return {name: _shown(value) for name, value in sorted(method.get_params(deep=False).items())}
 

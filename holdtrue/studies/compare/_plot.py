@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -10,6 +10,10 @@ from holdtrue.errors import DataError
 from holdtrue.reports._figure import BLUE, INK, LINE, dress, new_figure, save
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     from holdtrue.studies.compare._result import Comparison
 
 COSTS = ("l0", "l1", "l2")
@@ -23,7 +27,7 @@ PLACES = [
 ]
 
 
-def draw(comparison: "Comparison", path: str | Path | None, cost: str) -> Any:
+def draw(comparison: "Comparison", path: str | Path | None, cost: str) -> "Figure":
     """Draw, and write where a path is given."""
     figure, canvas, axes = new_figure()
     from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, NullLocator, PercentFormatter
@@ -70,7 +74,7 @@ def _points(comparison: "Comparison", cost: str) -> tuple[list[tuple[str, float,
     return points, whom
 
 
-def _limits(axes: Any, xs: np.ndarray, ys: np.ndarray) -> None:
+def _limits(axes: "Axes", xs: np.ndarray, ys: np.ndarray) -> None:
     """Room about the points for their labels; a wide range of costs on a logarithmic axis."""
     if xs.min() > 0 and xs.max() / xs.min() > 4:
         axes.set_xscale("log")
@@ -83,7 +87,9 @@ def _limits(axes: Any, xs: np.ndarray, ys: np.ndarray) -> None:
     axes.set_ylim(max(-0.03, ys.min() - room), min(1.03, ys.max() + room))
 
 
-def _label(figure: Any, canvas: Any, axes: Any, points: list[tuple[str, float, float, float]]) -> None:
+def _label(
+    figure: "Figure", canvas: "FigureCanvasAgg", axes: "Axes", points: list[tuple[str, float, float, float]]
+) -> None:
     """Put each name at a free place near its point; a line leads to one that had to go further off."""
     canvas.draw()  # fixes the layout, so that places on the page are known
     renderer = canvas.get_renderer()

@@ -6,12 +6,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from holdtrue._json import plain, write_text
+from holdtrue._types import JsonObject, Keywords, NativeFrame
 from holdtrue.errors import DataError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import RenderableType
 
 FORMAT = "holdtrue-comparison"
 VERSION = 1
@@ -47,7 +52,7 @@ class Row:
 
     name: str
     method: str
-    settings: dict[str, Any]
+    settings: Keywords
     reason: str | None = None
     n_people: int = 0
     counts: dict[str, int] = field(default_factory=dict)
@@ -109,7 +114,7 @@ class Comparison:
     people for whom every method found one (methods that found none at all are left out of that "every").
     """
 
-    job: dict[str, Any]
+    job: Keywords
     rows: list[Row]
 
     def __repr__(self) -> str:
@@ -120,7 +125,7 @@ class Comparison:
 
         return _comparison_text.text(self)
 
-    def __rich__(self) -> Any:
+    def __rich__(self) -> "RenderableType":
         from holdtrue.studies.compare import _text as _comparison_text
 
         return _comparison_text.rich(self)
@@ -149,12 +154,12 @@ class Comparison:
 
     # ---- frames and files ---------------------------------------------------------------------------
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[JsonObject]:
         """One flat mapping per method: what `to_frame` shows; NaN where there was nothing to measure on."""
         common = self.common
         out = []
         for row in self.rows:
-            record: dict[str, Any] = {
+            record: JsonObject = {
                 "method": row.name,
                 "found": row.found,
                 "valid": row.validity,
@@ -172,13 +177,13 @@ class Comparison:
             out.append(record)
         return out
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> NativeFrame:
         """Return a pandas dataframe, one row a method."""
         import pandas as pd
 
         return pd.DataFrame(self.records())
 
-    def to_dict(self, *, people: bool = False) -> dict[str, Any]:
+    def to_dict(self, *, people: bool = False) -> JsonObject:
         """Return the comparison in plain types, None for what there was nothing to measure on.
 
         Parameters
@@ -217,7 +222,7 @@ class Comparison:
                 f"{error}). Give a file that `holdtrue compare --output` wrote."
             ) from error
 
-    def plot(self, path: str | Path | None = None, *, cost: str = "l1") -> Any:
+    def plot(self, path: str | Path | None = None, *, cost: str = "l1") -> "Figure":
         """Draw cost against survival, a labelled point per method; needs matplotlib.
 
         Parameters
@@ -236,7 +241,7 @@ class Comparison:
         return _comparison_plot.draw(self, path, cost)
 
 
-def _row(raw: dict[str, Any]) -> Row:
+def _row(raw: JsonObject) -> Row:
     names = ("name", "method", "settings", "reason", "n_people", "counts", "n_broken")
     numbers = ("validity", "seconds", "first_seconds", "learn_seconds")
     parts = {name: raw[name] for name in names}
@@ -251,7 +256,7 @@ def _number(value: float | None) -> float:
     return math.nan if value is None else float(value)
 
 
-def same_settings(a: dict[str, Any], b: dict[str, Any]) -> bool:
+def same_settings(a: JsonObject, b: JsonObject) -> bool:
     """Whether two sets of parameters are equal once written to JSON."""
     return json.dumps(plain(a), sort_keys=True) == json.dumps(plain(b), sort_keys=True)
 

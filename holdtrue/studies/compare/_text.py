@@ -8,6 +8,8 @@ from holdtrue.reports._render import number, percent, short, shown_seconds
 from holdtrue.search import Status, is_found
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from holdtrue.studies.compare._result import Comparison, Row
 
 WIDTH = 86
@@ -29,7 +31,7 @@ def text(comparison: "Comparison") -> str:
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
-def rich(comparison: "Comparison") -> Any:
+def rich(comparison: "Comparison") -> "RenderableType":
     """A rich renderable."""
     from rich.console import Group
     from rich.table import Table

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from holdtrue._json import to_json, write_text
+from holdtrue._types import JsonObject
 
 FORMAT = "holdtrue-tradeoff"
 VERSION = 1
@@ -122,7 +123,7 @@ class Tradeoff:
         rows = [asdict(c) | {"constant": c.constant, "not_dominated": bool(f)} for c, f in self._pairs()]
         return pd.DataFrame(rows)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Plain types for JSON."""
         rows = [asdict(c) | {"constant": c.constant, "not_dominated": bool(f)} for c, f in self._pairs()]
         return {

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.model_selection import train_test_split
 
+from holdtrue._types import Label
 from holdtrue.classifier._classifier import RecourseClassifier
 from holdtrue.classifier._rows import some_rows
 from holdtrue.errors import DataError
@@ -14,7 +15,7 @@ from holdtrue.methods import AbstractMethod
 from holdtrue.metrics import ATTACK_NORMS, AttackNorm, collapse_radius, robust_accuracy
 from holdtrue.models import AbstractArchitecture, fresh
 from holdtrue.reports import audit
-from holdtrue.schema import Schema
+from holdtrue.schema import Schema, TableLike
 from holdtrue.studies.tradeoff._result import Choice, Tradeoff
 from holdtrue.training import AbstractRegime, AdversarialTraining, regime
 
@@ -23,8 +24,8 @@ Sweeps = Mapping[str, Sequence[float]]
 
 
 def tradeoff(
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: ArrayLike,
     *,
     schema: Schema | None = None,
     regimes: Mapping[str, AbstractRegime] | Sequence[str] = ("standard", "adversarial"),
@@ -37,7 +38,7 @@ def tradeoff(
     people: int | None = 200,
     retrainings: int = 10,
     test_size: float = 0.25,
-    favourable: Any = None,
+    favourable: Label | None = None,
     random_state: int = 0,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Tradeoff:
@@ -104,6 +105,7 @@ def tradeoff(
             method=None if method is None else fresh(method), favourable=favourable, random_state=random_state,
         ).fit(X_train, y[train])  # fmt: skip
         if collapse is None:
+            assert clf.training_ is not None  # fitted here
             data = clf.training_.data
             radius = collapse_radius(
                 np.asarray(data.x), np.asarray(data.y), norm=norm, weight=np.asarray(data.weight)
@@ -157,7 +159,7 @@ def _settings(
 
 
 def _measured(
-    clf: RecourseClassifier, X: Any, y: np.ndarray, setting: tuple[str, str | None, float | None],
+    clf: RecourseClassifier, X: TableLike, y: np.ndarray, setting: tuple[str, str | None, float | None],
     attack: float, norm: AttackNorm, people: int | None, retrainings: int,
 ) -> tuple[Choice, np.ndarray]:  # fmt: skip
     """One setting's figures, and the cost of every held-out person who has recourse (NaN for others)."""

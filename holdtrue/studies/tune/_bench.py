@@ -5,14 +5,17 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 
+from holdtrue._types import Keywords, Label
 from holdtrue.classifier._classifier import RecourseClassifier
 from holdtrue.classifier._rows import some_rows
 from holdtrue.errors import DataError
 from holdtrue.metrics import implausibility
 from holdtrue.models import fresh
+from holdtrue.schema import TableLike
 from holdtrue.training import AbstractRegime
 
 TARGET_ROWS = 1000  # of the wanted class, that recourse is held against
@@ -47,17 +50,26 @@ class Bench:
     seed : int
     """
 
-    X: Any
+    X: TableLike
     y: np.ndarray
     train: np.ndarray
     held: np.ndarray
     asked: np.ndarray
-    favourable: Any
+    favourable: Label | None
     parts: Mapping[str, Any]
     seed: int
 
     @classmethod
-    def of(cls, X: Any, y: Any, size: float, people: int, favourable: Any, seed: int, **parts: Any) -> "Bench":
+    def of(
+        cls,
+        X: TableLike,
+        y: ArrayLike,
+        size: float,
+        people: int,
+        favourable: Label | None,
+        seed: int,
+        **parts: Any,
+    ) -> "Bench":
         """Split rows."""
         y = np.asarray(y)
         labels = np.unique(y).tolist()
@@ -74,9 +86,7 @@ class Bench:
 
     def measure(self, rule: AbstractRegime) -> Measured:
         """Train under a regime, and measure."""
-        parts: dict[str, Any] = {
-            name: fresh(p) if isinstance(p, BaseEstimator) else p for name, p in self.parts.items()
-        }
+        parts: Keywords = {name: fresh(p) if isinstance(p, BaseEstimator) else p for name, p in self.parts.items()}
         clf = RecourseClassifier(regime=rule, favourable=self.favourable, random_state=self.seed, **parts)
         clf.fit(some_rows(self.X, self.train), self.y[self.train])
         accuracy = float((clf.predict(some_rows(self.X, self.held)) == self.y[self.held]).mean())

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from holdtrue._json import to_json, write_text
+from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
 from holdtrue.studies.tradeoff._result import columns, dominates
 
@@ -100,7 +101,7 @@ class Tuning:
 
         return min(near, key=lambda t: (scaled(t, "implausibility") + scaled(t, "cost"), t.number))
 
-    def config(self) -> dict[str, Any]:
+    def config(self) -> JsonObject:
         """The chosen setting as `holdtrue fit --config` reads it."""
         trial = self.chosen
         return {
@@ -115,7 +116,7 @@ class Tuning:
         rows = [{**t.settings, **asdict(t), "not_dominated": t.number in best} for t in self.trials]
         return pd.DataFrame(rows).drop(columns="settings")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Plain types for JSON."""
         front = self.front
         return {
@@ -150,5 +151,5 @@ class Tuning:
         return head if not front else f"{head}\n{columns(heads, rows)}"
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)

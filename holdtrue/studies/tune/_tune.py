@@ -5,19 +5,23 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from holdtrue._optional import need
+from holdtrue._registry import made
+from holdtrue._types import JsonObject, Keywords, Label, NativeFrame
 from holdtrue.classifier._objects import describe
-from holdtrue.errors import DataError, HoldtrueError, MissingDependencyError
+from holdtrue.errors import DataError, HoldtrueError
 from holdtrue.methods import AbstractMethod
 from holdtrue.models import AbstractArchitecture, fresh
-from holdtrue.schema import Schema, as_table, did_you_mean
+from holdtrue.schema import Schema, TableLike, as_table, did_you_mean
 from holdtrue.studies.tune._bench import Bench, Measured
 from holdtrue.studies.tune._result import Trial, Tuning
 from holdtrue.training import REGIMES, AbstractRegime, OneOf, Range, Space
-from holdtrue.training import regime as regime_by_name
 
 NAME = "holdtrue"
 EARLY = 4  # a trial is looked at after this part of its epochs
@@ -25,15 +29,15 @@ WARM = 5  # trials that have been looked at before one is given up
 
 
 def tune(
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: ArrayLike,
     *,
     regime: str | AbstractRegime = "counterfactual",
     space: Space | None = None,
     schema: Schema | None = None,
     model: AbstractArchitecture | None = None,
     method: str | AbstractMethod | None = None,
-    favourable: Any = None,
+    favourable: Label | None = None,
     scaling: str = "minmax",
     n_trials: int = 30,
     seconds: float | None = None,
@@ -122,7 +126,7 @@ def tune(
     return Tuning(name, tuple(_read(t) for t in kept.trials if _counts(optuna, t)), asked, min_found, slack)
 
 
-def as_frame(X: Any) -> Any:
+def as_frame(X: TableLike) -> NativeFrame:
     """A pandas table of anything that is one."""
     import pandas as pd
 
@@ -130,17 +134,11 @@ def as_frame(X: Any) -> Any:
 
 
 def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError as error:
-        raise MissingDependencyError(
-            "tune: trials need optuna. Install it with: pip install 'holdtrue[tune]'"
-        ) from error
-    return optuna
+    return need("optuna", extra="tune", what="tune:")
 
 
 def _regime(regime: str | AbstractRegime, space: Space | None) -> tuple[str, AbstractRegime, Space]:
-    rule = regime_by_name(regime)() if isinstance(regime, str) else regime
+    rule = made(AbstractRegime, regime)
     name = next((key for key, cls in REGIMES.items() if type(rule) is cls), None)
     if name is None:
         raise DataError(f"tune: {type(rule).__name__} is not registered. Call holdtrue.training.register first.")
@@ -159,9 +157,7 @@ def _regime(regime: str | AbstractRegime, space: Space | None) -> tuple[str, Abs
     return name, rule, tried
 
 
-def _asked(
-    bench: Bench, name: str, rule: AbstractRegime, tried: Space, size: float, prune: bool
-) -> dict[str, Any]:
+def _asked(bench: Bench, name: str, rule: AbstractRegime, tried: Space, size: float, prune: bool) -> JsonObject:
     """What must be equal for a study to go on."""
     digest = hashlib.sha256()
     for column, values in as_table(bench.X).columns.items():
@@ -184,7 +180,7 @@ def _asked(
     return json.loads(json.dumps(told, default=str))
 
 
-def _open(optuna: Any, study: str | Path | None, goals: Sequence[str]) -> Any:
+def _open(optuna: ModuleType, study: str | Path | None, goals: Sequence[str]) -> Any:
     storage = None if study is None else f"sqlite:///{Path(study).resolve()}"
     if study is not None and not Path(study).resolve().parent.is_dir():
         raise DataError(f"tune: the folder of the study is not there; got {str(study)!r}. Make it first.")
@@ -198,7 +194,7 @@ def _open(optuna: Any, study: str | Path | None, goals: Sequence[str]) -> Any:
         ) from error
 
 
-def _prepare(optuna: Any, study: Any, asked: dict[str, Any], rule: AbstractRegime, tried: Space) -> int:
+def _prepare(optuna: ModuleType, study: Any, asked: Keywords, rule: AbstractRegime, tried: Space) -> int:
     """Hold the study against what is asked, put back what was cut short, and count what is done."""
     states = optuna.trial.TrialState
     stored = study.user_attrs.get("asked")
@@ -222,7 +218,7 @@ def _prepare(optuna: Any, study: Any, asked: dict[str, Any], rule: AbstractRegim
     return sum(_counts(optuna, trial) for trial in study.trials)
 
 
-def _counts(optuna: Any, trial: Any) -> bool:
+def _counts(optuna: ModuleType, trial: Any) -> bool:
     """Whether a trial came to an end: one that was cut short does not count."""
     states = optuna.trial.TrialState
     return trial.state in (states.COMPLETE, states.PRUNED) or "error" in trial.user_attrs
@@ -244,7 +240,7 @@ def _suggest(trial: Any, name: str, what: Range | OneOf) -> Any:
 
 
 def _tried(
-    optuna: Any, study: Any, trial: Any, bench: Bench, rule: AbstractRegime, prune: bool, min_found: float
+    optuna: ModuleType, study: Any, trial: Any, bench: Bench, rule: AbstractRegime, prune: bool, min_found: float
 ) -> tuple[float, float, float]:
     began = time.monotonic()
     short = shortened(rule) if prune else None
@@ -303,6 +299,6 @@ def _read(trial: Any) -> Trial:
     )  # fmt: skip
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = json.dumps(value)
     return text if len(text) <= 80 else text[:77] + "..."

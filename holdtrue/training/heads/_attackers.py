@@ -3,15 +3,14 @@
 from abc import abstractmethod
 from typing import ClassVar
 
-from sklearn.base import BaseEstimator
-
-from holdtrue.training._base import Setting
+from holdtrue.parameters import AbstractConfigured
+from holdtrue.training._base import TrainingContext
 from holdtrue.training._space import Space
 from holdtrue.training.heads._panels import AbstractPanel
-from holdtrue.training.regimes._counternet import AbstractGeneratorRegime
+from holdtrue.training.heads._regime import AbstractGeneratorRegime
 
 
-class AbstractAttacker(BaseEstimator):
+class AbstractAttacker(AbstractConfigured):
     """What recourse has to hold against in training. A scikit-learn object, like a regime.
 
     A subclass adds its parameters and returns from `panel` the models that judge recourse beside the model as it
@@ -22,5 +21,5 @@ class AbstractAttacker(BaseEstimator):
     """What `holdtrue.tune` tries where it tunes a regime's attacker, by parameter."""
 
     @abstractmethod
-    def panel(self, setting: Setting, trained: AbstractGeneratorRegime) -> AbstractPanel:
+    def panel(self, context: TrainingContext, trained: AbstractGeneratorRegime) -> AbstractPanel:
         """Return the judges of a task, for the regime by which predictor and generator are trained."""

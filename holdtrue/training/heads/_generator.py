@@ -18,13 +18,13 @@ from holdtrue.models import (
     averaged,
     weighted_mean,
 )
-from holdtrue.training._base import Setting
+from holdtrue.training._base import TrainingContext
+from holdtrue.training._losses import training_logits
 from holdtrue.training.heads._codes import hidden
 from holdtrue.training.heads._panels import AbstractPanel, Scene, harshest
 from holdtrue.training.heads._proposals import mixtures, unlike
 from holdtrue.training.heads._rare_classes import Watch
 from holdtrue.training.heads._tally import Tally
-from holdtrue.training.regimes._standard import training_logits
 
 Loss = Literal["cross_entropy", "squared"]
 Cost = Literal["l1", "squared"]
@@ -90,7 +90,7 @@ class GeneratorStep(AbstractStep):
     goal: Float[Array, ""] | None
     n_epochs: Float[Array, ""]
     panel: AbstractPanel
-    setting: Setting
+    context: TrainingContext
     loss: Loss = eqx.field(static=True)
     cost: Cost = eqx.field(static=True)
     wanted: Wanted = eqx.field(static=True)
@@ -110,7 +110,7 @@ class GeneratorStep(AbstractStep):
         )
         panel = self.panel.init(model.predictor)
         latest = eqx.filter(model.predictor, eqx.is_inexact_array)
-        watch, tally = Watch.begin(model.n_classes), Tally.begin(self.setting.permits)
+        watch, tally = Watch.begin(model.n_classes), Tally.begin(self.context.permits)
         return GeneratorState(predictor, latest, generator, panel, jnp.zeros(()), watch, tally)
 
     def update(
@@ -178,11 +178,11 @@ class GeneratorStep(AbstractStep):
         weight = batch.weight * watch.weights()[batch.y]
         x = batch.x
         if self.hide is not None:
-            x = hidden(batch, self.setting.permits.layout, self.hide, jax.random.fold_in(key, 2))
+            x = hidden(batch, self.context.permits.layout, self.hide, jax.random.fold_in(key, 2))
 
         tally, known = state.tally.after(batch), None
         if self.rare is not None:
-            known = tally.known(self.setting.permits, self.rare, jnp.full(x.shape[1], 0.5))
+            known = tally.known(self.context.permits, self.rare, jnp.full(x.shape[1], 0.5))
             x = x * known
 
         def loss(predictor: Any) -> Float[Array, ""]:
@@ -234,7 +234,7 @@ class GeneratorStep(AbstractStep):
             total = losses(at) + self.charge_weight * charged
             if self.proposals:
                 better, gain = self._better(losses, rows, batch.x, target, jax.random.fold_in(key, 3))
-                total = total + gain * unlike(soft, better, self.setting.permits)
+                total = total + gain * unlike(soft, better, self.context.permits)
             return weighted_mean(total, weight)
 
         value, slopes = jax.value_and_grad(loss, argnums=(0, 1, 2))(rows, charge, relaxed)
@@ -247,7 +247,7 @@ class GeneratorStep(AbstractStep):
         self, losses: Any, rows: Array, x: Float[Array, "n d"], target: Array, key: PRNGKeyArray
     ) -> tuple[Float[Array, "n d"], Float[Array, " n"]]:
         """The best of some mixtures for everybody, hardened, and how much less its loss is, up to 1."""
-        permits = self.setting.permits
+        permits = self.context.permits
         tried = mixtures(rows, x, target, permits.layout, self.proposals, key)
         hard, ok = jax.vmap(jax.vmap(lambda own, row: permits(own).hard(row)), in_axes=(None, 0))(x, tried)
         found = jnp.where(ok, jax.vmap(losses)(hard), jnp.inf)
@@ -282,7 +282,7 @@ class GeneratorStep(AbstractStep):
         hard = (
             rows
             if self.harden
-            else jax.vmap(lambda x, row: self.setting.permits(x).hard(row)[0])(scene.batch.x, rows)
+            else jax.vmap(lambda x, row: self.context.permits(x).hard(row)[0])(scene.batch.x, rows)
         )
         logits = jax.vmap(self.panel.held_out(state.panel, scene))(hard)
         margins = jax.vmap(jax.vmap(self._decision(scene.predictor).margin_of, in_axes=(0, None)))(logits, target)
@@ -297,7 +297,7 @@ class GeneratorStep(AbstractStep):
         """
         n, k = data.x.shape[0], model.n_classes
         if self.wanted == "favourable":
-            return jnp.full(n, self.setting.favourable)
+            return jnp.full(n, self.context.favourable)
         decided = jax.vmap(self._decision(model).decide_of)(jax.vmap(model.logits)(data.x))
         ahead = jnp.ones(n, int) if key is None or k == 2 else jax.random.randint(key, (n,), 1, k)
         return (decided + ahead) % k
@@ -322,7 +322,7 @@ class GeneratorStep(AbstractStep):
         self, model: CounterNetModel, row: Array, aim: Array, key: PRNGKeyArray | None
     ) -> tuple[Array, Array, Array, Array]:
         """The relaxed row, its charge, the row as the person would get it, and whether that is permitted."""
-        feasible = self.setting.permits(row)
+        feasible = self.context.permits(row)
         relaxed, charge = model.write(row, feasible, aim, key=key, project=not self.harden)
         return relaxed, charge, *feasible.hard(jax.lax.stop_gradient(relaxed))
 
@@ -338,8 +338,8 @@ class GeneratorStep(AbstractStep):
         """Loss of not being decided as wanted, by the classifier's threshold and a margin beyond it."""
         odds = jax.vmap(_log_odds)(logits, target)
         if logits.shape[1] == 2:
-            over = jax.scipy.special.logit(jnp.asarray(self.setting.threshold))
-            odds = odds - jnp.where(target == self.setting.favourable, over, -over)
+            over = jax.scipy.special.logit(jnp.asarray(self.context.threshold))
+            odds = odds - jnp.where(target == self.context.favourable, over, -over)
         return self._losses(odds - margin)
 
     def _losses(self, odds: Float[Array, " n"]) -> Float[Array, " n"]:
@@ -350,11 +350,11 @@ class GeneratorStep(AbstractStep):
         """What recourse costs: l1 by the schema's weights, or half the mean square of the columns' changes."""
         change = rows - x
         if self.cost == "l1":
-            return jnp.abs(change) @ self.setting.permits.price
+            return jnp.abs(change) @ self.context.permits.price
         return 0.5 * jnp.mean(change**2, axis=1)
 
     def _decision(self, model: AbstractModel) -> Decision:
-        return Decision(model, jnp.asarray(self.setting.threshold, jnp.float32), self.setting.favourable)
+        return Decision(model, jnp.asarray(self.context.threshold, jnp.float32), self.context.favourable)
 
     def _people(self, model: CounterNetModel, batch: Data, target: Int[Array, " n"]) -> Float[Array, " n"]:
         """Weights of people in the generator's loss: equal for every wanted class, 0 for who has it already."""
@@ -370,7 +370,7 @@ class GeneratorStep(AbstractStep):
     def _noted(
         self, model: CounterNetModel, data: Data, decided: Int[Array, " n"], key: PRNGKeyArray
     ) -> dict[str, Float[Array, ""]]:
-        n, wanted = min(SEEN, data.x.shape[0]), jnp.asarray(self.setting.favourable)
+        n, wanted = min(SEEN, data.x.shape[0]), jnp.asarray(self.context.favourable)
         # The refused come first, in random order; who is not refused counts for nothing.
         refused = (decided != wanted) & (data.weight > 0)
         rows = jnp.argsort(jax.random.uniform(key, refused.shape) + ~refused)[:n]
@@ -388,7 +388,7 @@ class GeneratorStep(AbstractStep):
             "prediction_loss": weighted_mean(self.prediction_losses(model, data.x, data.y, None), data.weight),
             "validity_loss": some * weighted_mean(lost, weight),
             "validity": some * weighted_mean(valid.astype(jnp.float32), weight),
-            "cost": some * weighted_mean(jnp.abs(hard - x) @ self.setting.permits.price, weight),
+            "cost": some * weighted_mean(jnp.abs(hard - x) @ self.context.permits.price, weight),
             "patterns": jnp.sum(different).astype(jnp.float32),
         }
 

@@ -10,17 +10,16 @@ import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from holdtrue.encoding import Permits
-from holdtrue.errors import DataError
 from holdtrue.models import AbstractModel, Data, MLPModel, adam, averaged, weighted_mean
-from holdtrue.training._base import Setting
+from holdtrue.parameters import Count, NonNegative, PositiveShare, ProperShare, Share, Whole
+from holdtrue.training._base import TrainingContext
 from holdtrue.training._space import Range, Space
 from holdtrue.training.heads._attackers import AbstractAttacker
 from holdtrue.training.heads._codes import Renumbering, hidden
 from holdtrue.training.heads._panels import AbstractPanel, Judges, Losses, Scene
+from holdtrue.training.heads._regime import AbstractGeneratorRegime
 from holdtrue.training.heads._tally import Tally
 from holdtrue.training.heads._tilts import Tilts
-from holdtrue.training.regimes._counterfactual import check_counts, check_weights
-from holdtrue.training.regimes._counternet import AbstractGeneratorRegime
 
 
 class GuidePanel(AbstractPanel):
@@ -168,7 +167,8 @@ class Guides(AbstractAttacker):
 
     Notes
     -----
-    Guides are networks of the predictor's shape and share the regime's `step_size` and `average`.
+    Guides are networks of the predictor's shape and share the regime's `step_size` and the head's
+    `average`.
 
     Examples
     --------
@@ -182,17 +182,17 @@ class Guides(AbstractAttacker):
     def __init__(
         self,
         *,
-        n_guides: int = 12,
-        n_held: int = 6,
-        tilt: float = 3.0,
-        row_tilt: float = 0.5,
-        concept_tilt: float = 0.5,
-        weight_decay: float | None = None,
-        drop: float = 0.2,
-        blind: float = 0.0,
-        rare: float = 0.0,
-        renumber: float = 0.0,
-        tail: float = 1.0,
+        n_guides: Count = 12,
+        n_held: Whole = 6,
+        tilt: NonNegative = 3.0,
+        row_tilt: NonNegative = 0.5,
+        concept_tilt: NonNegative = 0.5,
+        weight_decay: NonNegative | None = None,
+        drop: ProperShare = 0.2,
+        blind: Share = 0.0,
+        rare: Share = 0.0,
+        renumber: Share = 0.0,
+        tail: PositiveShare = 1.0,
     ) -> None:
         self.n_guides = n_guides
         self.n_held = n_held
@@ -206,15 +206,15 @@ class Guides(AbstractAttacker):
         self.renumber = renumber
         self.tail = tail
 
-    def panel(self, setting: Setting, trained: AbstractGeneratorRegime) -> GuidePanel:
+    def panel(self, context: TrainingContext, trained: AbstractGeneratorRegime) -> GuidePanel:
         """Return the guides."""
-        self._check()
+        self.check_parameters()
         f32 = jnp.float32
         weight_decay = trained.weight_decay if self.weight_decay is None else self.weight_decay
         return GuidePanel(
             step_size=jnp.asarray(trained.step_size, f32),
             weight_decay=jnp.asarray(weight_decay, f32),
-            average=jnp.asarray(trained.average, f32),
+            average=jnp.asarray(trained.head_settings.average, f32),
             prior=jnp.asarray(self.tilt, f32),
             rows=jnp.asarray(self.row_tilt, f32),
             concept=jnp.asarray(self.concept_tilt, f32),
@@ -222,23 +222,8 @@ class Guides(AbstractAttacker):
             blind=jnp.asarray(self.blind, f32),
             rare=jnp.asarray(self.rare, f32),
             renumber=jnp.asarray(self.renumber, f32),
-            permits=setting.permits,
+            permits=context.permits,
             n_guides=int(self.n_guides),
             n_held=int(self.n_held),
             tail=float(self.tail),
         )
-
-    def _check(self) -> None:
-        check_weights(self, ("tilt", "row_tilt", "concept_tilt"))
-        check_counts(self, ("n_guides",))
-        if not isinstance(self.n_held, (int, np.integer)) or self.n_held < 0:
-            raise DataError(f"Guides: `n_held` must be a whole number of at least 0; got {self.n_held!r}.")
-        if self.weight_decay is not None and not self.weight_decay >= 0:
-            raise DataError(f"Guides: `weight_decay` must be at least 0, or None; got {self.weight_decay!r}.")
-        if not 0 <= self.drop < 1:
-            raise DataError(f"Guides: `drop` must be at least 0 and below 1; got {self.drop!r}.")
-        for option in ("blind", "rare", "renumber"):
-            if not 0 <= getattr(self, option) <= 1:
-                raise DataError(f"Guides: `{option}` is a share from 0 to 1; got {getattr(self, option)!r}.")
-        if not 0 < self.tail <= 1:
-            raise DataError(f"Guides: `tail` is a share above 0 and at most 1; got {self.tail!r}.")

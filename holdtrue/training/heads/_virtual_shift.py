@@ -1,21 +1,20 @@
 """Attackers that shift the rows a little: as badly as can be, and at random."""
 
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from holdtrue.errors import DataError
-from holdtrue.metrics import ATTACK_NORMS, AttackNorm
-from holdtrue.training._base import Setting
+from holdtrue.metrics import AttackNorm
+from holdtrue.parameters import Count, NonNegative, Positive
+from holdtrue.training._base import TrainingContext
+from holdtrue.training._columns import Columns, movable_columns
 from holdtrue.training._space import Range, Space
 from holdtrue.training.heads._attackers import AbstractAttacker
 from holdtrue.training.heads._panels import AbstractPanel, Judges, Scene, one
+from holdtrue.training.heads._regime import AbstractGeneratorRegime
 from holdtrue.training.heads._shift import Inner, virtual_data_shift
-from holdtrue.training.regimes._adversarial import Columns, movable_columns
-from holdtrue.training.regimes._counterfactual import check_counts, check_weights
-from holdtrue.training.regimes._counternet import AbstractGeneratorRegime
 
 Schedule = Literal["linear", "static"]
 
@@ -58,6 +57,12 @@ class AbstractShift(AbstractAttacker):
 
     search_space: ClassVar[Space] = {"eps": Range(0.01, 0.5, log=True)}
 
+    eps: NonNegative
+    steps: Count
+    inner_steps: Count
+    inner_step_size: NonNegative
+    bound: Positive | None
+
     def __init__(
         self,
         *,
@@ -81,14 +86,14 @@ class AbstractShift(AbstractAttacker):
         self.columns: Columns = columns
         self.bound = bound
 
-    def _panel(self, setting: Setting, *, redraw: bool, recompute: bool) -> ShiftPanel:
-        self._check()
+    def _panel(self, context: TrainingContext, *, redraw: bool, recompute: bool) -> ShiftPanel:
+        self.check_parameters()
         f32 = jnp.float32
         return ShiftPanel(
             eps=jnp.asarray(self.eps, f32),
             step_size=jnp.asarray(self.inner_step_size, f32),
             bound=None if self.bound is None else jnp.asarray(self.bound, f32),
-            movable=jnp.asarray(movable_columns(setting.permits.layout, self.columns), f32),
+            movable=jnp.asarray(movable_columns(context.permits.layout, self.columns), f32),
             n_steps=int(self.steps),
             n_inner=int(self.inner_steps),
             inner=self.inner,
@@ -97,23 +102,6 @@ class AbstractShift(AbstractAttacker):
             redraw=redraw,
             recompute=recompute,
         )
-
-    def _check(self) -> None:
-        name = type(self).__name__
-        for option, known in (
-            ("inner", get_args(Inner)),
-            ("norm", ATTACK_NORMS),
-            ("schedule", get_args(Schedule)),
-            ("columns", get_args(Columns)),
-        ):
-            if getattr(self, option) not in known:
-                raise DataError(
-                    f"{name}: `{option}` is not known; got {getattr(self, option)!r}. Known are {list(known)!r}."
-                )
-        check_weights(self, ("eps", "inner_step_size"))
-        check_counts(self, ("steps", "inner_steps"))
-        if self.bound is not None and not self.bound > 0:
-            raise DataError(f"{name}: `bound` must be positive, or None; got {self.bound!r}.")
 
 
 class VirtualShift(AbstractShift):
@@ -177,9 +165,9 @@ class VirtualShift(AbstractShift):
         )  # fmt: skip
         self.recompute = recompute
 
-    def panel(self, setting: Setting, trained: AbstractGeneratorRegime) -> ShiftPanel:
+    def panel(self, context: TrainingContext, trained: AbstractGeneratorRegime) -> ShiftPanel:
         """Return the worst shifted model of every minibatch."""
-        return self._panel(setting, redraw=False, recompute=bool(self.recompute))
+        return self._panel(context, redraw=False, recompute=bool(self.recompute))
 
 
 class RandomShift(AbstractShift):
@@ -204,6 +192,6 @@ class RandomShift(AbstractShift):
     RandomShift(eps=0.2)
     """
 
-    def panel(self, setting: Setting, trained: AbstractGeneratorRegime) -> ShiftPanel:
+    def panel(self, context: TrainingContext, trained: AbstractGeneratorRegime) -> ShiftPanel:
         """Return a shifted model of every minibatch."""
-        return self._panel(setting, redraw=True, recompute=False)
+        return self._panel(context, redraw=True, recompute=False)

@@ -1,18 +1,15 @@
 """Adversarial training: cross-entropy at the worst point of a ball about every row."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from holdtrue.encoding import Layout
-from holdtrue.errors import DataError
-from holdtrue.metrics import ATTACK_NORMS, AttackNorm, fgsm, is_linear, linear_rise, pgd
+from holdtrue.metrics import AttackNorm, fgsm, is_linear, linear_rise, pgd
 from holdtrue.models import (
     AbstractClosedForm,
     AbstractGradientStep,
@@ -23,13 +20,14 @@ from holdtrue.models import (
     LinearModel,
     weighted_mean,
 )
-from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.parameters import Count, NonNegative, Positive, Share
+from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.training._columns import Columns, movable_columns
 from holdtrue.training._decay import CosineStep
+from holdtrue.training._losses import cross_entropies
 from holdtrue.training._space import STEP_SIZE, Range, Space
-from holdtrue.training.regimes._standard import cross_entropies
 
 Attack = Literal["auto", "pgd", "fgsm"]
-Columns = Literal["all", "numeric"]
 ROWS = 256  # attacked at a time where a model is solved
 
 
@@ -141,17 +139,17 @@ class AdversarialTraining(AbstractRegime):
     def __init__(
         self,
         *,
-        radius: float = 0.05,
+        radius: NonNegative = 0.05,
         norm: AttackNorm = "linf",
         attack: Attack = "auto",
-        n_steps: int = 7,
+        n_steps: Count = 7,
         columns: Columns = "all",
-        ramp: float = 0.0,
+        ramp: Share = 0.0,
         decay: bool = True,
         n_epochs: int = 100,
         batch_size: int = 32,
-        step_size: float = 0.001,
-        weight_decay: float = 0.0,
+        step_size: Positive = 0.001,
+        weight_decay: NonNegative = 0.0,
         class_weight: str | Mapping[Any, float] | None = None,
         validation_fraction: float = 0.1,
         patience: int | None = None,
@@ -171,27 +169,27 @@ class AdversarialTraining(AbstractRegime):
         self.validation_fraction = validation_fraction
         self.patience = patience
 
-    def step(self, setting: Setting) -> AbstractStep:
+    def step(self, context: TrainingContext) -> AbstractStep:
         """Cross-entropy under attack, by Adam."""
-        step = self._attacking(setting)
+        step = self._attacking(context)
         return CosineStep(step, jnp.asarray(self.n_epochs, jnp.float32)) if self.decay else step
 
-    def _attacking(self, setting: Setting) -> AdversarialStep:
-        self._check_attack()
+    def _attacking(self, context: TrainingContext) -> AdversarialStep:
+        self.check_parameters()
         f32 = jnp.float32
         return AdversarialStep(
             step_size=jnp.asarray(self.step_size, f32),
             weight_decay=jnp.asarray(self.weight_decay, f32),
             radius=jnp.asarray(self.radius, f32),
             ramp_epochs=jnp.asarray(self.ramp * self.n_epochs, f32),
-            movable=jnp.asarray(movable_columns(setting.permits.layout, self.columns), f32),
+            movable=jnp.asarray(movable_columns(context.permits.layout, self.columns), f32),
             norm=self.norm,
             attack=self.attack,
             n_steps=int(self.n_steps),
         )
 
     def solve(
-        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, setting: Setting
+        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, context: TrainingContext
     ) -> tuple[AbstractClosedForm, History]:
         """Solve for the rows as they are, attack them, and solve for the attacked rows (X_R in Theorem 2).
 
@@ -201,28 +199,8 @@ class AdversarialTraining(AbstractRegime):
         plain, history = model.solve(data, key)
         if self.radius == 0:
             return plain, history
-        step = self._attacking(setting)
+        step = self._attacking(context)
         return model.solve(data._replace(x=_attacked_rows(step, plain, data, jax.random.fold_in(key, 1))), key)
-
-    def _check_attack(self) -> None:
-        for name, known in (
-            ("norm", ATTACK_NORMS),
-            ("attack", get_args(Attack)),
-            ("columns", get_args(Columns)),
-        ):
-            if getattr(self, name) not in known:
-                raise DataError(
-                    f"AdversarialTraining: `{name}` is not known; got {getattr(self, name)!r}. Known are "
-                    f"{list(known)!r}."
-                )
-        if not (np.isfinite(self.radius) and self.radius >= 0):
-            raise DataError(f"AdversarialTraining: `radius` must be at least 0; got {self.radius!r}.")
-        if not 0 <= self.ramp <= 1:
-            raise DataError(f"AdversarialTraining: `ramp` is a share of the epochs; got {self.ramp!r}.")
-        if self.n_steps < 1:
-            raise DataError(
-                f"AdversarialTraining: `n_steps` must be a positive whole number; got {self.n_steps!r}."
-            )
 
 
 @eqx.filter_jit
@@ -235,11 +213,3 @@ def _attacked_rows(step: AdversarialStep, model: AbstractModel, data: Data, key:
 
     keys = jax.random.split(key, data.x.shape[0])
     return jax.lax.map(one, (data.x, data.y, keys), batch_size=ROWS)
-
-
-def movable_columns(layout: Layout, columns: Columns) -> np.ndarray:
-    """1 for every encoded column that the adversary may move."""
-    movable = np.ones(layout.n_columns)
-    if columns == "numeric":
-        movable[len(layout.numbers) :] = 0
-    return movable

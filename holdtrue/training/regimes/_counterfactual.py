@@ -1,12 +1,11 @@
 """Counterfactual training: recourse that is searched in training tells the model what it should look like."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import jax.numpy as jnp
-import numpy as np
 
-from holdtrue.errors import DataError
+from holdtrue.parameters import Count, NonNegative, Positive, Probability, Share
 from holdtrue.search import (
     AbstractLoss,
     AbstractSampler,
@@ -15,9 +14,9 @@ from holdtrue.search import (
     EnergyConstrained,
     LatentSampler,
 )
-from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.training._contrast import ContrastStep, Immature
 from holdtrue.training._space import OneOf, Range, Space
-from holdtrue.training.regimes._contrast import ContrastStep, Immature
 
 Search = Literal["eccco", "generic", "revise"]
 Adversary = Literal["nascent", "pgd"]
@@ -116,28 +115,28 @@ class CounterfactualTraining(AbstractRegime):
     def __init__(
         self,
         *,
-        divergence_weight: float = 0.5,
-        adversarial_weight: float = 0.25,
-        ridge_weight: float = 0.1,
-        n_recourses: int = 1000,
+        divergence_weight: NonNegative = 0.5,
+        adversarial_weight: NonNegative = 0.25,
+        ridge_weight: NonNegative = 0.1,
+        n_recourses: Count = 1000,
         search: Search = "eccco",
-        maturity: float = 0.5,
-        n_steps: int = 30,
-        search_step_size: float = 0.5,
-        energy_weight: float = 5.0,
-        cost_weight: float = 0.001,
-        radius: float = 0.3,
+        maturity: Probability = 0.5,
+        n_steps: Count = 30,
+        search_step_size: Positive = 0.5,
+        energy_weight: NonNegative = 5.0,
+        cost_weight: NonNegative = 0.001,
+        radius: Positive = 0.3,
         adversary: Adversary = "nascent",
-        pull_weight: float = 0.0,
-        pull: float = 1.0,
+        pull_weight: NonNegative = 0.0,
+        pull: Positive = 1.0,
         immature: Immature = "neighbour",
         harden: bool = False,
         guard: bool = True,
-        burn_in: float = 0.0,
+        burn_in: Share = 0.0,
         n_epochs: int = 100,
         batch_size: int = 32,
-        step_size: float = 0.001,
-        weight_decay: float = 0.0,
+        step_size: Positive = 0.001,
+        weight_decay: NonNegative = 0.0,
         class_weight: str | Mapping[Any, float] | None = None,
         validation_fraction: float = 0.1,
         patience: int | None = None,
@@ -168,9 +167,9 @@ class CounterfactualTraining(AbstractRegime):
         self.validation_fraction = validation_fraction
         self.patience = patience
 
-    def step(self, setting: Setting) -> ContrastStep:
+    def step(self, context: TrainingContext) -> ContrastStep:
         """Eq. 2, by Adam."""
-        self._check_search()
+        self.check_parameters()
         f32 = jnp.float32
         pulled = self.pull_weight > 0
         return ContrastStep(
@@ -180,7 +179,7 @@ class CounterfactualTraining(AbstractRegime):
             adversarial_weight=jnp.asarray(self.adversarial_weight, f32),
             ridge_weight=jnp.asarray(self.ridge_weight, f32),
             sampler=self._sampler(),
-            setting=setting,
+            context=context,
             n_recourses=int(self.n_recourses),
             burn_in=round(self.burn_in * self.n_epochs),
             immature=self.immature,
@@ -205,46 +204,3 @@ class CounterfactualTraining(AbstractRegime):
         if self.search == "eccco":
             loss = EnergyConstrained.over(self.n_steps, self.energy_weight)
         return DescentSampler(loss=loss, **parts)
-
-    def _check_search(self) -> None:
-        choices = (("search", Search), ("immature", Immature), ("adversary", Adversary))
-        for name, known in ((name, get_args(kind)) for name, kind in choices):
-            if getattr(self, name) not in known:
-                raise DataError(
-                    f"CounterfactualTraining: `{name}` is not known; got {getattr(self, name)!r}. Known are "
-                    f"{list(known)!r}."
-                )
-        check_weights(
-            self,
-            (
-                *("divergence_weight", "adversarial_weight", "ridge_weight", "energy_weight", "cost_weight"),
-                "pull_weight",
-            ),
-        )
-        check_counts(self, ("n_recourses", "n_steps"))
-        if not 0 < self.maturity < 1:
-            raise DataError(
-                f"CounterfactualTraining: `maturity` is a probability between 0 and 1; got {self.maturity!r}."
-            )
-        for name in ("radius", "search_step_size", "pull"):
-            if not getattr(self, name) > 0:
-                raise DataError(f"CounterfactualTraining: `{name}` must be positive; got {getattr(self, name)!r}.")
-        if not 0 <= self.burn_in <= 1:
-            raise DataError(f"CounterfactualTraining: `burn_in` is a share of the epochs; got {self.burn_in!r}.")
-
-
-def check_weights(regime: Any, names: tuple[str, ...]) -> None:
-    """Refuse weights that are negative or no numbers."""
-    for name in names:
-        if not 0 <= getattr(regime, name) < np.inf:
-            raise DataError(
-                f"{type(regime).__name__}: `{name}` must be at least 0; got {getattr(regime, name)!r}."
-            )
-
-
-def check_counts(regime: Any, names: tuple[str, ...]) -> None:
-    """Refuse counts that are no positive whole numbers."""
-    for name in names:
-        value = getattr(regime, name)
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-            raise DataError(f"{type(regime).__name__}: `{name}` must be a positive whole number; got {value!r}.")

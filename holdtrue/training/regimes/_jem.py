@@ -5,12 +5,11 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 
-from holdtrue.errors import DataError
+from holdtrue.parameters import Count, NonNegative, Positive, Share
 from holdtrue.search import LangevinSampler
-from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.training._contrast import ContrastStep
 from holdtrue.training._space import OneOf, Range, Space
-from holdtrue.training.regimes._contrast import ContrastStep
-from holdtrue.training.regimes._counterfactual import check_counts, check_weights
 
 
 class JEM(AbstractRegime):
@@ -65,17 +64,17 @@ class JEM(AbstractRegime):
     def __init__(
         self,
         *,
-        density_weight: float = 1.0,
-        ridge_weight: float = 0.1,
-        n_samples: int = 1000,
-        n_steps: int = 20,
-        walk_size: float = 1.0,
-        noise: float = 0.01,
-        burn_in: float = 0.0,
+        density_weight: NonNegative = 1.0,
+        ridge_weight: NonNegative = 0.1,
+        n_samples: Count = 1000,
+        n_steps: Count = 20,
+        walk_size: NonNegative = 1.0,
+        noise: NonNegative = 0.01,
+        burn_in: Share = 0.0,
         n_epochs: int = 100,
         batch_size: int = 32,
-        step_size: float = 0.001,
-        weight_decay: float = 0.0,
+        step_size: Positive = 0.001,
+        weight_decay: NonNegative = 0.0,
         class_weight: str | Mapping[Any, float] | None = None,
         validation_fraction: float = 0.1,
         patience: int | None = None,
@@ -95,16 +94,13 @@ class JEM(AbstractRegime):
         self.validation_fraction = validation_fraction
         self.patience = patience
 
-    def step(self, setting: Setting) -> ContrastStep:
+    def step(self, context: TrainingContext) -> ContrastStep:
         """Cross-entropy and the difference of energies, by Adam."""
-        check_weights(self, ("density_weight", "ridge_weight", "walk_size", "noise"))
-        check_counts(self, ("n_samples", "n_steps"))
-        if not 0 <= self.burn_in <= 1:
-            raise DataError(f"JEM: `burn_in` is a share of the epochs; got {self.burn_in!r}.")
+        self.check_parameters()
         f32 = jnp.float32
         sampler = LangevinSampler(
-            lower=setting.permits.lower,
-            upper=setting.permits.upper,
+            lower=context.permits.lower,
+            upper=context.permits.upper,
             step_size=jnp.asarray(self.walk_size, f32),
             noise=jnp.asarray(self.noise, f32),
             n_steps=int(self.n_steps),
@@ -117,7 +113,7 @@ class JEM(AbstractRegime):
             adversarial_weight=jnp.asarray(0.0, f32),
             ridge_weight=jnp.asarray(self.ridge_weight, f32),
             sampler=sampler,
-            setting=setting,
+            context=context,
             n_recourses=int(self.n_samples),
             burn_in=round(self.burn_in * self.n_epochs),
             marginal=True,

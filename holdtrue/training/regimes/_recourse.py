@@ -1,16 +1,16 @@
 """Training for recourse: the loss, and the loss after everybody's best permitted action."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from holdtrue.errors import DataError
 from holdtrue.models import AbstractGradientStep, AbstractModel, Data, weighted_mean
+from holdtrue.parameters import Count, NonNegative, Positive, Radius
 from holdtrue.search import (
     AbstractAction,
     CandidateAction,
@@ -20,9 +20,9 @@ from holdtrue.search import (
     LatticeAction,
     LinearisedAction,
 )
-from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.training._losses import cross_entropies
 from holdtrue.training._space import Range, Space
-from holdtrue.training.regimes._standard import cross_entropies
 
 Action = Literal["linear", "gradient", "lattice", "edits"]
 
@@ -120,18 +120,18 @@ class RecourseTraining(AbstractRegime):
     def __init__(
         self,
         *,
-        recourse_weight: float = 0.8,
-        radius: float = 0.75,
+        recourse_weight: NonNegative = 0.8,
+        radius: Radius = 0.75,
         action: Action = "linear",
-        n_steps: int = 10,
-        n_starts: int = 1,
-        n_points: int = 5,
+        n_steps: Count = 10,
+        n_starts: Count = 1,
+        n_points: Count = 5,
         edits: Sequence[Mapping[str, float]] | None = None,
         direction: Direction = "paper",
         n_epochs: int = 100,
         batch_size: int = 32,
-        step_size: float = 0.001,
-        weight_decay: float = 0.0,
+        step_size: Positive = 0.001,
+        weight_decay: NonNegative = 0.0,
         class_weight: str | Mapping[Any, float] | None = None,
         validation_fraction: float = 0.1,
         patience: int | None = None,
@@ -152,45 +152,30 @@ class RecourseTraining(AbstractRegime):
         self.validation_fraction = validation_fraction
         self.patience = patience
 
-    def step(self, setting: Setting) -> RecourseStep:
+    def step(self, context: TrainingContext) -> RecourseStep:
         """Cross-entropy before and after the best action, by Adam."""
+        self.check_parameters()
         return RecourseStep(
             jnp.asarray(self.step_size, jnp.float32),
             jnp.asarray(self.weight_decay, jnp.float32),
-            jnp.asarray(self._weight(), jnp.float32),
-            self._action(setting),
-            setting.favourable,
+            jnp.asarray(self.recourse_weight, jnp.float32),
+            self._action(context),
+            context.favourable,
         )
 
-    def _weight(self) -> float:
-        if not 0 <= self.recourse_weight < np.inf:
+    def _action(self, context: TrainingContext) -> AbstractAction:
+        if self.direction == "code" and self.action != "linear":
             raise DataError(
-                f"RecourseTraining: `recourse_weight` must be at least 0; got {self.recourse_weight!r}. 0 is "
-                "plain training, the paper's is 0.8."
+                f"RecourseTraining: `direction` must be 'paper' unless action='linear'; got 'code' with "
+                f"action={self.action!r}."
             )
-        return self.recourse_weight
-
-    def _action(self, setting: Setting) -> AbstractAction:
-        if self.direction not in get_args(Direction) or (self.direction == "code" and self.action != "linear"):
-            raise DataError(
-                f"RecourseTraining: `direction` must be 'paper', or 'code' with action='linear'; got "
-                f"{self.direction!r} with action={self.action!r}."
-            )
-        if not self.radius > 0:
-            raise DataError(f"RecourseTraining: `radius` must be positive; got {self.radius!r}.")
-        permits, radius = setting.permits, jnp.asarray(self.radius, jnp.float32)
+        permits, radius = context.permits, jnp.asarray(self.radius, jnp.float32)
         if self.action == "linear":
             return LinearisedAction(permits, radius, self.direction)
         if self.action == "gradient":
             return GradientAction(permits, radius, int(self.n_steps), int(self.n_starts))
         if self.action == "lattice":
             return LatticeAction.of(permits, radius, int(self.n_points))
-        if self.action == "edits":
-            if not self.edits:
-                raise DataError(
-                    "RecourseTraining: action='edits' needs `edits`; got none. Give a list of changes."
-                )
-            return CandidateAction(Edits.of(permits, self.edits))
-        raise DataError(
-            f"RecourseTraining: `action` is not known; got {self.action!r}. Known are {get_args(Action)!r}."
-        )
+        if not self.edits:
+            raise DataError("RecourseTraining: action='edits' needs `edits`; got none. Give a list of changes.")
+        return CandidateAction(Edits.of(permits, self.edits))

@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from holdtrue.models import (
@@ -16,22 +14,10 @@ from holdtrue.models import (
     History,
     weighted_mean,
 )
-from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.parameters import NonNegative, Positive
+from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.training._losses import cross_entropies
 from holdtrue.training._space import STEP_SIZE, Range, Space
-
-
-def training_logits(model: AbstractModel, x: Float[Array, "n d"], key: PRNGKeyArray | None) -> Float[Array, "n k"]:
-    """Logits of every row; a `key` switches on what is random in training."""
-    if key is None or not model.random_in_training:
-        return jax.vmap(model.logits)(x)
-    return jax.vmap(lambda row, k: model.logits(row, key=k))(x, jax.random.split(key, x.shape[0]))
-
-
-def cross_entropies(
-    model: AbstractModel, x: Float[Array, "n d"], y: Int[Array, " n"], key: PRNGKeyArray | None
-) -> Float[Array, " n"]:
-    """Cross-entropy of every row; a `key` switches on what is random in training."""
-    return optax.losses.softmax_cross_entropy_with_integer_labels(training_logits(model, x, key), y)
 
 
 class CrossEntropyStep(AbstractGradientStep):
@@ -80,8 +66,8 @@ class StandardTraining(AbstractRegime):
         *,
         n_epochs: int = 100,
         batch_size: int = 32,
-        step_size: float = 0.001,
-        weight_decay: float = 0.0,
+        step_size: Positive = 0.001,
+        weight_decay: NonNegative = 0.0,
         class_weight: str | Mapping[Any, float] | None = None,
         validation_fraction: float = 0.1,
         patience: int | None = None,
@@ -94,14 +80,15 @@ class StandardTraining(AbstractRegime):
         self.validation_fraction = validation_fraction
         self.patience = patience
 
-    def step(self, setting: Setting) -> CrossEntropyStep:
+    def step(self, context: TrainingContext) -> CrossEntropyStep:
         """Cross-entropy by Adam."""
+        self.check_parameters()
         return CrossEntropyStep(
             jnp.asarray(self.step_size, jnp.float32), jnp.asarray(self.weight_decay, jnp.float32)
         )
 
     def solve(
-        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, setting: Setting
+        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, context: TrainingContext
     ) -> tuple[AbstractClosedForm, History]:
         """Solve for the rows as they are."""
         return model.solve(data, key)

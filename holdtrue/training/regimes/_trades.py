@@ -8,14 +8,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from holdtrue.errors import DataError
-from holdtrue.metrics import ATTACK_NORMS, AttackNorm, pgd
+from holdtrue.metrics import AttackNorm, pgd
 from holdtrue.models import AbstractGradientStep, AbstractModel, Data, weighted_mean
-from holdtrue.training._base import AbstractRegime, Setting
+from holdtrue.parameters import Count, NonNegative, Positive
+from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.training._columns import Columns, movable_columns
+from holdtrue.training._losses import cross_entropies
 from holdtrue.training._space import Range, Space
-from holdtrue.training.regimes._adversarial import movable_columns
-from holdtrue.training.regimes._counterfactual import check_counts, check_weights
-from holdtrue.training.regimes._standard import cross_entropies
 
 
 class TradesStep(AbstractGradientStep):
@@ -92,15 +91,15 @@ class TRADES(AbstractRegime):
     def __init__(
         self,
         *,
-        radius: float = 0.05,
-        robust_weight: float = 6.0,
+        radius: NonNegative = 0.05,
+        robust_weight: NonNegative = 6.0,
         norm: AttackNorm = "linf",
-        n_steps: int = 7,
-        columns: str = "all",
+        n_steps: Count = 7,
+        columns: Columns = "all",
         n_epochs: int = 100,
         batch_size: int = 32,
-        step_size: float = 0.001,
-        weight_decay: float = 0.0,
+        step_size: Positive = 0.001,
+        weight_decay: NonNegative = 0.0,
         class_weight: str | Mapping[Any, float] | None = None,
         validation_fraction: float = 0.1,
         patience: int | None = None,
@@ -109,7 +108,7 @@ class TRADES(AbstractRegime):
         self.robust_weight = robust_weight
         self.norm: AttackNorm = norm
         self.n_steps = n_steps
-        self.columns = columns
+        self.columns: Columns = columns
         self.n_epochs = n_epochs
         self.batch_size = batch_size
         self.step_size = step_size
@@ -118,22 +117,16 @@ class TRADES(AbstractRegime):
         self.validation_fraction = validation_fraction
         self.patience = patience
 
-    def step(self, setting: Setting) -> TradesStep:
+    def step(self, context: TrainingContext) -> TradesStep:
         """Both terms, by Adam."""
-        check_weights(self, ("radius", "robust_weight"))
-        check_counts(self, ("n_steps",))
-        for name, known in (("norm", ATTACK_NORMS), ("columns", ("all", "numeric"))):
-            if getattr(self, name) not in known:
-                raise DataError(
-                    f"TRADES: `{name}` is not known; got {getattr(self, name)!r}. Known are {list(known)!r}."
-                )
+        self.check_parameters()
         f32 = jnp.float32
         return TradesStep(
             step_size=jnp.asarray(self.step_size, f32),
             weight_decay=jnp.asarray(self.weight_decay, f32),
             radius=jnp.asarray(self.radius, f32),
             robust_weight=jnp.asarray(self.robust_weight, f32),
-            movable=jnp.asarray(movable_columns(setting.permits.layout, self.columns), f32),  # type: ignore[arg-type]
+            movable=jnp.asarray(movable_columns(context.permits.layout, self.columns), f32),
             norm=self.norm,
             n_steps=int(self.n_steps),
         )

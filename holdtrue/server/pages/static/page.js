@@ -1,5 +1,5 @@
 "use strict";
-// Everything works without this file. With it, a limit that is set brings new options without loading the page.
+// Everything works without this file. With it, a restriction that is set brings new options without loading the page.
 
 const key = document.getElementById("key");
 if (key && location.hash.startsWith("#key=")) {

@@ -1,0 +1,7 @@
+"""Consistent counterfactuals for deep models: does recourse survive retraining?"""
+
+from experiments.consistent_counterfactuals._result import Result
+from experiments.consistent_counterfactuals._run import run
+from experiments.consistent_counterfactuals._tables import markdown
+
+__all__ = ["Result", "markdown", "run"]

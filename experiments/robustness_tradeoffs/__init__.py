@@ -1,0 +1,7 @@
+"""Adversarial robustness against recourse: what a robust model costs the people it refuses."""
+
+from experiments.robustness_tradeoffs._result import Result
+from experiments.robustness_tradeoffs._run import run
+from experiments.robustness_tradeoffs._tables import markdown
+
+__all__ = ["Result", "markdown", "run"]

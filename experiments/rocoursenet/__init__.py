@@ -1,0 +1,7 @@
+"""RoCourseNet: recourse trained to survive a shift of the data, judged by models of other years and places."""
+
+from experiments.rocoursenet._result import Result
+from experiments.rocoursenet._run import run
+from experiments.rocoursenet._tables import markdown
+
+__all__ = ["Result", "markdown", "run"]

@@ -1,0 +1,112 @@
+"""RoCourseNet's experiment, part by part in processes of their own, and what they found put together.
+
+    python -m experiments.rocoursenet run DATASET FOLDER PART [PART ...] [--seeds N] [--first S] [--updates N]
+    python -m experiments.rocoursenet.choose DATASET --out FOLDER/DATASET-choice.json
+    python -m experiments.rocoursenet merge FOLDER [FOLDER ...]
+
+``holdtrue papers rocoursenet`` runs everything one after the other. This runs some parts (those of
+``experiments.rocoursenet._run.PARTS``) and writes what is there to ``FOLDER/DATASET-PART.json`` after each of
+their steps; on a machine with many cores several such processes run side by side. ``merge`` puts the files of
+some folders into ``experiments/rocoursenet/results/DATASET.json``: files of one part with different seeds are
+joined first; then a row with more seeds replaces one with fewer, and of two with as many the later one stays. The
+settings that `choose` tried go along.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from experiments._report import write
+from experiments.rocoursenet._run import PARTS
+
+RESULTS = Path(__file__).parent / "results"
+BY_SEED = ("methods", "performance", "oracle")
+"""Of a result: by name, a list with an entry per seed."""
+
+
+def run(dataset: str, folder: Path, parts: list[str], n_seeds: int, *, quick: bool, **others: Any) -> None:
+    """Run some parts of one dataset; what is there so far is always on disk."""
+    import jax
+
+    from experiments.rocoursenet import run as experiment
+
+    own = [*parts, f"seed{others['first']}"] if others.get("first") else parts
+    place = folder / f"{dataset}-{'-'.join(own)}.json".replace(", ", "-").replace(" ", "-")
+    began = time.monotonic()
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def say(what: str) -> None:
+        print(f"{time.monotonic() - began:7.1f} {dataset}: {what}", flush=True)
+
+    def keep(found: dict[str, Any]) -> None:
+        write(place, found | {"device": jax.devices()[0].device_kind})
+
+    keep(experiment(dataset, n_splits=n_seeds, quick=quick, parts=parts, say=say, keep=keep, **others).to_dict())
+    say("done")
+
+
+def merge(into: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """Return a dataset's results with those of another process."""
+    into = {**found, **into} | {"seconds": {**into.get("seconds", {}), **found.get("seconds", {})}}
+    devices = dict(into.get("device_of", {}))
+    taken: set[str] = set()
+    for key in BY_SEED:
+        rows = dict(into.get(key, {}))
+        for name, seeds in found.get(key, {}).items():
+            if len(seeds) >= len(rows.get(name, [])):
+                rows[name] = seeds
+                if key == "methods":
+                    taken.add(name)
+        into[key] = rows
+    devices |= dict.fromkeys(sorted(taken), found.get("device", "-"))
+    times = {name: t for name, t in found.get("times", {}).items() if name in taken}
+    into |= {"device_of": devices, "times": {**into.get("times", {}), **times}}
+    for key in ("sweeps_of", "attacks", "losses"):
+        into[key] = {**into.get(key, {}), **found.get(key, {})}
+    return into | ({"choice": found["choice"]} if "choice" in found else {})
+
+
+def join(files: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Results of which those with the same rows of one dataset, but other seeds, have become one."""
+    out: dict[Any, dict[str, Any]] = {}
+    for found in sorted(files, key=lambda f: f.get("seeds", [0])):
+        kind = (found["dataset"], *((key, tuple(found.get(key, {}))) for key in BY_SEED))
+        before = out.get(kind)
+        if before is None or not set(before.get("seeds", ())).isdisjoint(found.get("seeds", ())):
+            out[kind if before is None else (kind, len(out))] = found
+            continue
+        rows = {key: {name: [*before[key][name], *found[key][name]] for name in found[key]} for key in BY_SEED}
+        out[kind] = before | rows | {"seeds": [*before["seeds"], *found["seeds"]]}
+    return list(out.values())
+
+
+def merge_folders(folders: list[Path]) -> None:
+    """Put every file of some folders into the committed results."""
+    places = sorted(p for folder in folders for p in folder.glob("*.json"))
+    for found in join([json.loads(place.read_text("utf-8")) for place in places]):
+        target = RESULTS / f"{found['dataset']}.json"
+        before = json.loads(target.read_text("utf-8")) if target.exists() else {}
+        write(target, merge(before, found))
+        print(f"{', '.join(found.get('methods', {})) or 'choice'} -> {target}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    commands = parser.add_subparsers(required=True, dest="command")
+    running = commands.add_parser("run")
+    running.add_argument("dataset")
+    running.add_argument("folder", type=Path)
+    running.add_argument("parts", nargs="+", choices=list(PARTS))
+    running.add_argument("--seeds", type=int, default=5)
+    running.add_argument("--first", type=int, default=0, help="the first seed")
+    running.add_argument("--updates", type=int, dest="n_updates", help="minibatches that every model learns from")
+    running.add_argument("--quick", action="store_true", help="one seed and few updates, to see that it runs")
+    commands.add_parser("merge").add_argument("folders", nargs="+", type=Path)
+    given = parser.parse_args()
+    if given.command == "run":
+        run(given.dataset, given.folder, given.parts, given.seeds, quick=given.quick, first=given.first,
+            n_updates=given.n_updates)  # fmt: skip
+    else:
+        merge_folders(given.folders)

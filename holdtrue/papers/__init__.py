@@ -1,5 +1,0 @@
-"""The papers' experiments: ours beside the printed figures."""
-
-from holdtrue.papers._registry import EXPERIMENTS, Experiment, experiment
-
-__all__ = ["EXPERIMENTS", "Experiment", "experiment"]

@@ -1,6 +1,0 @@
-"""Consistent counterfactuals for deep models: does recourse survive retraining?"""
-
-from holdtrue.papers.consistent_counterfactuals._run import run
-from holdtrue.papers.consistent_counterfactuals._tables import markdown
-
-__all__ = ["markdown", "run"]

@@ -1,6 +1,0 @@
-"""Counterfactual training: whether models trained on their own recourse give more plausible recourse."""
-
-from holdtrue.papers.counterfactual_training._run import run
-from holdtrue.papers.counterfactual_training._tables import markdown
-
-__all__ = ["markdown", "run"]

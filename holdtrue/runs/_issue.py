@@ -1,0 +1,52 @@
+"""Promises of a run: records of what was found, named so that none is made twice."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from holdtrue.methods import RecourseFrame
+from holdtrue.runs._identity import promise_id
+
+if TYPE_CHECKING:  # brings SQLAlchemy along, which only those who keep promises need
+    from holdtrue.ledger import Record
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What is promised beside the recourse itself. Travels to workers elsewhere.
+
+    Attributes
+    ----------
+    subject : str
+        The column with the people's keys.
+    promised : str
+        Digest of all that a promise of the run depends on; see `Identity.promised`.
+    valid_for : float or None
+        Days.
+    model_version : str or None
+        The owner's own name for the model.
+    """
+
+    subject: str
+    promised: str
+    valid_for: float | None = None
+    model_version: str | None = None
+
+    def records(self, plan: RecourseFrame, keys: Sequence[str], rows: np.ndarray) -> "list[Record]":
+        """Make a record of every recourse of a plan.
+
+        Parameters
+        ----------
+        plan : RecourseFrame
+        keys : sequence of str
+            Of the person of each row of the plan.
+        rows : array of int
+            Where in the table they stand.
+        """
+        from holdtrue.promises import promise
+
+        places = zip(rows.tolist(), plan.option.tolist(), strict=True)
+        ids = [promise_id(self.promised, row, option) for row, option in places]
+        return promise(plan, keys, ids=ids, valid_for=self.valid_for, model_version=self.model_version)

@@ -1,0 +1,66 @@
+"""Pages are what their makers write of committed results, and the command finds the experiments or says where."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from experiments import EXPERIMENTS, AbstractResult
+from experiments._pages import page, place
+from holdtrue.cli import _papers, cli
+from holdtrue.errors import DataError
+
+
+@pytest.mark.parametrize("paper", EXPERIMENTS)
+def test_a_page_has_the_tables_of_committed_results(paper):
+    if not EXPERIMENTS[paper].results.is_dir():
+        pytest.skip("a source distribution has no results")
+    assert page(paper) == place(paper).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("paper", EXPERIMENTS)
+def test_results_are_written_as_they_were_read(paper):
+    """But for what is empty: a figure that there is not need not be named."""
+
+    def full(value):
+        if isinstance(value, dict):
+            return {k: full(v) for k, v in value.items() if v is not None and v != {}}
+        return [full(v) for v in value] if isinstance(value, list) else value
+
+    own = EXPERIMENTS[paper]
+    for result in own.committed():
+        kept = json.loads((own.results / f"{result.dataset}.json").read_text("utf-8"))
+        assert full(result.to_dict()) == full(kept)
+
+
+def test_figures_that_do_not_fit_are_refused():
+    result = {"dataset": "german", "title": "German Credit", "seconds": {}}
+    assert AbstractResult.from_dict(result).to_dict() == result
+    with pytest.raises(DataError, match="it has 'second', which is no figure of it"):
+        AbstractResult.from_dict(result | {"second": 1.0})
+    with pytest.raises(DataError, match="it lacks 'seconds'"):
+        AbstractResult.from_dict({"dataset": "german", "title": "German Credit"})
+
+
+def test_results_are_on_one_line():
+    for own in EXPERIMENTS.values():
+        for file in own.results.glob("*.json"):
+            assert file.read_text(encoding="utf-8").count("\n") == 1, file
+
+
+def test_a_wheel_says_where_the_experiments_are(monkeypatch, tmp_path):
+    monkeypatch.setattr(_papers, "ROOT", tmp_path)
+    told = CliRunner().invoke(cli, ["papers"])
+    assert told.exit_code != 0
+    assert "They are in the folder 'experiments' of holdtrue's source tree" in told.output
+
+
+def test_a_folder_of_the_same_name_is_not_taken_for_them(tmp_path):
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "__init__.py").write_text("raise SystemExit('somebody else')", "utf-8")
+    told = subprocess.run(
+        [sys.executable, "-m", "holdtrue", "papers"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert told.stdout.startswith("consistent-counterfactuals: Black"), told.stderr

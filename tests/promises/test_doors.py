@@ -1,0 +1,190 @@
+"""Three doors, one room: Python, the command line and HTTP promise the same person the same, in the same words."""
+
+import json
+import warnings
+from datetime import timedelta
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import holdtrue as ht
+from holdtrue.cli import cli
+from holdtrue.ledger import Record
+
+OWN = ("id", "issued", "valid_until")  # of one record: what no two promises share
+DAYS = 30
+VERSION = "v7"
+
+
+@pytest.fixture(scope="module")
+def bank():
+    return ht.datasets.load("loanapp").subset(range(400))
+
+
+@pytest.fixture(scope="module")
+def clf(bank):
+    """A certified model."""
+    made = ht.RecourseClassifier(
+        schema=bank.schema,
+        model=ht.Linear(),
+        regime=ht.StandardTraining(n_epochs=30, step_size=0.01, class_weight="balanced"),
+        method=ht.Wachter(n_steps=40, patience=10, random_state=0),
+        random_state=0,
+    ).fit(bank.X[:300], bank.y[:300])
+    ht.certify(made, bank.X[300:], miscoverage=0.2)
+    return made
+
+
+@pytest.fixture(scope="module")
+def people(clf, bank):
+    """Four who have recourse and one who has none."""
+    refused = bank.X[clf.predict(bank.X) == 0]
+    found = clf.recourse(refused).found
+    return pd.concat([refused[found][:4], refused[~found][:1]]).reset_index(drop=True)
+
+
+@pytest.fixture(scope="module")
+def restrictions(clf, people):
+    """The second person is not asked for a thing that would be asked of them, and has recourse all the same."""
+    asked = clf.schema_.names
+    changes = clf.recourse(people).changed()[1]
+    changed = [name for name, is_changed in zip(asked, changes, strict=True) if is_changed]
+    own = ({1: {name: "fixed"}} for name in changed)
+    return next(one for one in own if clf.recourse(people, restrictions=one).found[1])
+
+
+@pytest.fixture(scope="module")
+def python(clf, people, restrictions, tmp_path_factory):
+    plan = clf.recourse(people, restrictions=restrictions)
+    with ht.Ledger.create(tmp_path_factory.mktemp("python") / "l.db") as ledger:
+        made = ht.promise(plan, _keys(people), ledger, valid_for=DAYS, model_version=VERSION)
+        assert _live(ledger) == {record.subject: record for record in made}
+    return {record.subject: record for record in made}
+
+
+@pytest.fixture(scope="module")
+def command_line(clf, people, restrictions, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("command")
+    clf.save(folder / "model.holdtrue")
+    people.assign(who=_keys(people)).to_csv(folder / "people.csv", index=False)
+    (folder / "own.json").write_text(json.dumps(restrictions))
+    with pytest.MonkeyPatch.context() as patch, ht.Ledger.create(folder / "l.db") as ledger:
+        patch.setenv("HOLDTRUE_CACHE", "off")
+        command = [
+            "recourse", folder / "model.holdtrue", folder / "people.csv", "--out", folder / "out.csv",
+            "--restrictions", folder / "own.json", "--ledger", ledger.place, "--subject", "who",
+            "--valid-for", DAYS, "--model-version", VERSION,
+        ]  # fmt: skip
+        done = CliRunner().invoke(cli, [str(part) for part in command], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return _live(ledger)
+
+
+@pytest.fixture(scope="module")
+def http(clf, people, restrictions, tmp_path_factory):
+    pytest.importorskip("fastapi")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # newer ones want the successor of httpx, older ones do not know it
+        from fastapi.testclient import TestClient
+
+    from holdtrue.server import Quotas, Service, create_app
+
+    with ht.Ledger.create(tmp_path_factory.mktemp("http") / "l.db") as ledger:
+        quotas = Quotas(batch=4, options=1, deadline=60, max_deadline=120)
+        service = Service(clf, ledger=ledger, model_version=VERSION, quotas=quotas)
+        with TestClient(create_app(service, pages=False), base_url="http://localhost") as client:
+            for i, (subject, row) in enumerate(zip(_keys(people), _rows(people), strict=True)):
+                body = {"subject": subject, "person": row, "valid_days": DAYS}
+                if i in restrictions:
+                    body["restrictions"] = restrictions[i]
+                assert client.post("/v1/records", json=body).status_code in (201, 409)
+        return _live(ledger)
+
+
+def _keys(people):
+    return [f"application {i}" for i in range(len(people))]
+
+
+def _rows(people):
+    rows = people.astype(object).to_dict(orient="records")
+    return [{name: None if value != value else value for name, value in row.items()} for row in rows]
+
+
+def _live(ledger) -> dict[str, Record]:
+    return {promise.record.subject: promise.record for batch in ledger.live() for promise in batch}
+
+
+def _told(record):
+    assert record.valid_until - record.issued == timedelta(days=DAYS)
+    return {name: value for name, value in record.to_dict().items() if name not in OWN}
+
+
+@pytest.mark.parametrize("door", ["command_line", "http"])
+def test_the_same_person_gets_the_same_record(request, python, door):
+    """Field by field; all but the id and the time."""
+    other = request.getfixturevalue(door)
+    assert set(other) == set(python)
+    assert len(python) == 4
+    for subject, record in python.items():
+        expected, got = _told(record), _told(other[subject])
+        assert got.keys() == expected.keys()
+        for name, value in expected.items():
+            assert got[name] == value, (subject, name)
+
+
+@pytest.mark.parametrize("door", ["python", "command_line", "http"])
+def test_no_door_drops_the_certificate(request, clf, restrictions, door):
+    made = clf.certificate_
+    names = ("threshold", "miscoverage", "failure", "n", "k", "date")
+    terms = {name: getattr(made, name) for name in names}
+    terms |= {"kind": "guarantee", "sha256": made.to_dict()["sha256"]}
+    records = request.getfixturevalue(door)
+    assert [record.certificate for record in records.values()] == [terms] * len(records)
+    own = records["application 1"].restrictions
+    assert own == {name: {"direction": way} for name, way in restrictions[1].items()}
+
+
+def test_whoever_found_the_recourse(clf, people):
+    """A method of one's own, fitted to the classifier, and `ht.recourse`."""
+    named = ht.HighestScore().fit(clf).recourse(people)
+    for plan in (
+        named,
+        ht.recourse(clf, people, method=ht.Wachter(n_steps=40)),
+        clf.recourse(people).take([0, 1]),
+    ):
+        assert plan.predictor.certificate is clf.certificate_
+        assert all(record.certificate for record in ht.records(plan, _keys(people)[: len(plan)]))
+
+
+def test_another_threshold_has_no_certificate(clf, people):
+    other = clf.at_threshold(0.5)
+    assert other.certificate_ is None
+    assert clf.certificate_ is not None
+    plan = other.recourse(people)
+    assert all(record.certificate is None for record in ht.records(plan, _keys(people)))
+
+
+def test_without_a_ledger_nothing_is_issued_yet(clf, people, tmp_path):
+    plan = clf.recourse(people)
+    ids = [None, *(f"{i:032x}" for i in range(1, len(people)))]
+    made = ht.promise(plan, _keys(people), ids=ids)
+    names = {record.subject: record.id for record in made}
+    assert all(names[key] == id for key, id in zip(_keys(people), ids, strict=True) if id and key in names)
+    assert len(set(names.values())) == len(made)
+    with ht.Ledger.create(tmp_path / "l.db") as ledger:
+        assert ledger.issue(made).new == len(made)
+        assert ledger.issue(made).repeated == len(made)
+    with pytest.raises(ht.errors.DataError, match=r"`ids` must have one entry per row"):
+        ht.promise(plan, _keys(people), ids=["0" * 32])
+
+
+def test_restrictions_are_checked_once(clf, people, restrictions, monkeypatch):
+    """At the edge; the search, the decoding and the check at the end are given what was checked."""
+    from holdtrue.schema import _restriction
+
+    calls, real = [], _restriction._limits
+    monkeypatch.setattr(_restriction, "_limits", lambda *args: calls.append(1) or real(*args))
+    plan = clf.recourse(people, restrictions=restrictions)
+    ht.audit(plan)
+    assert len(calls) == 1
