@@ -26,7 +26,7 @@ from holdtrue.datasets import load
 from holdtrue.errors import DataError
 from holdtrue.methods import SNS, AbstractMethod, ElasticNet, RecourseFrame, StableSearch
 from holdtrue.models import MLP
-from holdtrue.retraining import Retrained, retrain
+from holdtrue.retraining import Retrained
 from holdtrue.schema import Table
 from holdtrue.training import StandardTraining
 
@@ -75,13 +75,13 @@ def run(
     bases = [_base(setting, seed, n_people) for seed in range(n_bases)]
     first, task = bases[0]
     clock(f"{n_models} models of new seeds")
-    unseen = retrain(first, n_models, random_state=1)
+    unseen = first.retrain(n_models, random_state=1)
     clock(f"{n_guides} guides")
-    guides = retrain(first, n_guides, random_state=2)
+    guides = first.retrain(n_guides, random_state=2)
     clock(f"{n_models} leave-one-out models, same order of rows")
-    same = retrain(first, n_models, vary="leave_one_out", random_state=3)
+    same = first.retrain(n_models, vary="leave_one_out", random_state=3)
     clock(f"{n_models} leave-one-out models, new order of rows")
-    new = retrain(first, n_models, vary="leave_one_out", new_order=True, random_state=4)
+    new = first.retrain(n_models, vary="leave_one_out", new_order=True, random_state=4)
     groups = {"iv_rs": unseen, "iv_loo": same, "iv_loo_new_order": new}
     measured = []
     for clf, own in bases:

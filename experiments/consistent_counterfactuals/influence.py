@@ -18,7 +18,6 @@ import holdtrue as ht
 from benchmarks._common import german_job, record
 from experiments import experiment
 from holdtrue.metrics import influence_bound
-from holdtrue.retraining import retrain
 
 FORMS = ("corrected", "triangle", "printed", "along")
 
@@ -31,7 +30,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=5)
     options = parser.parse_args()
     clf, refused, data = german_job()
-    tuned = retrain(clf, options.models, vary="finetune", layers="top", n_epochs=options.epochs)
+    tuned = clf.retrain(options.models, vary="finetune", layers="top", n_epochs=options.epochs)
     plan = clf.recourse(refused.iloc[: options.people], method=ht.Wachter())
     groups = {"people": refused.iloc[: options.people], "recourse": plan.recourse.take(plan.found)}
     values: dict[str, object] = {"data": data, "models": len(tuned), "epochs": options.epochs}
@@ -57,7 +56,7 @@ def main() -> None:
         "probability": plan.after[plan.found],
     }
     labels = np.full(len(groups["recourse"]), clf.predictor_.favourable)
-    for models in (tuned, retrain(clf, options.models)):
+    for models in (tuned, clf.retrain(options.models)):
         survival = models.accepts(groups["recourse"], labels).mean(axis=0)
         values[f"{models.vary}: survival (mean)"] = float(survival.mean())
         for sign, of in signs.items():

@@ -116,7 +116,7 @@ class StableSearch(AbstractClimbingMethod):
         y : array, optional
             Their labels.
         guides : Retrained, optional
-            What ``holdtrue.retrain(clf, n)`` returned.
+            What ``holdtrue.retrain(clf, n=n)`` returned.
         """
         self.check_parameters()
         predictor = predictor_of(model)

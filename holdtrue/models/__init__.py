@@ -34,7 +34,7 @@ from holdtrue.models._kernel import Kernel, log_density
 from holdtrue.models._linear import Linear, LinearModel
 from holdtrue.models._mlp import MLP, MLPModel
 from holdtrue.models._ntk import NTK, NTKModel, Nystroem, kernel_ridge, ntk, ntk_matrix, nystroem
-from holdtrue.models._panel import AbstractMembers, PanelModel, SideBySide, Stacked, least_sure
+from holdtrue.models._panel import AbstractMembers, PanelModel, SideBySide, Stacked
 from holdtrue.models._precision import double_precision, in_double
 from holdtrue.models._registry import ARCHITECTURES, architecture, register
 from holdtrue.models._surrogate import Neighbourhood, lime, linearise, local_model, solve_positive

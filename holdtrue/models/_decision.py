@@ -30,6 +30,10 @@ class Decision(eqx.Module):
         """Number of classes."""
         return self.model.n_classes
 
+    def of(self, model: AbstractModel) -> "Decision":
+        """The same decision of another model."""
+        return Decision(model, self.threshold, self.favourable)
+
     def margin_of(self, logits: Float[Array, " k"], target: Int[Array, ""]) -> Float[Array, ""]:
         """How far, in logits, the decision is inside `target`; negative outside.
 

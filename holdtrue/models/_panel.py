@@ -1,9 +1,9 @@
 """A model and its guides, deciding together: a yes is what the least sure of them gives, with something to spare.
 
-A recourse that one model accepts may lie just inside its boundary, and the next training draws that boundary a little
-elsewhere. Models that were trained again say where: what all of these *guides* accept by a margin, an unseen one
-accepts too, more often than not. A panel is itself a model, so that every search finds what holds without knowing of
-it: its logits are those of the member that is least sure.
+A recourse that one model accepts may lie just inside its boundary, and the next training draws that boundary a
+little elsewhere. Models that were trained again say where: what all of these *guides* accept by a margin, an
+unseen one accepts too, more often than not. A panel is itself a model, so that every search finds what holds
+without knowing of it: its logits are those of the member that is least sure.
 """
 
 from abc import abstractmethod
@@ -199,7 +199,8 @@ def least_sure(
 ) -> Float[Array, " k"]:
     """Logits of the member that is least sure of `wanted`, with its logit lowered by `slack`.
 
-    The first row is the model's own, which may not be spared; of the others the `spared` least sure are passed over.
+    The first row is the model's own, which may not be spared; of the others the `spared` least sure are passed
+    over.
     """
     margins = margins_of(logits, wanted)
     at: Int[Array, ""] = jnp.argmin(margins)

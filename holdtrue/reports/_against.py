@@ -11,11 +11,11 @@ from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods import RecourseFrame
 from holdtrue.models import model_digest
 from holdtrue.reports._parts import chunks
-from holdtrue.retraining import Retrained
+from holdtrue.retraining import AbstractRetrained
 from holdtrue.schema import Table
 
-Panel = Retrained | list[Estimator]
-Against: TypeAlias = Retrained | Estimator | Sequence[Estimator]
+Panel = AbstractRetrained | list[Estimator]
+Against: TypeAlias = AbstractRetrained | Estimator | Sequence[Estimator]
 """Models to hold recourse against: retrained ones, one classifier or several, ours or others."""
 
 
@@ -37,7 +37,7 @@ def check_shares(where: str, **shares: object) -> None:
 
 def panel(against: Against, where: str) -> Panel:
     """Return the models to ask: retrainings that answer together, or a list of single classifiers."""
-    if isinstance(against, Retrained):
+    if isinstance(against, AbstractRetrained):
         return against
     if predictor_of(against) is not None or hasattr(against, "predict"):
         against = [against]
@@ -64,16 +64,16 @@ def answers(models: Panel, plan: RecourseFrame, where: str) -> np.ndarray:
 
 def digests(models: Panel) -> list[str | None]:
     """What tells each model from others; None for one made elsewhere."""
-    if isinstance(models, Retrained):
-        return list(models.ensemble.digests())
+    if isinstance(models, AbstractRetrained):
+        return list(models.digests())
     inner = [predictor_of(model) for model in models]
     return [None if one is None or one.foreign is not None else model_digest(one.decision.model) for one in inner]
 
 
 def accepts(models: Panel, plan: RecourseFrame, where: str) -> np.ndarray:
     """Boolean (models, people): whether each model takes the wanted decision about each row."""
-    if isinstance(models, Retrained):
-        _check_labels(models.predictor.classes, plan, "Retrained", where)
+    if isinstance(models, AbstractRetrained):
+        _check_labels(models.predictor.classes, plan, type(models).__name__, where)
         return models.accepts(plan.recourse, plan.target)
     return np.stack([_predict(model, plan, where) == plan.target for model in models])
 

@@ -9,7 +9,7 @@ from holdtrue.methods import RecourseFrame
 from holdtrue.reports._against import Against, Panel, answers, check_plan, check_shares, digests, panel
 from holdtrue.reports._parts import People, Survival, chunks, spread, summarise
 from holdtrue.reports._report import Report
-from holdtrue.retraining import Retrained
+from holdtrue.retraining import AbstractRetrained
 from holdtrue.search import Status
 
 
@@ -146,7 +146,7 @@ def _survival(
     fraction = metrics.survival(people.accepts)
     rate = metrics.invalidation_rate(people.accepts[:, valid[plan.found]])
     return Survival(
-        vary=models.vary if isinstance(models, Retrained) else None,
+        vary=models.vary if isinstance(models, AbstractRetrained) else None,
         n_models=len(models),
         confidence=confidence,
         level=level,

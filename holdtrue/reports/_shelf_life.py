@@ -17,7 +17,7 @@ from holdtrue.reports._against import Against, Panel, answers, check_plan, check
 from holdtrue.reports._calibration import Calibration
 from holdtrue.reports._parts import spread
 from holdtrue.reports._report import head, people_frame
-from holdtrue.retraining import Retrained, TrainedClassifier, Vary, retrain
+from holdtrue.retraining import AbstractRetrained, TrainedClassifier, Vary, retrain
 from holdtrue.search import Status
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ def shelf_life(
             )
         # Another stream than that of `retrain`, where a user is likely to use the same number twice.
         rng = None if random_state is None else np.random.RandomState([STREAM, random_state])
-        models: Panel = retrain(clf, n, vary=vary, random_state=rng, **retraining)
+        models: Panel = retrain(clf, n=n, vary=vary, random_state=rng, **retraining)
         drawn = len(models)
         models = models.take(~_known(models, set(plan.consulted)))
         if len(models) == 0:
@@ -291,7 +291,7 @@ def shelf_life(
     lower, upper = metrics.clopper_pearson(told.sum(axis=0), len(models), confidence, "both")
     return ShelfLife(
         plan=plan,
-        vary=models.vary if isinstance(models, Retrained) else None,
+        vary=models.vary if isinstance(models, AbstractRetrained) else None,
         n_models=len(models),
         n_left_out=drawn - len(models),
         confidence=confidence,

@@ -1,19 +1,23 @@
 """The same model again: other seeds, rows or tables, as one predictor of many members."""
 
+from holdtrue.retraining._any import retrain
 from holdtrue.retraining._classifier import ClassifierWithRows, TrainedClassifier, TrainingData
+from holdtrue.retraining._estimators import Refit, Refitted, seeded
 from holdtrue.retraining._finetune import TopLayerStep
-from holdtrue.retraining._refit import refit, seeded
-from holdtrue.retraining._retrain import Layers, Retrained, Vary, retrain, start_keys, training_rows
+from holdtrue.retraining._retrain import Layers, Retrained, Vary, start_keys, training_rows
+from holdtrue.retraining._retrained import AbstractRetrained
 
 __all__ = [
+    "AbstractRetrained",
     "ClassifierWithRows",
     "Layers",
+    "Refit",
+    "Refitted",
     "Retrained",
     "TopLayerStep",
     "TrainedClassifier",
     "TrainingData",
     "Vary",
-    "refit",
     "retrain",
     "seeded",
     "start_keys",

@@ -2,11 +2,13 @@
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, get_args
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state, resample
 
 from holdtrue.batch import Predictor
@@ -27,9 +29,10 @@ from holdtrue.models.adapters import alike as same_trees
 from holdtrue.models.adapters import merged
 from holdtrue.models.adapters._adapt import understand
 from holdtrue.models.adapters._columns import NotUnderstood
-from holdtrue.schema import Table
+from holdtrue.retraining._retrained import AbstractRetrained, places
+from holdtrue.schema import Table, TableLike
 
-Kind = Literal["bootstrap", "seed", "leave_one_out"]
+Kind = Literal["bootstrap", "seed", "leave_one_out", "as it is"]
 CLOSE = 1e-3  # by which a guide's probability, as a search reads it, may differ from the model's own
 LOOKED_AT = 256  # rows that are asked to see whether it does
 
@@ -52,8 +55,8 @@ class Draw:
     seed: int
 
 
-@dataclass(frozen=True)
-class Refitted:
+@dataclass(frozen=True, repr=False)
+class Refitted(AbstractRetrained):
     """Retrainings of a model made elsewhere, answering together.
 
     Each is asked in its own columns, so that its answer is the one that it would give in use.
@@ -77,40 +80,27 @@ class Refitted:
     def __len__(self) -> int:
         return len(self.models)
 
-    def __repr__(self) -> str:
-        return f"<Refitted: {len(self)} models, vary={self.vary!r}>"
-
-    def decide(self, X: Any) -> np.ndarray:
+    def decide(self, X: TableLike) -> np.ndarray:
         """Class indices of shape (models, rows)."""
         table = self.predictor.encoder.schema.check(X)
         return np.stack([self.predictor.decide_of(model.log_proba(table)) for model in self.models])
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Labels of shape (models, rows)."""
-        return self.predictor.classes[self.decide(X)]
-
-    def accepts(self, X: Any, target: Any) -> np.ndarray:
-        """Boolean (models, rows): whether each model decides each row as wanted; `target` holds labels."""
-        return self.predict(X) == np.asarray(target)[None, :]
-
-    def take(self, rows: Any) -> "Refitted":
+    def take(self, rows: ArrayLike) -> "Refitted":
         """Return some of the models (indices or a mask)."""
-        kept = np.arange(len(self))[rows]
-        return Refitted(self.predictor, tuple(self.models[i] for i in kept), self.rows, self.vary)
+        kept = places(rows, len(self)).tolist()
+        return replace(self, models=tuple(self.models[i] for i in kept))
 
     def member(self, i: int) -> Predictor:
         """One retrained model as a classifier of its own."""
-        model = self._read[i]
-        return Predictor(
-            self.predictor.encoder, self.predictor.decision.of(model), self.predictor.classes, self.models[i]
-        )
+        decision = self.predictor.decision.of(self._read[i])
+        return Predictor(self.predictor.encoder, decision, self.predictor.classes, self.models[i])
 
     @functools.cached_property
     def _read(self) -> tuple[AbstractModel, ...]:
         return tuple(_read(model, self.rows) for model in self.models)
 
     @functools.cached_property
-    def members(self) -> tuple[AbstractMembers, ...]:
+    def members(self) -> tuple[AbstractMembers, ...]:  # type: ignore[override]
         """The models as a search asks them: those of one kind together, others side by side."""
         return tuple(_together(self._read))
 
@@ -128,7 +118,7 @@ def _read(foreign: BlackBox, rows: Table) -> AbstractModel:
         return black_box
     some = rows.take(np.arange(min(rows.n_rows, LOOKED_AT)))
     theirs = np.exp(foreign.log_proba(some))
-    encoded = foreign.encoder.encode(some).astype(np.float32)
+    encoded = jnp.asarray(foreign.encoder.encode(some), jnp.float32)
     ours = np.asarray(jax.nn.softmax(batch_logits(model, encoded), axis=-1))
     return model if theirs.shape == ours.shape and np.abs(theirs - ours).max() <= CLOSE else black_box
 
@@ -182,9 +172,9 @@ def retrain_estimator(
         What to learn from: the training table, or one of each period, `n` models of each.
     n : int
         Models of each table.
-    vary : {"bootstrap", "seed", "leave_one_out"}
-        ``bootstrap``: rows resampled within each class, and another seed where the model has one. ``seed``: every
-        `random_state` in the model. ``leave_one_out``: one row missing.
+    vary : {"bootstrap", "seed", "leave_one_out", "as it is"}
+        ``bootstrap``: rows resampled within each class. ``seed``: every `random_state` in the model.
+        ``leave_one_out``: one row missing. ``as it is``: the table itself.
     alike : sequence or mapping of estimators
         Other recipes, which take turns with the model's own.
     refit : callable, optional
@@ -259,7 +249,8 @@ def _trained(
         rows, labels = rows.take(draw.rows), labels[draw.rows]
     frame = predictor.foreign.frame(rows)
     if hasattr(recipe, "get_params"):
-        model = fresh(recipe) if vary == "leave_one_out" else seeded(recipe, draw.seed)
+        # One without a seed of its own is given one, so that the same call gives the same models.
+        model = seeded(recipe, draw.seed, only_unset=vary != "seed")
         model.fit(frame, labels)
     else:
         try:
@@ -270,8 +261,8 @@ def _trained(
     n_classes = asked.n_classes(rows)
     if n_classes != len(predictor.classes):
         raise DataError(
-            f"retrain: a retrained model has {n_classes} classes; got {len(predictor.classes)} of the first. Train "
-            "it on rows of every class."
+            f"retrain: a retrained model has {n_classes} classes; got {len(predictor.classes)} of the first. "
+            "Train it on rows of every class."
         )
     return asked
 
@@ -284,8 +275,8 @@ def _check_different(models: Refitted) -> None:
     first, *others = (model.log_proba(some) for model in models.models)
     if all(np.array_equal(first, other) for other in others):
         raise DataError(
-            f"retrain: all {len(models)} models are the same; got vary={models.vary!r}. Does `refit` heed its rows "
-            "and its seed? A model without randomness needs vary='bootstrap'."
+            f"retrain: all {len(models)} models are the same; got vary={models.vary!r}. Does `refit` heed its "
+            "rows and its seed? A model without randomness needs vary='bootstrap'."
         )
 
 

@@ -23,12 +23,14 @@ from holdtrue.models import (
     Data,
     Decision,
     EnsembleModel,
+    Stacked,
     Strategy,
     fit_many,
     stack,
 )
 from holdtrue.retraining._classifier import TrainedClassifier, TrainingData
 from holdtrue.retraining._finetune import top_layer_step
+from holdtrue.retraining._retrained import AbstractRetrained, places
 from holdtrue.schema import TableLike, as_table
 
 Vary = Literal["seed", "leave_one_out", "bootstrap", "shift", "finetune"]
@@ -36,8 +38,8 @@ Layers = Literal["top", "all"]
 FINETUNE_EPOCHS = 5
 
 
-@dataclass(frozen=True)
-class Retrained:
+@dataclass(frozen=True, repr=False)
+class Retrained(AbstractRetrained):
     """Many retrainings of one classifier, answering together.
 
     Attributes
@@ -57,32 +59,29 @@ class Retrained:
     def __len__(self) -> int:
         return self.ensemble.n_members
 
-    def __repr__(self) -> str:
-        return f"<Retrained: {len(self)} models, vary={self.vary!r}>"
-
     def decide(self, X: TableLike) -> np.ndarray:
         """Class indices of shape (models, rows), every model asked about every row in one batched call."""
         encoded = self.predictor.encoder.encode(as_table(X)).astype(np.float32)
         return map_rows(functools.partial(_decide_all, self.ensemble, self.predictor.decision), encoded).T
 
-    def predict(self, X: TableLike) -> np.ndarray:
-        """Labels of shape (models, rows)."""
-        return self.predictor.classes[self.decide(X)]
-
-    def accepts(self, X: TableLike, target: ArrayLike) -> np.ndarray:
-        """Boolean (models, rows): whether each model decides each row as wanted; `target` holds labels."""
-        return self.predict(X) == np.asarray(target)[None, :]
-
-    def take(self, rows: np.ndarray | slice) -> "Retrained":
+    def take(self, rows: ArrayLike) -> "Retrained":
         """Return some of the models (indices or a mask)."""
-        rows = np.arange(len(self))[rows]
-        members = jax.tree.map(lambda leaf: leaf[rows] if eqx.is_array(leaf) else leaf, self.ensemble.members)
-        return replace(self, ensemble=EnsembleModel(members))
+        (stacked,) = self.members
+        return replace(self, ensemble=stacked.take(places(rows, len(self))).ensemble)
 
     def member(self, i: int) -> Predictor:
         """One retrained model as a classifier of its own."""
-        decision = eqx.tree_at(lambda d: d.model, self.predictor.decision, self.ensemble.member(i))
+        decision = self.predictor.decision.of(self.ensemble.member(i))
         return Predictor(self.predictor.encoder, decision, self.predictor.classes)
+
+    @property
+    def members(self) -> tuple[Stacked]:
+        """The models, stacked."""
+        return (Stacked(self.ensemble),)
+
+    def digests(self) -> tuple[str, ...]:
+        """Every member's digest."""
+        return self.ensemble.digests()
 
 
 @eqx.filter_jit
@@ -96,9 +95,9 @@ def _decide_all(ensemble: EnsembleModel, decision: Decision, x: Float[Array, "n 
     return jax.lax.map(one, arrays).T
 
 
-def retrain(
+def retrain_own(
     clf: TrainedClassifier,
-    n: int = 100,
+    n: int,
     *,
     vary: Vary = "seed",
     tables: Sequence[tuple[TableLike, ArrayLike]] | None = None,
@@ -110,40 +109,7 @@ def retrain(
     on_model: Callable[[int], None] | None = None,
     executor: AbstractExecutor | None = None,
 ) -> Retrained:
-    """Train a fitted classifier again, `n` times, and return the models as one ensemble.
-
-    Parameters
-    ----------
-    clf : RecourseClassifier
-        Fitted in this process: a loaded model file holds no training rows, so fit again, or give `tables` to
-        ``vary="shift"`` or ``"finetune"``.
-    n : int, default=100
-        Number of models; ignored where `tables` are given, which make one model each.
-    vary : {"seed", "leave_one_out", "bootstrap", "shift", "finetune"}
-        ``seed``: other first weights and shuffles. ``leave_one_out``: same seed, one row's weight set to zero.
-        ``bootstrap``: same seed, rows resampled with replacement. ``shift``: same seed, each of `tables`.
-        ``finetune``: the fitted model goes on learning, from each of `tables` or else from resampled rows.
-    tables : sequence of (X, y), optional
-        Later or other tables, for ``shift`` and ``finetune``. Encoded as the classifier encodes, so that all
-        answer about the same rows.
-    new_order : bool, default=False
-        For ``leave_one_out``: other shuffles, too. Without it a row of weight zero leaves every minibatch as it
-        was, which is gentler than deleting a row from a table that is then shuffled anew.
-    layers : {"top", "all"}, default="top"
-        For ``finetune``: what moves. ``top`` leaves all but the top layer as it is, to the last bit.
-    n_epochs : int, default=5
-        For ``finetune``: passes over the rows, with the regime's step size, a fresh optimiser and no early
-        stopping. The other kinds train as the regime says.
-    random_state : int, default=0
-        Chooses seeds, rows left out and resamples.
-    strategy : {"auto", "sequential", "threads", "vmap"}
-        See `holdtrue.models.fit_many`.
-    on_model : callable, optional
-        Told how many models are done.
-    executor : AbstractExecutor, optional
-        Where they are trained, some at a time: `holdtrue.batch.RayExecutor` for a cluster. The models are the
-        same.
-    """
+    """Train one of holdtrue's classifiers again; the parameters are those of `holdtrue.retrain`."""
     if vary not in get_args(Vary):
         raise DataError(f"retrain: `vary` is not known; got {vary!r}. Known are {list(get_args(Vary))!r}.")
     if not isinstance(n, (int, np.integer)) or n < 1:

@@ -39,7 +39,7 @@ def test_rows_agree_with_an_audit_by_hand(bank, pair):
     rows = bank.X.iloc[test]
     people = rows[clf.predict(rows) == 0][:20]
     plan = clf.recourse(people, method=WACHTER)
-    report = ht.audit(plan, against=ht.retrain(clf, 3, random_state=0))
+    report = ht.audit(plan, against=ht.retrain(clf, n=3, random_state=0))
     row = pair["wachter"]
     assert row.n_people == len(people) == 20
     assert row.counts == report.counts
@@ -163,7 +163,7 @@ def test_stable_search_gets_guides_that_survival_is_not_measured_on() -> None:
     clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), regime=QUICK.regime, random_state=0)
     clf.fit(bank.X, bank.y)
     guides = ht.StableSearch(n_guides=2, random_state=0).fit(clf, bank.X)._ensemble()
-    others = ht.retrain(clf, 3, random_state=0).ensemble
+    others = ht.retrain(clf, n=3, random_state=0).ensemble
     for i in range(2):
         for j in range(3):
             assert not np.allclose(guides.member(i).weight, others.member(j).weight)

@@ -23,8 +23,8 @@ from holdtrue.models.adapters._trees import (
 class TreesMembers(AbstractMembers):
     """Several tree ensembles as padded arrays: the trees of a member are a row of `roots`.
 
-    Sums are in float32. A search asks guides this way, which differs from the library's own sum in the last digits;
-    the model that decides is asked exactly.
+    Sums are in float32. A search asks guides this way, which differs from the library's own sum in the last
+    digits; the model that decides is asked exactly.
 
     Attributes
     ----------

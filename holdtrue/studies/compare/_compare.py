@@ -21,7 +21,7 @@ from holdtrue.datasets import Dataset
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods import METHODS, AbstractMethod, name_of
 from holdtrue.models import AbstractArchitecture, fresh
-from holdtrue.retraining import Vary, refit, retrain, seeded
+from holdtrue.retraining import Vary, retrain, seeded
 from holdtrue.schema import Schema, Table, as_table
 from holdtrue.studies.compare._measure import measure, settings
 from holdtrue.studies.compare._result import Comparison, Row, merged, same_settings
@@ -323,11 +323,11 @@ def _against(
         return None
     on_model = None if progress is None else lambda done: progress("retraining", done, n)
     if classifier is None:
-        return refit(predictor, rows, labels, n, vary=vary, random_state=seed, on_model=on_model)
+        return retrain(predictor, rows, labels, n, vary=vary, random_state=seed, on_model=on_model)
     if classifier.training_ is None:
         # Read from a file, which holds no rows: the same configuration learns from the training rows. The schema
         # with its bounds and levels, since the retrained models must read the same columns.
         again: Any = clone(classifier)
         again.set_params(schema=classifier.schema_, favourable=predictor.favourable)
-        return retrain(again.fit(rows, labels), n, vary=vary, random_state=seed, on_model=on_model)
-    return retrain(classifier, n, vary=vary, random_state=seed, on_model=on_model)
+        return retrain(again.fit(rows, labels), n=n, vary=vary, random_state=seed, on_model=on_model)
+    return retrain(classifier, n=n, vary=vary, random_state=seed, on_model=on_model)

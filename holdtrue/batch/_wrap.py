@@ -1,0 +1,70 @@
+"""A model made elsewhere, behind the interface that all of holdtrue asks."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from holdtrue._types import Estimator, Label
+from holdtrue.batch._predictor import Predictor
+from holdtrue.encoding import Encoder
+from holdtrue.errors import DataError
+from holdtrue.models import BlackBox, Decision
+from holdtrue.models.adapters import adapt, from_onnx, is_onnx
+from holdtrue.parameters import Probability, require
+from holdtrue.schema import Schema, as_table
+
+REACHED = 7e-7
+"""Share of the threshold by which a probability may miss it: votes of a forest often equal it exactly, and the
+log-odds that are compared have float32's rounding errors."""
+
+
+def wrap(
+    model: Estimator,
+    schema: Schema | None,
+    reference: Any,
+    *,
+    threshold: float | None = None,
+    favourable: Label | None = None,
+) -> Predictor:
+    """Put a fitted foreign classifier behind holdtrue's interface.
+
+    Models that an adapter understands (scikit-learn's linear models, networks and trees, also in pipelines,
+    XGBoost, LightGBM, ONNX graphs) are searched inside a compiled program, with gradients where they have them;
+    any other through `predict_proba`. ``predictor.foreign.note`` says which. What a search finds is always asked
+    of the model itself, in its own columns.
+
+    Parameters
+    ----------
+    model : object with `predict_proba`, or an ONNX model or its path
+        Asked in its own columns: a dataframe where it was fitted on one, else an array.
+    schema : Schema or None
+        Guessed from `reference` when None.
+    reference : dataframe
+        Rows the model knows, from which bounds, levels and scaling are learned.
+    threshold : float, optional
+        Probability at which the favourable class is decided (to six digits, so that 18 votes of 30 are 0.6). By
+        default as `predict` of scikit-learn does: the most probable class, a tie going to the first.
+    favourable : label, optional
+        The last class when omitted.
+    """
+    model = from_onnx(model) if is_onnx(model) else model
+    table = as_table(reference, where="recourse")
+    schema = Schema.infer(table) if schema is None else schema
+    encoder = Encoder.fit(schema, table)
+    foreign = BlackBox(model, encoder, table)
+    classes = getattr(model, "classes_", None)
+    classes = np.arange(foreign.n_classes(table)) if classes is None else np.asarray(classes)
+    labels: list[Any] = classes.tolist()
+    if favourable is not None and favourable not in labels:
+        raise DataError(f"recourse: `favourable` is not a class; got {favourable!r}. Classes are {labels!r}.")
+    index = len(labels) - 1 if favourable is None else labels.index(favourable)
+    if threshold is None:
+        # In float32, the smallest probability above one half: a tie is then the first class's.
+        threshold = 0.5 if index == 0 else float(np.nextafter(np.float32(0.5), np.float32(1)))
+    else:
+        require("recourse", "threshold", threshold, Probability)
+        threshold = threshold * (1 - REACHED)
+    level = jnp.asarray(threshold, jnp.float32)
+    decision = adapt(foreign, table, lambda core: Decision(core, level, index))
+    return Predictor(encoder, decision, classes, foreign)

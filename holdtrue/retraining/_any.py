@@ -1,0 +1,190 @@
+"""Any model, trained again."""
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from holdtrue._types import Estimator, Label, RandomState
+from holdtrue.batch import AbstractExecutor, FittedClassifier, Predictor, predictor_of, wrap
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.models import Strategy
+from holdtrue.retraining._classifier import TrainedClassifier
+from holdtrue.retraining._estimators import Kind, Refit, retrain_estimator
+from holdtrue.retraining._retrain import Layers, Vary, retrain_own, training_rows
+from holdtrue.retraining._retrained import AbstractRetrained
+from holdtrue.schema import Schema, Table, TableLike
+
+OWN = ("new_order", "layers", "n_epochs", "strategy", "executor")  # for holdtrue's own models
+FOREIGN = ("alike", "refit", "schema", "threshold", "favourable")  # for models made elsewhere
+
+
+def retrain(
+    model: Estimator,
+    X: TableLike | None = None,
+    y: ArrayLike | None = None,
+    n: int = 20,
+    *,
+    vary: Vary | None = None,
+    tables: Sequence[tuple[TableLike, ArrayLike]] | None = None,
+    alike: Mapping[str, Any] | Sequence[Any] | None = None,
+    refit: Refit | None = None,
+    schema: Schema | None = None,
+    threshold: float | None = None,
+    favourable: Label | None = None,
+    new_order: bool | None = None,
+    layers: Layers | None = None,
+    n_epochs: int | None = None,
+    random_state: RandomState = 0,
+    strategy: Strategy | None = None,
+    on_model: Callable[[int], None] | None = None,
+    executor: AbstractExecutor | None = None,
+) -> AbstractRetrained:
+    """Train a fitted model again, `n` times, and return the models as one.
+
+    Parameters
+    ----------
+    model : RecourseClassifier, estimator, or Predictor
+        One of holdtrue's classifiers; any classifier that scikit-learn can clone (pipelines, forests, boosting,
+        XGBoost's, LightGBM's and CatBoost's classes, calibrated and stacked ones), bare or as `holdtrue.wrap`
+        returned it; or any other, with `refit`.
+    X, y : dataframe, array, optional
+        What to learn from. One of holdtrue's classifiers that was fitted in this process knows its own rows.
+    n : int, default=20
+        Number of models; with `tables`, of each of them for a model made elsewhere, where more than one are
+        resamples.
+    vary : {"seed", "leave_one_out", "bootstrap", "shift", "finetune"}, optional
+        ``seed``: other first weights and shuffles; for a model made elsewhere, every `random_state` in it.
+        ``leave_one_out``: same seed, one row's weight set to zero. ``bootstrap``: rows resampled with replacement.
+        ``shift``: same seed, each of `tables`. ``finetune``: the fitted model goes on learning, from each of
+        `tables` or else from resampled rows (holdtrue's own models). By default ``seed`` for holdtrue's own models
+        and ``bootstrap`` for others, many of which learn the same from every seed; ``shift`` with `tables`.
+    tables : sequence of (X, y), optional
+        Later or other tables, for ``shift`` and ``finetune``: what past periods were, for example. Encoded as the
+        classifier encodes, so that all answer about the same rows.
+    alike : sequence or mapping of estimators, optional
+        Other recipes, which take turns with the model's own: other hyper-parameters, another family, whatever may
+        be chosen next. For models made elsewhere.
+    refit : callable, optional
+        ``refit(X, y, seed=..., sample_weight=None)`` returns the model trained on these rows, for one that
+        scikit-learn cannot clone.
+    schema, threshold, favourable
+        Of a bare estimator: see `holdtrue.wrap`.
+    new_order : bool, default=False
+        For ``leave_one_out``: other shuffles, too. Without it a row of weight zero leaves every minibatch as it
+        was, which is gentler than deleting a row from a table that is then shuffled anew.
+    layers : {"top", "all"}, default="top"
+        For ``finetune``: what moves. ``top`` leaves all but the top layer as it is, to the last bit.
+    n_epochs : int, default=5
+        For ``finetune``: passes over the rows, with the regime's step size, a fresh optimiser and no early
+        stopping. The other kinds train as the regime says.
+    random_state : int, default=0
+        Chooses seeds, rows left out and resamples.
+    strategy : {"auto", "sequential", "threads", "vmap"}
+        See `holdtrue.models.fit_many`.
+    on_model : callable, optional
+        Told how many models are done.
+    executor : AbstractExecutor, optional
+        Where they are trained, some at a time: `holdtrue.batch.RayExecutor` for a cluster. The models are the
+        same.
+
+    Returns
+    -------
+    Retrained or Refitted
+        `decide`, `predict` and `accepts` ask every model about every row.
+
+    Examples
+    --------
+    >>> import holdtrue as ht
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> bank = ht.datasets.load("loanapp")
+    >>> forest = RandomForestClassifier(n_estimators=10, random_state=0).fit(bank.X, bank.y)
+    >>> again = ht.retrain(forest, bank.X, bank.y, n=3, schema=bank.schema)
+    >>> again.decide(bank.X[:5]).shape
+    (3, 5)
+    """
+    if isinstance(X, (int, np.integer)):
+        raise DataError(f"retrain: `X` must be a table; got {X!r}. Write n={X!r}.")
+    _check_given(X, y)
+    predictor = predictor_of(model)
+    own = predictor is not None and predictor.foreign is None
+    given = {
+        "new_order": new_order, "layers": layers, "n_epochs": n_epochs, "strategy": strategy, "executor": executor,
+        "alike": alike, "refit": refit, "schema": schema, "threshold": threshold, "favourable": favourable,
+    }  # fmt: skip
+    odd = [name for name in (FOREIGN if own else OWN) if given[name] is not None]
+    if odd:
+        whose = "models made elsewhere" if own else "holdtrue's own models"
+        raise DataError(f"retrain: `{odd[0]}` is for {whose}; got {type(model).__name__}. Leave it out.")
+    if own or (isinstance(model, FittedClassifier) and predictor is None):
+        options = {name: given[name] for name in OWN if given[name] is not None}
+        return _own(model, X, y, n, vary, tables, options, random_state, on_model)
+    if predictor is None:
+        reference = tables[0][0] if X is None and tables else X
+        if reference is None:
+            raise DataError(
+                f"retrain: a {type(model).__name__} does not know what it learned from; got no X and y. Give them."
+            )
+        predictor = wrap(model, schema, reference, threshold=threshold, favourable=favourable)
+    return _elsewhere(predictor, X, y, n, vary, tables, alike, refit, random_state, on_model)
+
+
+def _check_given(X: Any, y: Any) -> None:
+    if (X is None) != (y is None):
+        raise DataError(f"retrain: `X` and `y` go together; got {'X' if y is None else 'y'} alone. Give both.")
+
+
+def _own(
+    clf: Any, X: Any, y: Any, n: int, vary: Vary | None, tables: Any, options: dict[str, Any], random_state: Any,
+    on_model: Callable[[int], None] | None,
+) -> AbstractRetrained:  # fmt: skip
+    if not isinstance(clf, TrainedClassifier):
+        raise CapabilityError(
+            f"retrain: `model` must be a classifier that can be trained; got {type(clf).__name__}. Give the "
+            "RecourseClassifier itself."
+        )
+    if X is not None:
+        clf = copy.copy(clf)
+        clf.training_ = training_rows(clf, X, y)
+    vary = vary or ("seed" if tables is None else "shift")
+    return retrain_own(clf, n, vary=vary, tables=tables, random_state=random_state, on_model=on_model, **options)
+
+
+def _elsewhere(
+    predictor: Predictor, X: Any, y: Any, n: int, vary: Vary | None, tables: Any, alike: Any, refit: Refit | None,
+    random_state: Any, on_model: Callable[[int], None] | None,
+) -> AbstractRetrained:  # fmt: skip
+    if vary == "shift" and not tables:
+        raise DataError("retrain: vary='shift' needs `tables`, a list of (X, y); got none.")
+    if tables is not None and vary not in (None, "shift"):
+        raise DataError(f"retrain: `tables` is for vary='shift'; got vary={vary!r}.")
+    if not isinstance(n, (int, np.integer)) or n < 1:
+        raise DataError(f"retrain: `n` must be a positive whole number; got {n!r}.")
+    kind: Any = vary or "bootstrap"
+    if tables is not None:
+        kind = "bootstrap" if n > 1 else "as it is"
+    elif kind not in get_args(Kind):
+        raise DataError(
+            f"retrain: vary={vary!r} is for holdtrue's own models; got one made elsewhere. Known for it are "
+            f"{[k for k in get_args(Kind) if k != 'as it is']!r}."
+        )
+    elif X is None:
+        raise DataError("retrain: a model made elsewhere does not know what it learned from; got no X and y.")
+    read = [_read(predictor, *pair) for pair in (tables if tables is not None else [(X, y)])]
+    return retrain_estimator(
+        predictor, read, n=int(n), vary=kind, alike=() if alike is None else alike, refit=refit,
+        random_state=random_state, on_model=on_model,
+    )  # fmt: skip
+
+
+def _read(predictor: Predictor, X: Any, y: Any) -> tuple[Table, np.ndarray]:
+    table = predictor.encoder.schema.check(X, where="retrain")
+    labels = np.asarray(y)
+    if len(labels) != table.n_rows:
+        raise DataError(f"retrain: a table has {table.n_rows} rows but {len(labels)} labels.")
+    unknown = [label for label in np.unique(labels).tolist() if label not in predictor.classes.tolist()]
+    if unknown:
+        raise DataError(f"retrain: a table has a class unseen at fit; got {unknown[0]!r}.")
+    return table, labels
