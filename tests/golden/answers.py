@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pandas as pd
 
@@ -262,6 +263,8 @@ def main() -> int:
         if asked.only not in name or (asked.what == "write" and name in known):
             continue
         n += 1
+        if n % 25 == 0:
+            jax.clear_caches()  # each program holds memory maps, of which a process may have 65,530
         try:
             got = answer()
         except Exception as error:  # an answer too: it must stay the same kind of refusal
