@@ -18,7 +18,7 @@ QUICK := tests/schema tests/datasets tests/encoding tests/ledger/test_ledger.py 
 EXTRAS := plots serve xgboost lightgbm onnx postgres ray mlflow tune
 OLDEST := tests/schema tests/encoding tests/ledger tests/test_package.py tests/classifier/test_classifier.py
 
-.PHONY: run test quick check tests oldest format docs bench clean
+.PHONY: run test quick check tests shapes oldest format docs bench clean
 
 run: $(PACKAGE)
 	$(BIN)/holdtrue demo
@@ -43,6 +43,10 @@ tests: $(TOOLS)
 # Between two edits: everything that needs no long compilation.
 quick: $(TOOLS)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -k "not code_runs and not nothing_to_say" $(QUICK)
+
+# Annotations of arrays, shapes and dtypes included, held against every call; see CHECKED in conftest.py.
+shapes: $(TOOLS)
+	HOLDTRUE_TYPECHECK=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/encoding tests/search tests/batch
 
 # The oldest versions that pyproject.toml allows, in an environment of their own: are the lower bounds true? Old
 # packages warn about newer ones, so warnings are no errors here.

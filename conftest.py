@@ -26,8 +26,8 @@ QUICK = {
 }
 
 # With HOLDTRUE_TYPECHECK=1, annotations of these are checked at every call, shapes and dtypes included: what is
-# inside, where arrays are. What users call checks its arguments itself, with errors of its own. It makes tracing a
-# third slower, so it is a run of its own (tests/encoding, tests/search, tests/batch, tests/methods).
+# inside, where arrays are. What users call checks its arguments itself, with errors of its own. Tests of
+# searches take a sixth longer with it, so it is a run of its own (tests/encoding, tests/search, tests/batch).
 CHECKED = (
     "encoding._distance",
     "encoding._feasible",

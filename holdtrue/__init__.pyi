@@ -54,17 +54,10 @@ from holdtrue.retraining import Retrained, retrain
 from holdtrue.runs import Run, run
 from holdtrue.schema import Feature, Implication, LinearConstraint, Schema
 from holdtrue.search import Status
-from holdtrue.studies import (
-    CertificateCheck,
-    Comparison,
-    Tradeoff,
-    Tuning,
-    certify,
-    compare,
-    tradeoff,
-    tune,
-    verify,
-)
+from holdtrue.studies.certify import CertificateCheck, certify, verify
+from holdtrue.studies.compare import Comparison, compare
+from holdtrue.studies.tradeoff import Tradeoff, tradeoff
+from holdtrue.studies.tune import Tuning, tune
 from holdtrue.training import (
     JEM,
     TRADES,

@@ -65,7 +65,7 @@ class Registry(MutableMapping[str, type[Kind]]):
         """Entry points of other packages by name, not imported; more than one where packages disagree."""
         if self._plugins is None:
             found: dict[str, list[EntryPoint]] = {}
-            for point in entry_points(group=self.group):
+            for point in sorted(entry_points(group=self.group), key=_origin):
                 places = found.setdefault(point.name, [])
                 if all(point.value != place.value for place in places):  # a folder may be on the path twice
                     places.append(point)
@@ -74,7 +74,7 @@ class Registry(MutableMapping[str, type[Kind]]):
 
     def _load(self, name: str) -> type[Kind]:
         points = self.plugins()[name]
-        origin = ", ".join(point.dist.name if point.dist else point.value for point in points)
+        origin = ", ".join(_origin(point)[1] for point in points)
         where = f"{self.group}: the plugin {name!r} of {origin}"
         if len(points) > 1:
             raise PluginError(f"{where} is offered by more than one package. Uninstall all but one.")
@@ -124,6 +124,11 @@ class Registry(MutableMapping[str, type[Kind]]):
 
     def __repr__(self) -> str:
         return f"<Registry of {self.word}s: {', '.join(self)}>"
+
+
+def _origin(point: EntryPoint) -> tuple[str, str]:
+    """Name of an entry point and of the package that it is from, in which order they are told."""
+    return point.name, point.dist.name if point.dist else point.value
 
 
 def registry_of(base: Any) -> Registry[Any] | None:

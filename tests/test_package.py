@@ -78,8 +78,8 @@ def test_mypy_has_nothing_to_say_about_the_readme(
 ) -> None:
     pytest.importorskip("mypy", reason="mypy is not installed; pip install mypy to run it")
     example, python = outsider
-    assert pytestconfig.cache is not None
-    kept = pytestconfig.cache.mkdir("mypy")  # what was read of jax, numpy and pandas: 15 s the first time
+    assert request.config.cache is not None
+    kept = request.config.cache.mkdir("mypy")  # what was read of jax, numpy and pandas: 15 s the first time
     check("mypy", "--python-executable", str(python), "--cache-dir", str(kept), str(example))
 
 

@@ -5,7 +5,7 @@ Reads ``benchmarks/results/compare-*.json`` and draws a picture of each. Nothing
 
 from pathlib import Path
 
-from holdtrue.studies import Comparison
+from holdtrue.studies.compare import Comparison
 
 ROOT = Path(__file__).parents[2]
 ORDER = ("german", "adult", "heloc", "loanapp")

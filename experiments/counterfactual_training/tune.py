@@ -14,7 +14,7 @@ from benchmarks._common import record
 from experiments import experiment
 from experiments.counterfactual_training._settings import OURS, SETTINGS, architecture, regimes
 from experiments.counterfactual_training._task import training_table
-from holdtrue.studies import tune
+from holdtrue.studies.tune import tune
 from holdtrue.training import OneOf, Range
 
 TRIED: dict[str, Range | OneOf] = {

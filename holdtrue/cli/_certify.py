@@ -59,7 +59,7 @@ def command(
     use_cache()
     from holdtrue.cli._model import load_model
     from holdtrue.methods import method as by_name
-    from holdtrue.studies import certify
+    from holdtrue.studies.certify import certify
 
     classifier = load_model(model)
     X, y = people(classifier, table, target)

@@ -74,7 +74,7 @@ def command(
         say("The schema was guessed; write and correct one with `holdtrue schema`.")
     use_cache()
     from holdtrue.datasets import Dataset
-    from holdtrue.studies import Comparison
+    from holdtrue.studies.compare import Comparison
 
     chosen = _methods(methods, given)
     made = _model(model, given, labelled.schema, seed)
@@ -103,7 +103,7 @@ def command(
 
 
 def _run(data: Any, options: Keywords, output: str | None) -> Any:
-    from holdtrue.studies import compare
+    from holdtrue.studies.compare import compare
 
     so_far: list[Any] = []
 

@@ -100,7 +100,7 @@ def command(
 
 
 def _run(labelled: Any, options: Keywords) -> Any:
-    from holdtrue.studies import tradeoff
+    from holdtrue.studies.tradeoff import tradeoff
 
     with progress("training", 1.0, "of the settings") as bar:
 

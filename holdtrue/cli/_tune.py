@@ -113,7 +113,7 @@ def command(
 
 
 def _run(X: Any, y: Any, options: Keywords, trials: int, study: str | None) -> Any:
-    from holdtrue.studies import tune
+    from holdtrue.studies.tune import tune
 
     with contextlib.suppress(ImportError):  # said by `tune`
         import optuna

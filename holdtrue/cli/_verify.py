@@ -35,7 +35,7 @@ def command(
     from holdtrue.classifier import Certificate
     from holdtrue.cli._certify import people
     from holdtrue.cli._model import load_model
-    from holdtrue.studies import verify
+    from holdtrue.studies.certify import verify
 
     read = None if certificate is None else Certificate.load(certificate)
     classifier = load_model(model)

@@ -1,25 +1,5 @@
-"""Studies over models and methods: compare, tune, tradeoff, certify; each a folder with all that belongs to it."""
+"""Studies over models and methods: compare, tune, tradeoff, certify; each a folder with all that belongs to it.
 
-from holdtrue.studies.certify import CertificateCheck, certify, verify
-from holdtrue.studies.compare import Comparison, Row, compare, measure, merged, same_settings, settings
-from holdtrue.studies.tradeoff import Choice, Tradeoff, tradeoff
-from holdtrue.studies.tune import Trial, Tuning, tune
-
-__all__ = [
-    "CertificateCheck",
-    "Choice",
-    "Comparison",
-    "Row",
-    "Tradeoff",
-    "Trial",
-    "Tuning",
-    "certify",
-    "compare",
-    "measure",
-    "merged",
-    "same_settings",
-    "settings",
-    "tradeoff",
-    "tune",
-    "verify",
-]
+The functions are called like their folders, so they are not repeated here: `holdtrue.compare` is a function,
+`holdtrue.studies.compare` the room that it is from.
+"""

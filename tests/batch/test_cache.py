@@ -9,7 +9,7 @@ from holdtrue.batch._cache import cache_dir
 
 
 def test_place(monkeypatch, tmp_path):
-    monkeypatch.delenv("HOLDTRUE_CACHE")
+    monkeypatch.delenv("HOLDTRUE_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     place = cache_dir()
     assert place is not None

@@ -87,7 +87,7 @@ def test_what_does_not_belong_is_refused(run, certified, model, calibration, tmp
         (["--out", "x", "--miscoverage", "0.001"], "too few calibration people"),
         (["--out", "x", "--groups", "sects"], "not a column"),
         (["--out", "x", "--method", "wachter"], "Give the `threshold`"),
-        (["--out", "x", "--set", "radius=0"], "`radius` must be positive"),
+        (["--out", "x", "--set", "radius=0"], "`radius` must be a number above 0"),
     ],
 )
 def test_bad_input(run, model, calibration, args, words, tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 import holdtrue as ht
 from holdtrue.cli._fit import build, by_family, split
 from holdtrue.cli._tune import _space
-from holdtrue.studies import Trial, Tuning
+from holdtrue.studies.tune import Trial, Tuning
 from holdtrue.studies.tune._bench import Bench
 from holdtrue.training import Range
 

@@ -215,8 +215,9 @@ def test_hard_is_feasible_or_flagged(world, scaling) -> None:
             # Exact, unless the grid is finer than the seven digits of float32.
             fine = feature.grid is None or feature.grid < 4e-6 * size(feature)
             slack = (1e-6 * size(feature) + (feature.grid or 0.0)) if fine else 0.0
-            gap = np.abs(before.astype(float) - after.astype(float))
-            assert not (gap > slack + 1e-6 * fine * np.abs(before.astype(float))).any()
+            gap, magnitude = np.abs(before.astype(float) - after.astype(float)), np.abs(before.astype(float))
+            # A grid of thirds has no exact numbers: a person's own and the grid's may differ in the last bit.
+            assert not (gap > slack + 1e-6 * fine * magnitude + np.spacing(magnitude)).any()
     # A person whose limits all hold is left alone.
     own = np.asarray(people.x)
     at_home = np.array([not b for b in broken_limits(encoder, table, table, restrictions)])

@@ -212,12 +212,13 @@ def test_chunks_do_not_matter(plan, make_retrained, monkeypatch) -> None:
     assert ht.audit(plan, against).to_dict(people=True) == whole.to_dict(people=True)
 
 
-def test_the_module_is_the_function_in_every_order_of_imports() -> None:
+def test_a_folder_is_never_a_function() -> None:
+    """Whatever is imported first, the functions stay functions and the rooms stay rooms."""
     code = (
-        "import holdtrue as ht; import holdtrue.audit; from holdtrue.audit import audit, Report;"
-        "assert callable(ht.audit) and ht.audit.Report is ht.Report is Report;"
-        "from inspect import signature;"
-        "assert ht.audit.audit is audit and signature(ht.audit) == signature(audit)"
+        "import holdtrue as ht; import holdtrue.reports, holdtrue.studies.compare;"
+        "from inspect import isfunction, ismodule;"
+        "assert all(map(isfunction, (ht.audit, ht.compare, ht.certify, ht.tune, ht.tradeoff, ht.gate)));"
+        "assert all(map(ismodule, (ht.reports, ht.studies, ht.studies.compare, ht.promises, ht.retraining)))"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

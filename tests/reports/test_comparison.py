@@ -15,7 +15,7 @@ from holdtrue.errors import DataError
 from holdtrue.methods import AbstractMethod
 from holdtrue.schema import Table, as_table
 from holdtrue.search import Solutions, Status
-from holdtrue.studies import Comparison, Row, measure
+from holdtrue.studies.compare import Comparison, Row, measure
 
 PEOPLE = (20.0, 40.0, 44.0)
 

@@ -9,7 +9,7 @@ import pytest
 import holdtrue as ht
 from holdtrue.classifier import named_model
 from holdtrue.errors import DataError
-from holdtrue.studies import compare
+from holdtrue.studies.compare import compare
 
 QUICK = ht.RecourseClassifier(
     model=ht.Linear(), regime=ht.StandardTraining(n_epochs=20, step_size=0.01, class_weight="balanced")

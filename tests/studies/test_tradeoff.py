@@ -9,7 +9,7 @@ import pytest
 
 import holdtrue as ht
 from holdtrue.errors import DataError
-from holdtrue.studies import Choice, Tradeoff
+from holdtrue.studies.tradeoff import Choice, Tradeoff
 from holdtrue.studies.tradeoff._result import GOALS, dominates
 
 

@@ -8,8 +8,7 @@ import pytest
 
 import holdtrue as ht
 from holdtrue.errors import DataError, MissingDependencyError
-from holdtrue.studies import Trial, Tuning
-from holdtrue.studies.tune import _tune
+from holdtrue.studies.tune import Trial, Tuning, _tune
 from holdtrue.studies.tune._bench import Bench, Measured
 from holdtrue.training import REGIMES, OneOf, Range
 

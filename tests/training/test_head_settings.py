@@ -66,7 +66,7 @@ def test_parameters_reach_the_head_that_was_left_out():
     assert (copy.head.margin, again.head.margin) == (2.0, 3.0)
     clf = ht.RecourseClassifier(regime=Robust()).set_params(regime__regime__head__rare=0.1)
     assert repr(clf.regime) == "Robust(regime=CounterNetTraining(head=HeadSettings(rare=0.1)))"
-    with pytest.raises(ValueError, match="Invalid parameter 'margins' for estimator HeadSettings"):
+    with pytest.raises(ValueError, match="HeadSettings: has no such parameter; got 'margins'"):
         regime.set_params(head__margins=2.0)
     # What makes no sense has no parameters, and is refused when it is used.
     wrong = CounterNetTraining(head="row")

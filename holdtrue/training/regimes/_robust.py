@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from holdtrue._registry import made
 from holdtrue.errors import DataError
 from holdtrue.models import CounterNet
 from holdtrue.training._base import AbstractRegime, TrainingContext
@@ -17,7 +18,7 @@ from holdtrue.training.regimes._counternet import CounterNetTraining
 
 def _as_regime(given: Any, where: str) -> AbstractGeneratorRegime:
     """The regime that was given; CounterNet's where none was."""
-    regime = CounterNetTraining() if given is None else given
+    regime = CounterNetTraining() if given is None else made(AbstractRegime, given, where)
     if not isinstance(regime, AbstractGeneratorRegime):
         raise DataError(
             f"{where}: `regime` must train a generator of recourse; got {type(regime).__name__}. Use "
@@ -34,7 +35,7 @@ class Robust(AbstractAttacked):
 
     Parameters
     ----------
-    regime : AbstractGeneratorRegime, optional
+    regime : AbstractGeneratorRegime or str, optional
         `CFModel()`, `VAECF()` or `CounterNetTraining()`, which is the default; its epochs, batches and head
         hold.
     attacker, own_weight, goal
@@ -58,7 +59,7 @@ class Robust(AbstractAttacked):
     def __init__(
         self,
         *,
-        regime: AbstractRegime | None = None,
+        regime: AbstractRegime | str | None = None,
         attacker: str | AbstractAttacker = "vds",
         own_weight: float = 1.0,
         goal: float | None = None,
