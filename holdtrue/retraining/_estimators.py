@@ -126,7 +126,8 @@ def _read(foreign: BlackBox, rows: Table) -> AbstractModel:
 def _together(models: Sequence[AbstractModel]) -> Iterator[AbstractMembers]:
     """Group models that can share arrays."""
     trees = [model for model in models if isinstance(model, TreesModel)]
-    rest = [model for model in models if not isinstance(model, TreesModel)]
+    asked = tuple(model for model in models if model.on_host)
+    rest = [model for model in models if not isinstance(model, TreesModel) and not model.on_host]
     while trees:
         group = [model for model in trees if same_trees([trees[0], model])]
         trees = [model for model in trees if not same_trees([group[0], model])]
@@ -136,7 +137,9 @@ def _together(models: Sequence[AbstractModel]) -> Iterator[AbstractMembers]:
         leaves, structure = jax.tree.flatten(model)
         shapes.setdefault((structure, tuple(np.shape(leaf) for leaf in leaves)), []).append(model)
     for group in shapes.values():
-        yield SideBySide(tuple(group)) if group[0].on_host or len(group) == 1 else Stacked(stack(group))
+        yield Stacked(stack(group))
+    if asked:
+        yield SideBySide(asked)
 
 
 def seeded(estimator: Any, seed: int, *, only_unset: bool = False) -> Any:
