@@ -92,9 +92,7 @@ class SparseSearch(AbstractSolverMethod):
         """Exhaustive search over the lists, or dives over the leaves."""
         if not self._looks_at_leaves():
             return sparse_solver(self)
-        if not hasattr(self, "boxes_"):  # of the trees alone: the same at any threshold
-            self.boxes_: Boxes = boxes_of(self._trees())
-        boxes = self.boxes_
+        boxes = self._boxes()
         n_slots = boxes.cells.n_slots
         return DiveSolver(
             decision=self.predictor_.decision,
@@ -105,6 +103,14 @@ class SparseSearch(AbstractSolverMethod):
             norm=self.norm,
             max_changes=n_slots if self.max_changes is None else self.max_changes,
         )
+
+    def _boxes(self) -> Boxes:
+        """The leaves as boxes, made once for the same trees: another threshold leaves them as they are."""
+        trees = self._trees()
+        looked_at = getattr(self, "_looked_at", None)
+        if looked_at is None or looked_at[0] is not trees:
+            looked_at = self._looked_at = (trees, boxes_of(trees))
+        return looked_at[1]
 
     def _looks_at_leaves(self) -> bool:
         few = self.max_changes is not None and self.max_changes < 3  # few enough to be proven cheapest
