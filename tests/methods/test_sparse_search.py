@@ -199,6 +199,22 @@ def test_dives_over_the_leaves_of_trees_come_near_brute_force(boosted, norm, k):
     assert cost.mean() < 1.05 * best.mean()
 
 
+def test_fitted_again_it_looks_at_the_new_trees():
+    """The leaves that were looked at belong to one model: another one has others."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    bank = ht.datasets.load("loanapp").subset(range(300))
+    method, plans = ht.SparseSearch(), []
+    for seed in (0, 1):
+        forest = RandomForestClassifier(n_estimators=5, random_state=seed).fit(bank.X, bank.y)
+        predictor = ht.wrap(forest, bank.schema, bank.X)
+        people = bank.X[forest.predict(bank.X) == 0][:5]
+        again = method.fit(predictor, bank.X).recourse(people)
+        plans.append((again, ht.SparseSearch().fit(predictor, bank.X).recourse(people)))
+    for again, fresh in plans:
+        np.testing.assert_array_equal(again.cost, fresh.cost)
+
+
 def test_two_changes_on_trees_are_still_proven(boosted):
     predictor, table, people = boosted
     plan = SparseSearch(max_changes=2).fit(predictor, table).recourse(people)
