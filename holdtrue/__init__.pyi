@@ -50,7 +50,7 @@ from holdtrue.methods import (
 from holdtrue.models import MLP, NTK, CounterNet, Ensemble, Linear
 from holdtrue.promises import GateReport, Letter, Replay, gate, letters, promise, records, replay
 from holdtrue.reports import Attack, Calibration, Report, ShelfLife, attack, audit, shelf_life
-from holdtrue.retraining import Retrained, retrain
+from holdtrue.retraining import Refitted, Retrained, retrain
 from holdtrue.runs import Run, run
 from holdtrue.schema import Feature, Implication, LinearConstraint, Schema
 from holdtrue.search import Status
@@ -126,6 +126,7 @@ __all__ = [
     "RecourseClassifier",
     "RecourseFrame",
     "RecourseTraining",
+    "Refitted",
     "Replay",
     "Report",
     "Retrained",
