@@ -47,7 +47,7 @@ AND_ITS_TYPES = """
 assert_type(clf, ht.RecourseClassifier)
 assert_type(plan, ht.RecourseFrame)
 assert_type(ht.audit(plan), ht.Report)
-assert_type(ht.retrain(clf, n=3), ht.Retrained)
+assert_type(ht.retrain(clf, n=3), ht.retraining.AbstractRetrained)
 assert_type(ht.ROAR(), ht.ROAR)
 assert_type(ht.StableSearch(), ht.StableSearch)
 """

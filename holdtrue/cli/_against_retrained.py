@@ -165,7 +165,7 @@ def retrain_again(classifier: Any, X: Any, y: Any, n: int, seed: int, **how: Any
     """`n` retrainings of the classifier, on the rows."""
     from holdtrue.retraining import retrain
 
-    return with_rows(classifier, X, y, n, retrain, n, random_state=seed, **how)
+    return with_rows(classifier, X, y, n, functools.partial(retrain, n=n), random_state=seed, **how)
 
 
 def with_rows(classifier: Any, X: Any, y: Any, n: int, work: Callable[..., Any], *args: Any, **how: Any) -> Any:

@@ -107,11 +107,11 @@ def test_retrainings_are_the_same_models(cluster, bank):
     told = []
     there, here = (
         ht.retrain(
-            clf, 5, vary="bootstrap", random_state=np.random.RandomState(3), on_model=told.append, executor=who
+            clf, n=5, vary="bootstrap", random_state=np.random.RandomState(3), on_model=told.append, executor=who
         )
         for who in (RayExecutor("auto"), None)
     )
-    assert there.ensemble.digests() == here.ensemble.digests()
+    assert there.digests() == here.digests()
     assert there.vary == here.vary
     assert told.count(5) == 2
 

@@ -31,7 +31,9 @@ def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages do what a reader would; less of everything that takes time shows as well that their code runs."""
     retrain, neighbour = ht.retrain, ht.NearestNeighbour
     monkeypatch.setitem(ht.HighestScore.__init__.__kwdefaults__, "n_steps", 1)  # the certificate's search
-    monkeypatch.setattr(ht, "retrain", lambda clf, n=MANY, **how: retrain(clf, FEW if n == MANY else n, **how))
+    monkeypatch.setattr(
+        ht, "retrain", lambda *what, n=MANY, **how: retrain(*what, n=FEW if n == MANY else n, **how)
+    )
     monkeypatch.setattr(ht, "NearestNeighbour", lambda **settings: neighbour(**FEWER | settings))
 
 
