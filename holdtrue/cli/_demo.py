@@ -53,7 +53,7 @@ def command(n_models: int, serve: bool, port: int, seed: int, as_json: bool) -> 
         except KeyboardInterrupt as error:
             raise Interrupted("Interrupted. The demo writes no files.") from error
     against = retrain_again(classifier, train.X, train.y, n_models, seed)
-    report = ht.audit(plan, against=against)  # type: ignore[operator]
+    report = ht.audit(plan, against=against)
     survival = against.accepts(plan.recourse, plan.target).mean(axis=0)
     story = {
         "dataset": bank.name,

@@ -273,7 +273,7 @@ def _fill_value(feature: Feature, table: Table) -> float:
         codes = level_codes(feature, present, np.zeros(len(present), bool))
         if feature.missing == "most_frequent":
             return float(np.bincount(codes).argmax())
-        return float((feature.levels or ()).index(feature.missing))  # type: ignore[arg-type]
+        return float((feature.levels or ()).index(feature.missing))
     present = present.astype(np.float64)
     if feature.missing == "median":
         value = float(np.median(present))
