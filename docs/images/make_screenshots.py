@@ -17,7 +17,7 @@ from typing import Any
 import uvicorn
 from playwright.sync_api import Page, sync_playwright
 
-from holdtrue.batch._cache import use_cache
+from holdtrue._cache import use_cache
 from holdtrue.cli._demo_serve import seeded
 from holdtrue.server import KeyRing, add_key, create_app
 

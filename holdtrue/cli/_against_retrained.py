@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from holdtrue._cache import use_cache
 from holdtrue._types import JsonObject
-from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, results, say
 from holdtrue.cli._options import json_option, parse_settings, ray_options, seed_option, set_option, where
 from holdtrue.errors import DataError

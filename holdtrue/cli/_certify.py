@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from holdtrue.batch._cache import use_cache
+from holdtrue._cache import use_cache
 from holdtrue.cli._console import interruptible, print_json, say
 from holdtrue.cli._options import configure, json_option, parse_settings, seed_option, set_option
 from holdtrue.errors import DataError

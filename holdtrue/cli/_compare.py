@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
+from holdtrue._cache import use_cache
 from holdtrue._types import JsonObject, Keywords
-from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, results, say
 from holdtrue.cli._options import configure, json_option, parse_settings, pick_label, seed_option, set_option
 from holdtrue.errors import DataError

@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
+from holdtrue._cache import use_cache
 from holdtrue._types import JsonObject
-from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, results
 from holdtrue.cli._options import json_option, seed_option
 from holdtrue.errors import DataError

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from holdtrue.batch._cache import use_cache
+from holdtrue._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, say
 from holdtrue.cli._serve import check_uvicorn, listen
 

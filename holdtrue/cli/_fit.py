@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from holdtrue._cache import use_cache
 from holdtrue._types import JsonObject
-from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, say
 from holdtrue.cli._options import configure, json_option, parse_settings, pick_label, seed_option, set_option
 from holdtrue.errors import DataError, HoldtrueError

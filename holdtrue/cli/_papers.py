@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from holdtrue._cache import use_cache
 from holdtrue._json import to_json, write_text
 from holdtrue._types import JsonObject, Keywords
-from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, results, say
 from holdtrue.cli._options import json_option, ray_options, where
 from holdtrue.errors import DataError, MissingDependencyError

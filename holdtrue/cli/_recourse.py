@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from holdtrue import errors
+from holdtrue._cache import use_cache
 from holdtrue._json import to_json
-from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, progress, say
 from holdtrue.cli._options import (
     format_option,

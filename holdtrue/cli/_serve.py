@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from holdtrue._cache import use_cache
 from holdtrue._optional import need
-from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import say
 from holdtrue.errors import DataError
 from holdtrue.server import KeyRing, Quotas

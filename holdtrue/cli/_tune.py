@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
+from holdtrue._cache import use_cache
 from holdtrue._types import Keywords
-from holdtrue.batch._cache import use_cache
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, say
 from holdtrue.cli._options import (
     json_option,

@@ -2,7 +2,7 @@
 
 import click
 
-from holdtrue.batch._cache import use_cache
+from holdtrue._cache import use_cache
 from holdtrue.cli._console import interruptible, print_json
 from holdtrue.cli._options import json_option, seed_option
 from holdtrue.errors import DataError

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import numpy as np
 
 from holdtrue._types import JsonObject, Keywords
-from holdtrue.classifier._certificate import Certificate
-from holdtrue.classifier._objects import describe
-from holdtrue.classifier._rows import rows_of
+from holdtrue.classifier import Certificate, describe, rows_of
 from holdtrue.errors import DataError
 from holdtrue.methods import METHODS, RecourseFrame
 from holdtrue.reports import ShelfLife

@@ -4,9 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdtrue.classifier._classifier import RecourseClassifier
-from holdtrue.classifier._objects import rebuild
-from holdtrue.classifier._rows import table_of
+from holdtrue.classifier import RecourseClassifier, rebuild, table_of
 from holdtrue.errors import DataError
 from holdtrue.methods import METHODS, AbstractMethod
 from holdtrue.promises._records import described, records, software

@@ -166,8 +166,8 @@ class Work:
 
 
 def _work(model: bytes, options: Keywords, ends: float | None) -> Work:
+    from holdtrue._cache import use_cache
     from holdtrue.batch import from_bytes
-    from holdtrue.batch._cache import use_cache
     from holdtrue.classifier import RecourseClassifier
 
     use_cache()

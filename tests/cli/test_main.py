@@ -73,3 +73,14 @@ def test_commands_are_documented():
     assert text == reference(), "run `python -m holdtrue.cli._reference > docs/reference/cli.md`"
     for name in COMMANDS:
         assert f"## holdtrue {name}\n" in text
+
+
+def test_no_command_needs_jax_to_say_what_it_does():
+    """`holdtrue fit --help` answers at once: what a command's module imports, every use of it pays for."""
+    code = (
+        "import sys\nfrom holdtrue.cli._main import COMMANDS, cli\n"
+        "for name in COMMANDS: cli.get_command(None, name)\n"
+        "print([m for m in ('jax', 'pandas', 'sklearn') if m in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

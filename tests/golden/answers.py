@@ -1,7 +1,7 @@
 """What must not change while the house is rebuilt: every kind of answer, asked once, kept as a digest.
 
-    python tests/golden/answers.py write /tmp/before.json     # before a change that should change no answer
-    python tests/golden/answers.py compare /tmp/before.json   # after it, on the same machine
+    python tests/golden/answers.py write before.json     # before a change that should change no answer
+    python tests/golden/answers.py compare before.json   # after it, on the same machine
 
 Digests are of values, not of names of files, classes or columns. What is in the file is not asked again, so that a
 killed run goes on. Compiled arithmetic differs between processors: the digests are not kept in the tree.

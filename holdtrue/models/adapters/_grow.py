@@ -6,8 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from holdtrue.encoding import Encoder
-from holdtrue.encoding._encoder import to_grid
+from holdtrue.encoding import Encoder, to_grid
 from holdtrue.models.adapters._columns import Column, NotUnderstood, Number
 from holdtrue.models.adapters._trees import Exact, Head, Rounded, Slots, TreesModel
 from holdtrue.schema import Feature, Table

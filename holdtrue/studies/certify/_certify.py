@@ -10,9 +10,7 @@ from numpy.typing import ArrayLike
 from holdtrue import __version__
 from holdtrue._registry import made
 from holdtrue._types import JsonObject
-from holdtrue.classifier._certificate import Certificate
-from holdtrue.classifier._classifier import RecourseClassifier
-from holdtrue.classifier._objects import describe
+from holdtrue.classifier import Certificate, RecourseClassifier, describe
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods import AbstractMethod, HighestScore, name_of
 from holdtrue.metrics import (

@@ -9,9 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from holdtrue._types import JsonObject, Keywords
-from holdtrue.classifier._certificate import Certificate
-from holdtrue.classifier._classifier import RecourseClassifier
-from holdtrue.classifier._objects import rebuild
+from holdtrue.classifier import Certificate, RecourseClassifier, rebuild
 from holdtrue.errors import DataError
 from holdtrue.methods import AbstractMethod
 from holdtrue.metrics import clopper_pearson, shift_weights, thinned

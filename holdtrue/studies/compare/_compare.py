@@ -13,10 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from holdtrue._registry import made
 from holdtrue._types import Estimator, Keywords, Label
-from holdtrue.batch import Predictor
-from holdtrue.classifier._classifier import RecourseClassifier
-from holdtrue.classifier._named import named_model, pipeline
-from holdtrue.classifier._recourse import wrap
+from holdtrue.batch import Predictor, wrap
+from holdtrue.classifier import RecourseClassifier, named_model, pipeline
 from holdtrue.datasets import Dataset
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods import METHODS, AbstractMethod, name_of

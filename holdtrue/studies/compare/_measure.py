@@ -12,8 +12,7 @@ from holdtrue._types import Estimator, JsonObject, Keywords
 from holdtrue.errors import HoldtrueError
 from holdtrue.methods import AbstractMethod, RecourseFrame
 from holdtrue.metrics import neighbour_distance
-from holdtrue.reports import Against
-from holdtrue.reports._audit import audit
+from holdtrue.reports import Against, audit
 from holdtrue.schema import Table
 from holdtrue.studies.compare._result import Row
 

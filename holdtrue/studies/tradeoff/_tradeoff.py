@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import train_test_split
 
 from holdtrue._types import Label
-from holdtrue.classifier._classifier import RecourseClassifier
-from holdtrue.classifier._rows import some_rows
+from holdtrue.classifier import RecourseClassifier, some_rows
 from holdtrue.errors import DataError
 from holdtrue.methods import AbstractMethod
 from holdtrue.metrics import ATTACK_NORMS, AttackNorm, collapse_radius, robust_accuracy

@@ -10,8 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 
 from holdtrue._types import Keywords, Label
-from holdtrue.classifier._classifier import RecourseClassifier
-from holdtrue.classifier._rows import some_rows
+from holdtrue.classifier import RecourseClassifier, some_rows
 from holdtrue.errors import DataError
 from holdtrue.metrics import implausibility
 from holdtrue.models import fresh

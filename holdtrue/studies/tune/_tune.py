@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from holdtrue._optional import need
 from holdtrue._registry import made
 from holdtrue._types import JsonObject, Keywords, Label, NativeFrame
-from holdtrue.classifier._objects import describe
+from holdtrue.classifier import describe
 from holdtrue.errors import DataError, HoldtrueError
 from holdtrue.methods import AbstractMethod
 from holdtrue.models import AbstractArchitecture, fresh

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdtrue.batch._cache import cache_dir
+from holdtrue._cache import cache_dir
 
 
 def test_place(monkeypatch, tmp_path):
@@ -24,8 +24,7 @@ def test_off(monkeypatch):
 
 
 PRINT = (
-    "from holdtrue.batch._cache import use_cache; use_cache(); import jax; "
-    "print(jax.config.jax_compilation_cache_dir)"
+    "from holdtrue._cache import use_cache; use_cache(); import jax; print(jax.config.jax_compilation_cache_dir)"
 )
 
 
