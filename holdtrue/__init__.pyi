@@ -3,6 +3,7 @@ from holdtrue import (
     causal,
     datasets,
     errors,
+    hold,
     ledger,
     methods,
     metrics,
@@ -21,6 +22,7 @@ from holdtrue import (
 from holdtrue._version import __version__
 from holdtrue.causal import SCM
 from holdtrue.classifier import Certificate, RecourseClassifier, recourse, wrap
+from holdtrue.hold import Held, Holding, Level
 from holdtrue.ledger import Ledger, Record
 from holdtrue.methods import (
     CCHVAE,
@@ -111,11 +113,14 @@ __all__ = [
     "GrowingSpheres",
     "Guides",
     "HeadSettings",
+    "Held",
     "HighestScore",
+    "Holding",
     "Implication",
     "LatentSearch",
     "Ledger",
     "Letter",
+    "Level",
     "Linear",
     "LinearConstraint",
     "LinearProgram",
@@ -154,6 +159,7 @@ __all__ = [
     "datasets",
     "errors",
     "gate",
+    "hold",
     "ledger",
     "letters",
     "methods",

@@ -11,6 +11,7 @@ from holdtrue.methods._frame import RecourseFrame, Sentences, join, number, phra
 from holdtrue.methods._generated import Generated
 from holdtrue.methods._generic import Generic
 from holdtrue.methods._growing_spheres import GrowingSpheres
+from holdtrue.methods._held import Held, Level, checked_level
 from holdtrue.methods._highest_score import HighestScore
 from holdtrue.methods._latent_search import LatentSearch
 from holdtrue.methods._linear_program import LinearProgram
@@ -25,6 +26,7 @@ from holdtrue.methods._sparse_search import SparseSearch
 from holdtrue.methods._stable_search import StableSearch
 from holdtrue.methods._vanilla_random import VanillaRandom
 from holdtrue.methods._wachter import Wachter
+from holdtrue.methods._with_base import AbstractBasedMethod
 
 __all__ = [
     "CCHVAE",
@@ -33,6 +35,7 @@ __all__ = [
     "REVISE",
     "ROAR",
     "SNS",
+    "AbstractBasedMethod",
     "AbstractMethod",
     "AbstractSolverMethod",
     "CFProto",
@@ -43,8 +46,10 @@ __all__ = [
     "Generated",
     "Generic",
     "GrowingSpheres",
+    "Held",
     "HighestScore",
     "LatentSearch",
+    "Level",
     "LinearProgram",
     "MinPGD",
     "NearestNeighbour",
@@ -54,6 +59,7 @@ __all__ = [
     "StableSearch",
     "VanillaRandom",
     "Wachter",
+    "checked_level",
     "fitting",
     "join",
     "method",

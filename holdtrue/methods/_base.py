@@ -182,6 +182,11 @@ class AbstractMethod(AbstractConfigured):
             frames.append(replace(frame, person=frame.person + rows[0]))
         return concat(frames, table)
 
+    def problems(self, table: Table, target: np.ndarray, restrictions: Restrictions) -> Problems:
+        """What is asked for every row of a checked table; `target` holds class indices."""
+        feasible = feasible_sets(self.predictor_.encoder, table, restrictions)
+        return Problems(feasible.x, target.astype(np.int32), feasible, self._keys(feasible.x), feasible.x)
+
     # ---- one chunk ----------------------------------------------------------------------------------
 
     def _chunk(
@@ -197,9 +202,8 @@ class AbstractMethod(AbstractConfigured):
         if until is not None and began >= until:
             return self._unreached(table, target, restrictions)
         encoder = self.predictor_.encoder
-        feasible = feasible_sets(encoder, table, restrictions)
-        x = feasible.x
-        problems = Problems(x, target.astype(np.int32), feasible, self._keys(x), x)
+        problems = self.problems(table, target, restrictions)
+        x = problems.x
         if n_recourses == 1:
             return self._answer(problems, table, target, restrictions, until, on_rows)
         people, frames, whole = np.arange(len(x)), [], table

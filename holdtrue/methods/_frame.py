@@ -11,6 +11,7 @@ from holdtrue._types import Keywords, NativeFrame
 from holdtrue.batch import Predictor
 from holdtrue.causal import overwrite
 from holdtrue.encoding import differs
+from holdtrue.methods._held import Held
 from holdtrue.schema import Feature, Restrictions, Schema, Table, plain
 from holdtrue.search import Status, is_found
 
@@ -63,6 +64,9 @@ class RecourseFrame:
         Digests of the further models that the search was guided or stopped by; see `AbstractMethod.consulted`.
     settings : dict
         The method's parameters, as it was asked with them.
+    held : Held, optional
+        How sure each recourse is to survive a retraining. Without it nothing is known about how long any of them
+        holds.
     """
 
     factual: Table
@@ -83,13 +87,20 @@ class RecourseFrame:
     consequences: np.ndarray | None = None
     consulted: tuple[str, ...] = ()
     settings: Keywords = field(default_factory=dict)
+    held: Held | None = None
 
     def __len__(self) -> int:
         return len(self.status)
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{name} {count}" for name, count in self.counts().items())
-        return f"<RecourseFrame of {len(self)} people by {self.method}: {counts}>"
+        return f"<RecourseFrame of {len(self)} people by {self.method}: {counts}. {self.holding()}>"
+
+    def holding(self) -> str:
+        """One sentence on how long the plan holds, also where nothing is known of it."""
+        if self.held is None:
+            return "How long it holds is not known"
+        return self.held.summary(self.found, self.cost)
 
     @property
     def schema(self) -> Schema:
@@ -130,8 +141,9 @@ class RecourseFrame:
         seconds = self.seconds * len(rows) / max(len(self), 1)
         tables = (self.factual.take(rows), self.recourse.take(rows))
         followed = None if self.consequences is None else self.consequences[rows]
+        held = None if self.held is None else self.held.take(rows)
         return RecourseFrame(
-            *tables, **parts, **shared, seconds=seconds, restrictions=restrictions, consequences=followed
+            *tables, **parts, **shared, seconds=seconds, restrictions=restrictions, consequences=followed, held=held
         )
 
     def changed(self) -> np.ndarray:
@@ -173,8 +185,20 @@ class RecourseFrame:
                 "holdtrue_probability_after": self.after,
                 "holdtrue_changes": np.array(list(self.changes()), object),
             }
+            | self._held_columns()
         )
         return self.factual.like_native(columns)
+
+    def _held_columns(self) -> dict[str, np.ndarray]:
+        if self.held is None:
+            return {}
+        return {
+            "holdtrue_survival": self.held.survival,
+            "holdtrue_survival_lower": self.held.lower,
+            "holdtrue_survival_upper": self.held.upper,
+            "holdtrue_holds": self.held.holds,
+            "holdtrue_cheapest_cost": self.held.cheapest,
+        }
 
     def _sentence(self, i: int, changed: np.ndarray) -> str:
         status = Status(self.status[i])
@@ -237,9 +261,11 @@ def concat(frames: Sequence[RecourseFrame], whole: Table) -> RecourseFrame:
         followed = np.concatenate(
             [n if f.consequences is None else f.consequences for f, n in zip(frames, none, strict=True)]
         )
+    held = Held.join([f.held for f in frames])
     return RecourseFrame(
-        factual, recourse, **parts, **shared, seconds=seconds, restrictions=restrictions, consequences=followed
-    )
+        factual, recourse, **parts, **shared, seconds=seconds, restrictions=restrictions, consequences=followed,
+        held=held,
+    )  # fmt: skip
 
 
 def _loose(values: np.ndarray, frames: Sequence[RecourseFrame], name: str) -> np.ndarray:

@@ -1,7 +1,7 @@
 """The cheapest recourse that changes one or two features."""
 
 import functools
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import jax.numpy as jnp
 import numpy as np
@@ -108,9 +108,16 @@ class SparseSearch(AbstractSolverMethod):
         """The leaves as boxes, made once for the same trees: another threshold leaves them as they are."""
         trees = self._trees()
         looked_at = getattr(self, "_looked_at", None)
-        if looked_at is None or looked_at[0] is not trees:
+        if looked_at is None or not looked_at[0].same_leaves(trees):
             looked_at = self._looked_at = (trees, boxes_of(trees))
         return looked_at[1]
+
+    def rebind(self, predictor: Predictor) -> Self:
+        """Return this method, fitted, for another threshold; leaves that stay as they are are not looked up anew."""
+        out = super().rebind(predictor)
+        if hasattr(self, "_looked_at"):
+            out._looked_at = self._looked_at
+        return out
 
     def _looks_at_leaves(self) -> bool:
         few = self.max_changes is not None and self.max_changes < 3  # few enough to be proven cheapest

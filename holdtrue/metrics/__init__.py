@@ -43,7 +43,15 @@ from holdtrue.metrics._influence import (
 from holdtrue.metrics._plausibility import neighbour_distance, told_apart
 from holdtrue.metrics._reliability import EDGES, Bin, Reliability, binned, reliability
 from holdtrue.metrics._shift import Drift, drift_test, shift_weights, thinned
-from holdtrue.metrics._survival import Invalidation, clopper_pearson, invalidation_rate, models_needed, survival
+from holdtrue.metrics._survival import (
+    Invalidation,
+    MeanSurvival,
+    clopper_pearson,
+    invalidation_rate,
+    mean_survival,
+    models_needed,
+    survival,
+)
 from holdtrue.metrics._transfer import transfer_accuracy
 from holdtrue.metrics._validity import Shares, share_with_recourse, validity
 
@@ -59,6 +67,7 @@ __all__ = [
     "Guarantee",
     "InfluenceBound",
     "Invalidation",
+    "MeanSurvival",
     "RadialSlope",
     "Reliability",
     "Shares",
@@ -90,6 +99,7 @@ __all__ = [
     "miss_bound",
     "mmd",
     "model_samples",
+    "mean_survival",
     "models_needed",
     "neighbour_distance",
     "people_needed",

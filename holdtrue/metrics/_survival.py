@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import beta
+from scipy.stats import beta, t
 
 from holdtrue.errors import DataError
 
@@ -131,6 +131,54 @@ def clopper_pearson(
     if side != "lower":
         upper = np.where(k < n, beta.ppf(1.0 - doubt, k + 1, np.maximum(n - k, 1)), 1.0)
     return lower, upper
+
+
+class MeanSurvival(NamedTuple):
+    """Share of all answers that are a yes, and its lower confidence bound."""
+
+    share: float
+    lower: float
+
+
+def mean_survival(accepts: ArrayLike, confidence: float = 0.95) -> MeanSurvival:
+    """How sure people like these are that a model like these accepts them, with a bound over both.
+
+    Parameters
+    ----------
+    accepts : array of bool, shape (models, people)
+        Answers of models that took no part in finding the recourse.
+    confidence : float, default=0.95
+        Of the one-sided lower bound.
+
+    Notes
+    -----
+    Models and people are both drawn, and crossed: the variance of the share is that of the models' means, that of
+    the people's means, less what both count twice (two-way analysis of variance), and the bound takes Student's
+    quantile with the degrees of freedom of the smaller side. Where every answer is a yes no variance can be seen;
+    the bound is then that of as many independent yeses as there are models or people, whichever are more.
+
+    Examples
+    --------
+    >>> mean_survival([[True, True, True, False], [True] * 4, [True, True, False, True], [True] * 4]).share
+    0.875
+    """
+    answers = _answers("mean_survival", accepts).astype(np.float64)
+    if not 0 < confidence < 1:
+        raise DataError(f"mean_survival: `confidence` must lie between 0 and 1; got {confidence!r}.")
+    m, n = answers.shape
+    if n == 0:
+        return MeanSurvival(float("nan"), 0.0)
+    share = float(answers.mean())
+    at_most = float((1.0 - confidence) ** (1.0 / max(m, n)))
+    if min(m, n) < 2:
+        return MeanSurvival(share, 0.0 if share < 1 else at_most)
+    by_model, by_person = answers.mean(axis=1), answers.mean(axis=0)
+    left = answers - by_model[:, None] - by_person[None, :] + share
+    twice = (left**2).sum() / ((m - 1) * (n - 1)) / (m * n)
+    parts = by_model.var(ddof=1) / m, by_person.var(ddof=1) / n
+    variance = max(sum(parts) - twice, *parts)
+    bound = share - float(t.ppf(confidence, min(m, n) - 1)) * float(np.sqrt(variance))
+    return MeanSurvival(share, max(0.0, min(bound, at_most)))
 
 
 def models_needed(level: float, confidence: float = 0.95) -> int:

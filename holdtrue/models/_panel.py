@@ -114,7 +114,8 @@ class PanelModel(AbstractModel):
         What decides in the end.
     guides : tuple of AbstractMembers
     slack : scalar
-        By how much, in logits, every member must be surer than the decision asks.
+        By how much, in logits, every member must be surer than the decision asks; below 0, how much a guide may
+        lack.
     wanted : int
         Index of the class that people want.
     spared : int
@@ -199,16 +200,18 @@ def least_sure(
 ) -> Float[Array, " k"]:
     """Logits of the member that is least sure of `wanted`, with its logit lowered by `slack`.
 
-    The first row is the model's own, which may not be spared; of the others the `spared` least sure are passed
-    over.
+    The first row is the model's own, which may not be spared, nor gain by a slack below 0; of the others the
+    `spared` least sure are passed over.
     """
-    margins = margins_of(logits, wanted)
+    guide = jnp.arange(len(logits)) > 0
+    slacks = jnp.where(guide, slack, jnp.maximum(slack, 0.0))
+    margins = margins_of(logits, wanted) - slacks
     at: Int[Array, ""] = jnp.argmin(margins)
     if spared:
         # top_k of the negated margins: the guide that is the (spared + 1)-th from below.
         _, lowest = jax.lax.top_k(-margins[1:], min(spared + 1, margins.shape[0] - 1))
         at = jnp.where(margins[0] <= margins[1:][lowest[-1]], 0, lowest[-1] + 1)
-    return logits[at] - slack * (jnp.arange(logits.shape[1]) == wanted)
+    return logits[at] - slacks[at] * (jnp.arange(logits.shape[1]) == wanted)
 
 
 def margins_of(logits: Float[Array, "m k"], wanted: int) -> Float[Array, " m"]:

@@ -55,10 +55,10 @@ def retrain(
     n : int, default=20
         Number of models; with `tables`, of each of them for a model made elsewhere, where more than one are
         resamples.
-    vary : {"seed", "leave_one_out", "bootstrap", "shift", "finetune"}, optional
+    vary : {"seed", "leave_one_out", "bootstrap", "anew", "shift", "finetune"}, optional
         ``seed``: other first weights and shuffles; for a model made elsewhere, every `random_state` in it.
         ``leave_one_out``: same seed, one row's weight set to zero. ``bootstrap``: rows resampled with replacement.
-        ``shift``: same seed, each of `tables`. ``finetune``: the fitted model goes on learning, from each of
+        ``anew``: both, rows resampled and other seeds, as when a model is trained on a similar table. ``shift``: same seed, each of `tables`. ``finetune``: the fitted model goes on learning, from each of
         `tables` or else from resampled rows (holdtrue's own models). By default ``seed`` for holdtrue's own models
         and ``bootstrap`` for others, many of which learn the same from every seed; ``shift`` with `tables`.
     tables : sequence of (X, y), optional

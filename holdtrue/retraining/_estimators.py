@@ -29,10 +29,10 @@ from holdtrue.models.adapters import alike as same_trees
 from holdtrue.models.adapters import merged
 from holdtrue.models.adapters._adapt import understand
 from holdtrue.models.adapters._columns import NotUnderstood
-from holdtrue.retraining._retrained import AbstractRetrained, places
+from holdtrue.retraining._retrained import AbstractRetrained, kinds, places
 from holdtrue.schema import Table, TableLike
 
-Kind = Literal["bootstrap", "seed", "leave_one_out", "as it is"]
+Kind = Literal["bootstrap", "seed", "anew", "leave_one_out", "as it is"]
 CLOSE = 1e-3  # by which a guide's probability, as a search reads it, may differ from the model's own
 LOOKED_AT = 256  # rows that are asked to see whether it does
 
@@ -89,6 +89,11 @@ class Refitted(AbstractRetrained):
         """Return some of the models (indices or a mask)."""
         kept = places(rows, len(self)).tolist()
         return replace(self, models=tuple(self.models[i] for i in kept))
+
+    def join(self, *others: "Refitted") -> "Refitted":
+        """These models and further ones of the same model."""
+        parts = [self, *others]
+        return replace(self, models=tuple(m for part in parts for m in part.models), vary=kinds(parts))
 
     def member(self, i: int) -> Predictor:
         """One retrained model as a classifier of its own."""
@@ -175,8 +180,8 @@ def retrain_estimator(
         What to learn from: the training table, or one of each period, `n` models of each.
     n : int
         Models of each table.
-    vary : {"bootstrap", "seed", "leave_one_out", "as it is"}
-        ``bootstrap``: rows resampled within each class. ``seed``: every `random_state` in the model.
+    vary : {"bootstrap", "seed", "anew", "leave_one_out", "as it is"}
+        ``bootstrap``: rows resampled within each class. ``seed``: every `random_state` in the model. ``anew``: both.
         ``leave_one_out``: one row missing. ``as it is``: the table itself.
     alike : sequence or mapping of estimators
         Other recipes, which take turns with the model's own.
@@ -235,7 +240,7 @@ def _draws(
         for i in range(n):
             seed = int(rng.randint(2**31 - 1))
             picked = None
-            if vary == "bootstrap":
+            if vary in ("bootstrap", "anew"):
                 # Within classes: a resample without one of them could not be asked.
                 picked = np.sort(np.asarray(resample(everyone, stratify=labels, random_state=seed)))
             elif vary == "leave_one_out":
@@ -253,7 +258,7 @@ def _trained(
     frame = predictor.foreign.frame(rows)
     if hasattr(recipe, "get_params"):
         # One without a seed of its own is given one, so that the same call gives the same models.
-        model = seeded(recipe, draw.seed, only_unset=vary != "seed")
+        model = seeded(recipe, draw.seed, only_unset=vary not in ("seed", "anew"))
         model.fit(frame, labels)
     else:
         try:

@@ -30,10 +30,10 @@ from holdtrue.models import (
 )
 from holdtrue.retraining._classifier import TrainedClassifier, TrainingData
 from holdtrue.retraining._finetune import top_layer_step
-from holdtrue.retraining._retrained import AbstractRetrained, places
+from holdtrue.retraining._retrained import AbstractRetrained, kinds, places
 from holdtrue.schema import TableLike, as_table
 
-Vary = Literal["seed", "leave_one_out", "bootstrap", "shift", "finetune"]
+Vary = Literal["seed", "leave_one_out", "bootstrap", "anew", "shift", "finetune"]
 Layers = Literal["top", "all"]
 FINETUNE_EPOCHS = 5
 
@@ -73,6 +73,15 @@ class Retrained(AbstractRetrained):
         """One retrained model as a classifier of its own."""
         decision = self.predictor.decision.of(self.ensemble.member(i))
         return Predictor(self.predictor.encoder, decision, self.predictor.classes)
+
+    def join(self, *others: "Retrained") -> "Retrained":
+        """These models and further ones of the same classifier."""
+        parts = [self, *others]
+        whole = jax.tree.map(
+            lambda *leaves: jnp.concatenate(leaves) if eqx.is_array(leaves[0]) else leaves[0],
+            *(part.ensemble for part in parts),
+        )
+        return replace(self, ensemble=whole, vary=kinds(parts))
 
     @property
     def members(self) -> tuple[Stacked]:
@@ -290,6 +299,8 @@ def _varied(
         for _ in range(n):
             drawn = rng.multinomial(int(copies.sum()), copies / copies.sum())
             sets.append(data._replace(weight=jnp.asarray(weight * drawn / copies, jnp.float32)))
+    if vary == "anew":
+        return sets, [int(s) for s in rng.randint(0, 2**31 - 1, n)]
     return sets, [training.seed] * n
 
 

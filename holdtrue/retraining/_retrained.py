@@ -1,6 +1,7 @@
 """Many retrainings of one model, answering together: what all who ask them may rely on."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -38,6 +39,10 @@ class AbstractRetrained:
         """Return some of the models (indices or a mask)."""
 
     @abstractmethod
+    def join(self, *others: Self) -> Self:
+        """These models and further ones of the same model."""
+
+    @abstractmethod
     def member(self, i: int) -> Predictor:
         """One retrained model as a classifier of its own."""
 
@@ -60,6 +65,11 @@ class AbstractRetrained:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self)} models, vary={self.vary!r}>"
+
+
+def kinds(parts: Sequence[AbstractRetrained]) -> str:
+    """What was varied in any of several."""
+    return " and ".join(dict.fromkeys(part.vary for part in parts))
 
 
 def places(rows: Any, n: int) -> np.ndarray:

@@ -117,12 +117,16 @@ class Problems(eqx.Module):
 
 
 class Solutions(eqx.Module):
-    """Many people's answers: `Solution` with a leading axis over people, as numpy arrays."""
+    """Many people's answers: `Solution` with a leading axis over people, as numpy arrays.
+
+    `cheapest` is the cost of the cheapest answer, where the search went beyond it for the sake of something else.
+    """
 
     x: Float[np.ndarray, "n d"]
     status: Int[np.ndarray, " n"]
     cost: Float[np.ndarray, " n"]
     n_steps: Int[np.ndarray, " n"]
+    cheapest: Float[np.ndarray, " n"] | None = None
 
     @classmethod
     def unreached(cls, problems: Problems) -> "Solutions":
@@ -137,4 +141,5 @@ class Solutions(eqx.Module):
 
     def take(self, rows: np.ndarray) -> "Solutions":
         """Some people's answers."""
-        return Solutions(self.x[rows], self.status[rows], self.cost[rows], self.n_steps[rows])
+        cheapest = None if self.cheapest is None else self.cheapest[rows]
+        return Solutions(self.x[rows], self.status[rows], self.cost[rows], self.n_steps[rows], cheapest)

@@ -179,6 +179,10 @@ class TreesPanel(AbstractTrees):
         members = jnp.concatenate([self.model.logits_of(each[0])[None], self.guides.logits_of(each[1:])])
         return least_sure(members, self.slack, self.wanted, self.spared)
 
+    def same_leaves(self, other: AbstractTrees) -> bool:
+        """Whether another is of the same trees; its slack may differ."""
+        return isinstance(other, TreesPanel) and other.model is self.model and other.guides is self.guides
+
     def flat(self) -> Flat:
         """The trees of all members, each with outputs of its own."""
         own, guides = self.model.flat(), self.guides

@@ -139,6 +139,10 @@ class AbstractTrees(AbstractModel):
     def logits_of(self, sums: Float[Array, " o"]) -> Float[Array, " k"]:
         """Logits from the sums over the trees, an output each."""
 
+    def same_leaves(self, other: "AbstractTrees") -> bool:
+        """Whether another is of the same trees."""
+        return self is other
+
 
 class TreesModel(AbstractTrees):
     """Trees of any library, their leaves added up.

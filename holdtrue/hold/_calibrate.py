@@ -1,0 +1,103 @@
+"""The smallest slack at which judges are kept as often as wanted."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdtrue.metrics import mean_survival, models_needed
+
+# In log-odds. Below 0 guides may lack a little; the model itself never may.
+SLACKS = (-2.0, -1.0, -0.5, -0.25, 0.0, 0.125, 0.25, 0.375, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0)
+START = SLACKS.index(0.0)
+FEWEST_FOUND = 0.5  # share of people without whom a slack says nothing about the rest
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one slack.
+
+    Attributes
+    ----------
+    accepts : bool array (judges, people)
+        Of those for whom a recourse was found that the panel accepts.
+    found : float
+        Their share.
+    price : float
+        Their mean cost in multiples of the cheapest's.
+    """
+
+    accepts: np.ndarray
+    found: float
+    price: float
+
+
+@dataclass(frozen=True)
+class Point:
+    """A slack with what was measured at it."""
+
+    slack: float
+    kept: float
+    lower: float
+    found: float
+    price: float
+    people: int
+
+
+def people_for(hold: float, confidence: float, least: int) -> int:
+    """How many people are asked: enough that, were all kept, the bound could lie above the level."""
+    return max(least, models_needed(hold, confidence))
+
+
+def smallest_slack(
+    ask: Callable[[float], Outcome], hold: float, confidence: float
+) -> tuple[Point, bool, list[Point]]:
+    """The smallest slack whose lower bound reaches the level, whether there is one, and all that were asked.
+
+    Survival grows with slack, so that halving finds it; where none reaches the level it is the slack with the
+    highest bound.
+
+    Parameters
+    ----------
+    ask : callable
+        What comes of a slack.
+    hold, confidence : float
+    """
+    asked: dict[int, Point] = {}
+
+    def enough(i: int) -> bool:
+        if i not in asked:
+            asked[i] = point_of(SLACKS[i], ask(SLACKS[i]), confidence)
+        return asked[i].lower >= hold and asked[i].found >= FEWEST_FOUND
+
+    last = len(SLACKS) - 1
+    low, high = -1, last + 1  # up to `low` it does not do; from `high` on it does
+    at, step = START, 1
+    while low < last and high > last:
+        if enough(at):
+            high = at
+        elif asked[at].found < FEWEST_FOUND:
+            break  # fewer still are found beyond
+        else:
+            low, at, step = at, min(at + step, last), 2 * step
+    while high <= last and high - low > 1:
+        middle = (low + high) // 2
+        if enough(middle):
+            high = middle
+        else:
+            low = middle
+    points = [asked[i] for i in sorted(asked)]
+    if high <= last:
+        return asked[high], True, points
+    usable = [point for point in points if point.found >= FEWEST_FOUND] or points
+    return max(usable, key=lambda point: (point.lower, -point.slack)), False, points
+
+
+def point_of(slack: float, outcome: Outcome, confidence: float) -> Point:
+    """What was measured at a slack."""
+    n = outcome.accepts.shape[1]
+    if n == 0:
+        return Point(slack, math.nan, 0.0, outcome.found, math.nan, 0)
+    share, lower = mean_survival(outcome.accepts, confidence)
+    return Point(slack, share, lower, outcome.found, outcome.price, n)

@@ -1,0 +1,512 @@
+"""Recourse that holds: another method's search, asked of the model and its guides, told by judges."""
+
+import copy
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from typing import Any, Literal, Self
+
+import equinox as eqx
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state, resample
+
+from holdtrue._registry import made
+from holdtrue.batch import FittedClassifier, Predictor, distances, predictor_of
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.hold._calibrate import Outcome, Point, people_for, point_of, smallest_slack
+from holdtrue.hold._panel import margins, with_guides
+from holdtrue.methods import AbstractMethod, Held, Level, RecourseFrame, SparseSearch, Wachter, checked_level
+from holdtrue.methods import AbstractBasedMethod
+from holdtrue.metrics import clopper_pearson
+from holdtrue.models import EnsembleModel, fresh, to_arrays, with_arrays
+from holdtrue.parameters import Count, Probability, Seed
+from holdtrue.retraining import AbstractRetrained, ClassifierWithRows, Retrained, TrainedClassifier, Vary, retrain
+from holdtrue.schema import Restrictions, Table, TableLike, as_table
+from holdtrue.search import CLEARANCE, Problems, Solutions, Status, is_found
+
+GUIDE_SEED = 20_261_116
+"""What is added to a seed for guides and judges, so that they are not the models which `retrain` draws from it."""
+GUIDE, JUDGE, LEVELS = "guide/", "judge/", "levels"
+PEOPLE = 200  # refused people, at least, by whom a slack is measured
+FEWEST_JUDGES = 5
+AS_FITTED: Literal["as fitted"] = "as fitted"
+FIRST_SHARE = 0.4  # of a deadline, for the cheapest recourse
+
+Hold = float | Level | None | Literal["as fitted"]
+
+
+class Holding(AbstractBasedMethod):
+    """Recourse that models trained again accept too, at the lowest price, with a stated chance.
+
+    The model is trained again several times. Some of these models, the guides, decide together with the model
+    itself: another method's search, whatever it is, then finds the cheapest recourse to which all of them say yes
+    by a margin. The others, the judges, take no part in the search. By them the margin is chosen, once, when it is
+    fitted: the smallest whose lower confidence bound, over judges and over people, reaches the wanted chance. And by
+    them every recourse is told how sure it is to hold.
+
+    Parameters
+    ----------
+    base : AbstractMethod or str, optional
+        The method that searches; the cost is counted in its norm. When omitted ``Wachter()`` where the model has
+        gradients and ``SparseSearch()`` elsewhere.
+    hold : float, default=0.95
+        The wanted chance that a retraining accepts.
+    n_guides : int, default=20
+        Retrained models that decide with the model.
+    n_judges : int, default=20
+        Retrained models that tell how sure a recourse is.
+    vary : {"anew", "bootstrap", "seed", ...}, default="anew"
+        What a retraining is: see `holdtrue.retrain`. Of past periods, given to `fit`, it is one period's rows.
+    confidence : float, default=0.95
+        Of the bound that the margin is chosen by, and of the interval told with each recourse.
+    random_state : int, optional
+        Seed of guides, judges, the people that the margin is measured by, and the base's randomness.
+
+    Attributes
+    ----------
+    guides_, judges_ : AbstractRetrained
+    level_ : Level
+        The margin, and what it rests on.
+
+    Notes
+    -----
+    A base that cannot be asked of several models at once, such as one that needs a linear model, searches for the
+    model alone; its recourse is judged all the same. Who cannot be brought to where all guides agree is given the
+    recourse to which they agree by the largest margin that was found, and ``plan.held.holds`` says that it does not
+    hold.
+
+    Examples
+    --------
+    >>> import holdtrue as ht
+    >>> bank = ht.datasets.load("loanapp")
+    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), hold=None, random_state=0)
+    >>> clf = clf.fit(bank.X, bank.y)
+    >>> method = ht.Holding(n_guides=5, n_judges=5, random_state=0).fit(clf, bank.X, bank.y)
+    >>> plan = method.recourse(bank.X[clf.predict(bank.X) == 0][:5])
+    >>> bool(plan.held.survival.mean() > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        base: AbstractMethod | str | None = None,
+        hold: Probability = 0.95,
+        n_guides: Count = 20,
+        n_judges: Count = 20,
+        vary: Vary = "anew",
+        confidence: Probability = 0.95,
+        random_state: Seed = None,
+    ) -> None:
+        self.base = base
+        self.hold = hold
+        self.n_guides = n_guides
+        self.n_judges = n_judges
+        self.vary: Vary = vary
+        self.confidence = confidence
+        self.random_state = random_state
+
+    # ---- fitting ------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        model: FittedClassifier | Predictor,
+        X: TableLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        guides: AbstractRetrained | None = None,
+        judges: AbstractRetrained | None = None,
+        tables: Sequence[tuple[TableLike, ArrayLike]] | None = None,
+        level: Level | None = None,
+        on_model: Callable[[int], None] | None = None,
+    ) -> Self:
+        """Train guides and judges, and measure the margin.
+
+        Parameters
+        ----------
+        model : RecourseClassifier or Predictor
+        X, y : dataframe, array
+            What the model learned from. A RecourseClassifier fitted in this process knows its own rows.
+        guides, judges : AbstractRetrained, optional
+            What `holdtrue.retrain` returned, in place of models of their own. Given together, or `guides` alone,
+            which are then shared out between the two.
+        tables : sequence of (X, y), optional
+            Past periods, each by itself. A third of the models are then resamples of `X`, the rest resamples of
+            single periods, so that they differ as periods differed.
+        level : Level, optional
+            A margin that was measured elsewhere, by `holdtrue.backtest` for instance; none is measured then.
+        on_model : callable, optional
+            Told how many models are trained.
+        """
+        self.check_parameters()
+        if predictor_of(model) is not None:
+            self.predictor_ = predictor_of(model)  # type: ignore[assignment]
+        super().fit(model, X, y)
+        if guides is None:
+            drawn = self._drawn(model, X, y, tables, on_model)
+            guides, judges = _dealt(drawn, self.n_guides)
+        elif judges is None:
+            guides, judges = _dealt(guides, (len(guides) + 1) // 2)
+        self.guides_, self.judges_, self._panels = guides, judges, {}
+        self.levels_ = () if level is None else (level,)
+        if level is None:
+            self._measure(self._people(model, X), self.hold)
+        self.state_ |= self._stored()
+        return self
+
+    def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
+        """Fit the base."""
+        return self._learn_base(x, y)
+
+    def _drawn(
+        self, model: Any, X: Any, y: Any, tables: Any, on_model: Callable[[int], None] | None
+    ) -> AbstractRetrained:
+        n = self.n_guides + self.n_judges
+        seed = (GUIDE_SEED + (0 if self.random_state is None else self.random_state)) % 2**32
+        own = isinstance(model, TrainedClassifier) and model.training_ is not None
+        rows = {} if own else {"X": X, "y": y}
+        if not own and (X is None or y is None):
+            raise DataError(
+                f"Holding: a {type(model).__name__} does not know what it learned from; got no X and y. Give them, "
+                "or `guides`: what holdtrue.retrain returned."
+            )
+        if not tables:
+            return retrain(model, **rows, n=n, vary=self.vary, random_state=seed, on_model=on_model)
+        alike = max(2, n // 3)
+        first = retrain(model, **rows, n=alike, vary=self.vary, random_state=seed, on_model=on_model)
+        singles = _resampled(tables, n - alike, check_random_state(seed))
+        later = retrain(model, n=1, tables=singles, random_state=seed)
+        return replace(first.join(later), vary=f"{self.vary}, and single periods")  # type: ignore[type-var]
+
+    def _people(self, model: Any, X: Any) -> Table | None:
+        """Refused rows of the table that was learned from, drawn by the seed."""
+        if X is not None:
+            table = as_table(X, where="Holding")
+        elif isinstance(model, ClassifierWithRows) and model.training_ is not None:
+            encoder = self.predictor_.encoder
+            columns = encoder.decode(np.asarray(model.training_.data.x, np.float64))
+            table = Table(columns, len(model.training_.data.x))
+        else:
+            return None
+        table = self.predictor_.encoder.schema.check(table, where="Holding")
+        refused = np.flatnonzero(self.predictor_.decide(table) != self.predictor_.decision.favourable)
+        n = people_for(self.hold, self.confidence, PEOPLE)
+        if len(refused) > n:
+            refused = np.sort(check_random_state(self.random_state).choice(refused, n, replace=False))
+        return table.take(refused)
+
+    def _measure(self, people: Table | None, hold: float) -> None:
+        """Choose the slack for a level by judges, and remember what was seen on the way."""
+        level = Level(
+            hold, 0.0, self.judges_.vary, self._base_name(), confidence=self.confidence, judges=len(self.judges_),
+            guides=len(self.guides_), threshold=self.predictor_.threshold,
+        )  # fmt: skip
+        n = 0 if people is None else people.n_rows
+        least = people_for(hold, self.confidence, 1)
+        if people is None or n == 0 or len(self.judges_) < FEWEST_JUDGES:
+            why = f"{n} refused people and {len(self.judges_)} judges: too few to measure by"
+            self.levels_ = (replace(level, note=f"Not measured: {why}."),)
+            return
+        ask = self._asking(people)
+        if not self._guidable:
+            best = point_of(0.0, ask(None), self.confidence)
+            points, reached = [], best.lower >= hold
+            note = f"{self._base_name()} cannot be guided by several models: it searches for the model alone."
+        else:
+            best, reached, points = smallest_slack(ask, hold, self.confidence)
+            note = "" if reached else f"No margin that was tried keeps {hold:.0%}; this one keeps most."
+            if not reached and best.people < least:
+                note = (
+                    f"{best.people} people are too few to show {hold:.0%} with {self.confidence:.0%} confidence, "
+                    f"which takes {least}."
+                )
+        self.levels_ = tuple(_level(level, p) for p in points if p.slack != best.slack)
+        self.levels_ = (replace(_level(level, best), reached=reached, note=note), *self.levels_)
+
+    def _asking(self, people: Table) -> Callable[[float | None], Outcome]:
+        """What comes of a slack for these people; None: of the cheapest recourse."""
+        target = np.full(people.n_rows, self.predictor_.decision.favourable)
+        problems = self.problems(people, target, Restrictions())
+        first = self._fitted_base().search(problems, None, None)
+        reachable = is_found(first.status)
+
+        def ask(slack: float | None) -> Outcome:
+            guided = slack is not None
+            solution = self._guided(problems, first, slack, None, None, fallback=False) if guided else first
+            frame = super(Holding, self)._checked(solution, people, target, Restrictions(), time.monotonic())
+            found = frame.found
+            accepts = self.judges_.accepts(frame.recourse.take(found), frame.target[found])
+            cheapest = self._cost(problems.x[found], first.x[found]).mean() if found.any() else np.nan
+            price = float(frame.cost[found].mean() / max(cheapest, 1e-9)) if found.any() else np.nan
+            return Outcome(accepts, float(found.sum() / max(reachable.sum(), 1)), price)
+
+        return ask
+
+    # ---- asking -------------------------------------------------------------------------------------
+
+    @property
+    def level_(self) -> Level:
+        """The margin that is asked, and what it rests on."""
+        return self.levels_[0]
+
+    def at(self, hold: Hold) -> "Holding":
+        """This method, fitted, for another level; None: the cheapest recourse, judged.
+
+        Raises
+        ------
+        DataError
+            Where no margin was measured that keeps it.
+        """
+        self._check_fitted()
+        if isinstance(hold, str):
+            if hold != AS_FITTED:
+                raise DataError(f"recourse: `hold` must be a chance, a Level or None; got {hold!r}. 95% is 0.95.")
+            return self
+        out = copy.copy(self)
+        if hold is None:
+            out._cheapest = True
+            return out
+        if isinstance(hold, Level):
+            out.levels_ = (hold, *self.levels_)
+            return out
+        wanted = checked_level(hold, "recourse")
+        enough = [level for level in self.levels_ if level.lower is not None and level.lower >= wanted]
+        if wanted == self.level_.hold:
+            return out
+        if not enough:
+            shown = max((level.lower or 0.0 for level in self.levels_), default=0.0)
+            raise DataError(
+                f"recourse: no margin was measured that keeps hold={wanted!r}; the surest is known to keep "
+                f"{shown:.1%}. Fit with hold={wanted!r}."
+            )
+        best = min(enough, key=lambda level: level.slack)
+        out.levels_ = (replace(best, hold=wanted, reached=True, note=""), *self.levels_)
+        return out
+
+    def around(self, base: AbstractMethod) -> "Holding":
+        """These guides, judges and levels about another base, which was fitted to the same classifier."""
+        out = copy.copy(self)
+        out.base, out._panels = base, {}
+        kept = {name: value for name, value in self.state_.items() if not name.startswith("base/")}
+        out.state_ = kept | {f"base/{name}": value for name, value in base.state_.items()}
+        return out
+
+    def recourse(self, X: TableLike, *, hold: Hold = AS_FITTED, **options: Any) -> RecourseFrame:
+        """Find recourse that holds for every row.
+
+        Parameters
+        ----------
+        X : dataframe
+            People as they are.
+        hold : float, Level or None, optional
+            Another level than the fitted one, as far as it was measured; None: the cheapest recourse, judged all
+            the same.
+        options
+            `target`, `restrictions`, `deadline`, `n_recourses`, `on_rows`: see `AbstractMethod.recourse`.
+        """
+        method = self if isinstance(hold, str) and hold == AS_FITTED else self.at(hold)
+        return super(Holding, method).recourse(X, **options)
+
+    def search(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
+        """Let the base answer for the model alone, then for the panel whom it would refuse."""
+        now = time.monotonic()
+        guided = self._guidable and not self._cheapest
+        until = deadline if deadline is None or not guided else now + FIRST_SHARE * (deadline - now)
+        first = self._fitted_base().search(problems, until, None if guided else on_rows)
+        if not guided:
+            return _as_cheapest(first, self._cost(problems.x, first.x))
+        return self._guided(problems, first, self.level_.slack, deadline, on_rows)
+
+    def _guided(
+        self,
+        problems: Problems,
+        first: Solutions,
+        slack: float,
+        deadline: float | None,
+        on_rows: Callable[[int], None] | None,
+        *,
+        fallback: bool = True,
+    ) -> Solutions:
+        """Answers that the panel accepts; where there is none, by the largest slack for which there is."""
+        x, status, n_steps = (np.array(leaf) for leaf in (first.x, first.status, first.n_steps))
+        cheapest = np.where(is_found(status), self._cost(problems.x, first.x), np.nan)
+        cost = np.array(first.cost)
+        left = np.flatnonzero(is_found(status))
+        if on_rows is not None:
+            on_rows(len(problems) - len(left))
+        for asked in _ladder(slack) if fallback else (slack,):
+            if len(left) == 0 or (deadline is not None and time.monotonic() >= deadline):
+                break
+            answered = np.zeros(len(left), bool)
+            for wanted in np.unique(problems.target[left]).tolist():
+                own = problems.target[left] == wanted
+                rows = left[own]
+                method = self._asked(asked, wanted)
+                sure = margins(method.predictor_.decision, first.x[rows], problems.target[rows]) >= CLEARANCE
+                done = sure.copy()
+                if (~sure).any():
+                    some = rows[~sure]
+                    found = method.search(problems.take(some), deadline, None)
+                    good = is_found(found.status)
+                    x[some[good]], cost[some[good]] = found.x[good], found.cost[good]
+                    status[some[good]] = found.status[good]
+                    n_steps[some] += found.n_steps
+                    done[~sure] = good
+                answered[own] = done
+            if on_rows is not None:
+                on_rows(int(answered.sum()))
+            left = left[~answered]
+        if not fallback:
+            status[left] = int(Status.NOT_FOUND)
+            x[left] = problems.x[left]
+        if on_rows is not None and len(left):
+            on_rows(len(left))
+        return Solutions(x, status, cost, n_steps, cheapest.astype(np.float32))
+
+    def _checked(
+        self, solution: Solutions, table: Table, target: np.ndarray, restrictions: Restrictions, began: float
+    ) -> RecourseFrame:
+        """What every method's answers go through; then the judges are asked."""
+        frame = super()._checked(solution, table, target, restrictions, began)
+        return self.judged(frame, solution.cheapest)
+
+    def _unreached(self, table: Table, target: np.ndarray, restrictions: Restrictions) -> RecourseFrame:
+        return self.judged(super()._unreached(table, target, restrictions), None)
+
+    def judged(self, plan: RecourseFrame, cheapest: np.ndarray | None = None) -> RecourseFrame:
+        """A plan, whoever made it, with what the judges say of it."""
+        found, n = plan.found, len(self.judges_)
+        yes = np.zeros(len(plan), int)
+        if found.any():
+            yes[found] = self.judges_.accepts(plan.recourse.take(found), plan.target[found]).sum(axis=0)
+        share = np.where(found, yes / n, np.nan)
+        lower, upper = clopper_pearson(yes, n, self.confidence, side="both")
+        held = Held(
+            survival=share,
+            lower=np.where(found, lower, np.nan),
+            upper=np.where(found, upper, np.nan),
+            holds=found & (yes >= self.level_.hold * n - 1e-9),
+            cheapest=plan.cost.copy() if cheapest is None else np.where(found, cheapest, np.nan),
+            level=self.level_,
+            guided=self._guidable and not self._cheapest and cheapest is not None,
+        )
+        return replace(plan, held=held)
+
+    def consulted(self) -> tuple[str, ...]:
+        """The guides, and what the base asked."""
+        return (*(d for d in self.guides_.digests() if d is not None), *super().consulted())
+
+    # ---- parts --------------------------------------------------------------------------------------
+
+    _cheapest = False
+    _panels: dict[tuple[float, int], AbstractMethod]
+
+    def _asked(self, slack: float, wanted: int) -> AbstractMethod:
+        """The base, fitted to the panel: made once for each slack, from the one before where there is one."""
+        if (slack, wanted) not in self._panels:
+            near = next((m for (_, other), m in self._panels.items() if other == wanted), None)
+            base = self._fitted_base() if near is None else near
+            panel = with_guides(self.predictor_, self.guides_.members, slack, wanted)
+            self._panels[slack, wanted] = base.rebind(panel)
+        return self._panels[slack, wanted]
+
+    @property
+    def offers_options(self) -> bool:  # type: ignore[override]
+        """Whether the base does."""
+        return self._fresh_base().offers_options
+
+    @property
+    def _guidable(self) -> bool:
+        """Whether the base can be asked of several models at once."""
+        panel = with_guides(self.predictor_, self.guides_.members, 0.0)
+        return self._fresh_base().needs <= panel.capabilities
+
+    def _base_name(self) -> str:
+        return type(self._fresh_base()).__name__
+
+    def _fresh_base(self) -> AbstractMethod:
+        base = fresh(made(AbstractMethod, self._default_base() if self.base is None else self.base))
+        return base if base.random_state is not None else base.set_params(random_state=self.random_state)
+
+    def _default_base(self) -> AbstractMethod:
+        predictor = getattr(self, "predictor_", None)
+        differentiable = predictor is None or "differentiable" in predictor.capabilities
+        return Wachter() if differentiable else SparseSearch()
+
+    def _cost(self, x: np.ndarray, to: np.ndarray) -> np.ndarray:
+        return distances(self.predictor_.encoder, x, to, self.norm)
+
+    # ---- files --------------------------------------------------------------------------------------
+
+    def _stored(self) -> dict[str, np.ndarray]:
+        """Guides, judges and levels as arrays, for a model file; of models made elsewhere the levels alone."""
+        levels = json.dumps([level.to_dict() for level in self.levels_])
+        out = {LEVELS: np.asarray(levels), "vary": np.asarray(self.judges_.vary)}
+        for prefix, models in ((GUIDE, self.guides_), (JUDGE, self.judges_)):
+            if isinstance(models, Retrained):
+                out |= to_arrays(models.ensemble.members, prefix)
+        return out
+
+    def restore(self, predictor: Predictor, state: dict[str, np.ndarray]) -> Self:
+        """Put back what `fit` learned, as from a model file."""
+        super().restore(predictor, state)
+        self._panels = {}
+        vary = str(state["vary"])
+        model = predictor.decision.model.alone
+        if any(name.startswith(GUIDE) for name in state):
+            self.guides_, self.judges_ = (
+                Retrained(predictor, EnsembleModel(with_arrays(model, state, prefix, stacked=True)), vary)
+                for prefix in (GUIDE, JUDGE)
+            )
+        self.levels_ = tuple(Level.from_dict(raw) for raw in json.loads(str(state[LEVELS])))
+        return self
+
+    def rebind(self, predictor: Predictor) -> Self:
+        """Return this method, fitted, for the same model at another threshold; the margin stays as measured."""
+        out = super().rebind(predictor)
+        out.guides_, out.judges_ = (replace(m, predictor=predictor) for m in (self.guides_, self.judges_))  # type: ignore[type-var]
+        return out
+
+
+def _as_cheapest(solution: Solutions, cost: np.ndarray) -> Solutions:
+    """The same answers, of which each is the cheapest."""
+    cheapest = np.where(is_found(solution.status), cost, np.nan).astype(np.float32)
+    return eqx.tree_at(lambda s: s.cheapest, solution, cheapest, is_leaf=lambda leaf: leaf is None)
+
+
+def _ladder(slack: float) -> tuple[float, ...]:
+    """Slacks to try, one after the other, for those whom the one before finds nothing."""
+    return tuple(dict.fromkeys(s for s in (slack, slack / 2, 0.0, -0.5, -1.0) if s <= slack))
+
+
+def _dealt(models: AbstractRetrained, n_guides: int) -> tuple[AbstractRetrained, AbstractRetrained]:
+    """Share models out between guides and judges, so that every kind among them is on both sides."""
+    n = len(models)
+    if n < 2:
+        raise DataError(f"Holding: needs two retrained models at least, a guide and a judge; got {n}.")
+    places = np.linspace(0, n - 1e-9, min(n_guides, n - 1), endpoint=False).astype(int)
+    guide = np.zeros(n, bool)
+    guide[places] = True
+    return models.take(guide), models.take(~guide)
+
+
+def _resampled(
+    tables: Sequence[tuple[TableLike, ArrayLike]], n: int, rng: np.random.RandomState
+) -> list[tuple[Table, np.ndarray]]:
+    """`n` resamples, of each table in turn."""
+    read = [(as_table(X, where="Holding"), np.asarray(y)) for X, y in tables]
+    out = []
+    for i in range(n):
+        table, labels = read[i % len(read)]
+        rows = np.asarray(resample(np.arange(table.n_rows), stratify=labels, random_state=rng))
+        out.append((table.take(np.sort(rows)), labels[np.sort(rows)]))
+    return out
+
+
+def _level(level: Level, point: Point) -> Level:
+    measured = asdict(point)
+    return replace(level, **{name: None if value != value else value for name, value in measured.items()})
