@@ -31,6 +31,7 @@ from holdtrue.classifier._objects import describe, rebuild
 from holdtrue.classifier._rows import canonical, is_frame, labels_of, plain_number
 from holdtrue.encoding import Encoder, Permits, Scaling
 from holdtrue.errors import DataError
+from holdtrue.hold import AS_FITTED, Hold, Holding, held_method
 from holdtrue.methods import AbstractMethod, Generated, RecourseFrame, Wachter
 from holdtrue.models import (
     AbstractArchitecture,
@@ -41,7 +42,7 @@ from holdtrue.models import (
     to_arrays,
     with_arrays,
 )
-from holdtrue.parameters import AbstractConfigured, Probability, Seed, require
+from holdtrue.parameters import AbstractConfigured, Count, Probability, Seed, require
 from holdtrue.reports import Against, Report, audit
 from holdtrue.retraining import Retrained, TrainedClassifier, TrainingData, Vary, start_keys
 from holdtrue.retraining._retrain import retrain_own as train_again
@@ -71,6 +72,12 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         The class people want; the last of the sorted classes when omitted.
     scaling : {"minmax", "standard", "standard-all"}, default="minmax"
         See `holdtrue.encoding.Encoder`.
+    hold : float or None, default=0.95
+        The chance, wanted for every recourse, that the model trained again still accepts it. The classifier is
+        then trained `n_guides` more times to search with, and as often to judge by: see `Holding`. None: one
+        training, the cheapest recourse, and nothing is known about how long it holds.
+    n_guides : int, default=20
+        How many further trainings guide a search, and how many judge.
     random_state : int, optional
         Seed of first weights and shuffles.
 
@@ -81,6 +88,7 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         With bounds and levels filled in.
     predictor_ : Predictor
     method_ : AbstractMethod, fitted
+        `Holding` about the configured method, unless `hold` is None.
     history_ : History
         Losses per epoch.
     certificate_ : Certificate or None
@@ -114,6 +122,8 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         threshold: Probability = 0.5,
         favourable: Label | None = None,
         scaling: Scaling = "minmax",
+        hold: Probability | None = 0.95,
+        n_guides: Count = 20,
         random_state: Seed = None,
     ) -> None:
         self.schema = schema
@@ -123,6 +133,8 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         self.threshold = threshold
         self.favourable = favourable
         self.scaling: Scaling = scaling
+        self.hold = hold
+        self.n_guides = n_guides
         self.random_state = random_state
 
     # ---- scikit-learn -------------------------------------------------------------------------------
@@ -212,7 +224,12 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         return TrainingContext(Permits.of(self.predictor_.encoder), decision.favourable, self.threshold, n_rows)
 
     def recourse(
-        self, X: TableLike, *, method: str | AbstractMethod | None = None, **options: Any
+        self,
+        X: TableLike,
+        *,
+        method: str | AbstractMethod | None = None,
+        hold: Hold = AS_FITTED,
+        **options: Any,
     ) -> RecourseFrame:
         """Find recourse for every row; see `AbstractMethod.recourse` for the options.
 
@@ -222,11 +239,15 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
             People as they are.
         method : str or AbstractMethod, optional
             Another method than the classifier's own; one that needs training rows must have been fitted to this
-            classifier.
+            classifier. It searches for the model alone unless `hold` is given, and is judged all the same.
+        hold : float, Level or None, optional
+            Another chance of holding than the classifier's own; None: the cheapest recourse, judged where there
+            are judges. A number that was not measured when the classifier was fitted is refused.
         """
         check_is_fitted(self)
         table = self._read(X)
-        return self._chosen(method).recourse(table, **options)
+        asked = held_method(self._chosen(method), self.method_, hold, own=method is None)
+        return asked.recourse(table, **options)
 
     def retrain(self, n: int = 100, **options: Any) -> Retrained:
         """Train this classifier again, `n` times, and return the models as one; see `holdtrue.retrain`.
@@ -397,8 +418,13 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
 
     def _fresh_method(self) -> AbstractMethod:
         if self.method is None:
-            return Generated() if "generator" in self.regime_.needs else Wachter()
-        return fresh(made(AbstractMethod, self.method))
+            chosen = Generated() if "generator" in self.regime_.needs else Wachter()
+        else:
+            chosen = fresh(made(AbstractMethod, self.method))
+        if self.hold is None or isinstance(chosen, Holding):
+            return chosen
+        n = self.n_guides
+        return Holding(base=chosen, hold=self.hold, n_guides=n, n_judges=n, random_state=self.random_state)
 
     def _favourable(self) -> int:
         labels = self.classes_.tolist()

@@ -1,13 +1,18 @@
-"""Recourse for a model made elsewhere."""
+"""Recourse for any fitted model."""
 
 from typing import Any
+
+from numpy.typing import ArrayLike
 
 from holdtrue._registry import made
 from holdtrue._types import Estimator, Label
 from holdtrue.batch import wrap
 from holdtrue.classifier._classifier import RecourseClassifier
-from holdtrue.methods import AbstractMethod, RecourseFrame
+from holdtrue.errors import DataError
+from holdtrue.hold import Holding
+from holdtrue.methods import AbstractMethod, Level, RecourseFrame
 from holdtrue.models import fresh
+from holdtrue.retraining import AbstractRetrained
 from holdtrue.schema import Schema, TableLike
 
 
@@ -15,9 +20,12 @@ def recourse(
     model: Estimator,
     X: TableLike,
     schema: Schema | None = None,
-    method: str | AbstractMethod = "nearest_neighbour",
+    method: str | AbstractMethod = "sparse_search",
     *,
     reference: TableLike | None = None,
+    labels: ArrayLike | None = None,
+    hold: float | Level | None = None,
+    guides: AbstractRetrained | None = None,
     threshold: float | None = None,
     favourable: Label | None = None,
     **options: Any,
@@ -33,10 +41,18 @@ def recourse(
         People as they are, in the model's own columns.
     schema : Schema, optional
         What each may change; guessed from the reference when omitted.
-    method : str or AbstractMethod, default="nearest_neighbour"
+    method : str or AbstractMethod, default="sparse_search"
         Which search.
     reference : dataframe, optional
         Rows the model knows (its training table). `X` itself when omitted.
+    labels : array, optional
+        The reference's labels: with them the model can be trained again, so that recourse can be made to `hold`.
+    hold : float or Level, optional
+        The wanted chance that the model trained again still accepts each recourse: see `Holding`. 0.95 where
+        `labels` or `guides` are given. Without any of the three the plan says that nothing is known about how long
+        it holds.
+    guides : AbstractRetrained, optional
+        What ``holdtrue.retrain(model, X, y, n=40)`` returned, so that nothing is trained here.
     threshold, favourable
         The decision of a foreign model: see `wrap`. A RecourseClassifier carries its own.
     options
@@ -53,8 +69,28 @@ def recourse(
     [True, True, True]
     """
     chosen: Any = fresh(made(AbstractMethod, method))
+    rows = X if reference is None else reference
     if isinstance(model, RecourseClassifier):
-        return chosen.fit(model, reference if reference is not None else X).recourse(X, **options)
-    reference = X if reference is None else reference
-    predictor = wrap(model, schema, reference, threshold=threshold, favourable=favourable)
-    return chosen.fit(predictor, reference).recourse(X, **options)
+        if hold is not None and guides is None and labels is None:
+            return model.recourse(X, method=chosen.fit(model, rows), hold=hold, **options)
+        fitted: Any = model
+    else:
+        fitted = wrap(model, schema, rows, threshold=threshold, favourable=favourable)
+    if hold is None and guides is None and labels is None:
+        return chosen.fit(fitted, rows).recourse(X, **options)
+    if guides is None and (reference is None or labels is None):
+        raise DataError(
+            f"recourse: hold={hold!r} needs models trained again; got no "
+            f"{'reference' if reference is None else 'labels'}. Give `reference` and `labels`, what the model "
+            "learned from, or `guides`, what holdtrue.retrain returned."
+        )
+    level = hold if isinstance(hold, Level) else None
+    held = _holding(chosen, hold.hold if isinstance(hold, Level) else hold)
+    return held.fit(fitted, rows, labels, guides=guides, level=level).recourse(X, **options)
+
+
+def _holding(base: AbstractMethod, hold: float | None) -> Holding:
+    if isinstance(base, Holding):
+        return base
+    wanted = Holding().hold if hold is None else hold
+    return Holding(base=base, hold=wanted, random_state=base.random_state)

@@ -9,7 +9,27 @@ import numpy as np
 from holdtrue.metrics import mean_survival, models_needed
 
 # In log-odds. Below 0 guides may lack a little; the model itself never may.
-SLACKS = (-2.0, -1.0, -0.5, -0.25, 0.0, 0.125, 0.25, 0.375, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0)
+SLACKS = (
+    -2.0,
+    -1.0,
+    -0.5,
+    -0.25,
+    0.0,
+    0.125,
+    0.25,
+    0.375,
+    0.5,
+    0.75,
+    1.0,
+    1.25,
+    1.5,
+    2.0,
+    2.5,
+    3.0,
+    4.0,
+    5.0,
+    6.0,
+)
 START = SLACKS.index(0.0)
 FEWEST_FOUND = 0.5  # share of people without whom a slack says nothing about the rest
 

@@ -13,12 +13,20 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state, resample
 
 from holdtrue._registry import made
-from holdtrue.batch import FittedClassifier, Predictor, distances, predictor_of
+from holdtrue.batch import FittedClassifier, Predictor, distances
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.hold._calibrate import Outcome, Point, people_for, point_of, smallest_slack
 from holdtrue.hold._panel import margins, with_guides
-from holdtrue.methods import AbstractMethod, Held, Level, RecourseFrame, SparseSearch, Wachter, checked_level
-from holdtrue.methods import AbstractBasedMethod
+from holdtrue.methods import (
+    AbstractBasedMethod,
+    AbstractMethod,
+    Held,
+    Level,
+    RecourseFrame,
+    SparseSearch,
+    Wachter,
+    checked_level,
+)
 from holdtrue.metrics import clopper_pearson
 from holdtrue.models import EnsembleModel, fresh, to_arrays, with_arrays
 from holdtrue.parameters import Count, Probability, Seed
@@ -43,8 +51,8 @@ class Holding(AbstractBasedMethod):
     The model is trained again several times. Some of these models, the guides, decide together with the model
     itself: another method's search, whatever it is, then finds the cheapest recourse to which all of them say yes
     by a margin. The others, the judges, take no part in the search. By them the margin is chosen, once, when it is
-    fitted: the smallest whose lower confidence bound, over judges and over people, reaches the wanted chance. And by
-    them every recourse is told how sure it is to hold.
+    fitted: the smallest whose lower confidence bound, over judges and over people, reaches the wanted chance. And
+    by them every recourse is told how sure it is to hold.
 
     Parameters
     ----------
@@ -74,8 +82,8 @@ class Holding(AbstractBasedMethod):
     -----
     A base that cannot be asked of several models at once, such as one that needs a linear model, searches for the
     model alone; its recourse is judged all the same. Who cannot be brought to where all guides agree is given the
-    recourse to which they agree by the largest margin that was found, and ``plan.held.holds`` says that it does not
-    hold.
+    recourse to which they agree by the largest margin that was found; ``plan.held.holds`` says whether the judges
+    do.
 
     Examples
     --------
@@ -141,8 +149,6 @@ class Holding(AbstractBasedMethod):
             Told how many models are trained.
         """
         self.check_parameters()
-        if predictor_of(model) is not None:
-            self.predictor_ = predictor_of(model)  # type: ignore[assignment]
         super().fit(model, X, y)
         if guides is None:
             drawn = self._drawn(model, X, y, tables, on_model)
@@ -150,9 +156,7 @@ class Holding(AbstractBasedMethod):
         elif judges is None:
             guides, judges = _dealt(guides, (len(guides) + 1) // 2)
         self.guides_, self.judges_, self._panels = guides, judges, {}
-        self.levels_ = () if level is None else (level,)
-        if level is None:
-            self._measure(self._people(model, X), self.hold)
+        self.levels_ = self._measured(self._people(model, X), self.hold) if level is None else [level]
         self.state_ |= self._stored()
         return self
 
@@ -169,8 +173,8 @@ class Holding(AbstractBasedMethod):
         rows = {} if own else {"X": X, "y": y}
         if not own and (X is None or y is None):
             raise DataError(
-                f"Holding: a {type(model).__name__} does not know what it learned from; got no X and y. Give them, "
-                "or `guides`: what holdtrue.retrain returned."
+                f"Holding: a {type(model).__name__} does not know what it learned from; got no X and y. Give "
+                "them, or `guides`: what holdtrue.retrain returned."
             )
         if not tables:
             return retrain(model, **rows, n=n, vary=self.vary, random_state=seed, on_model=on_model)
@@ -178,7 +182,7 @@ class Holding(AbstractBasedMethod):
         first = retrain(model, **rows, n=alike, vary=self.vary, random_state=seed, on_model=on_model)
         singles = _resampled(tables, n - alike, check_random_state(seed))
         later = retrain(model, n=1, tables=singles, random_state=seed)
-        return replace(first.join(later), vary=f"{self.vary}, and single periods")  # type: ignore[type-var]
+        return first.join(later)
 
     def _people(self, model: Any, X: Any) -> Table | None:
         """Refused rows of the table that was learned from, drawn by the seed."""
@@ -197,8 +201,8 @@ class Holding(AbstractBasedMethod):
             refused = np.sort(check_random_state(self.random_state).choice(refused, n, replace=False))
         return table.take(refused)
 
-    def _measure(self, people: Table | None, hold: float) -> None:
-        """Choose the slack for a level by judges, and remember what was seen on the way."""
+    def _measured(self, people: Table | None, hold: float) -> list[Level]:
+        """The slack for a level, chosen by judges, and after it what was seen on the way."""
         level = Level(
             hold, 0.0, self.judges_.vary, self._base_name(), confidence=self.confidence, judges=len(self.judges_),
             guides=len(self.guides_), threshold=self.predictor_.threshold,
@@ -207,8 +211,7 @@ class Holding(AbstractBasedMethod):
         least = people_for(hold, self.confidence, 1)
         if people is None or n == 0 or len(self.judges_) < FEWEST_JUDGES:
             why = f"{n} refused people and {len(self.judges_)} judges: too few to measure by"
-            self.levels_ = (replace(level, note=f"Not measured: {why}."),)
-            return
+            return [replace(level, note=f"Not measured: {why}.")]
         ask = self._asking(people)
         if not self._guidable:
             best = point_of(0.0, ask(None), self.confidence)
@@ -222,8 +225,8 @@ class Holding(AbstractBasedMethod):
                     f"{best.people} people are too few to show {hold:.0%} with {self.confidence:.0%} confidence, "
                     f"which takes {least}."
                 )
-        self.levels_ = tuple(_level(level, p) for p in points if p.slack != best.slack)
-        self.levels_ = (replace(_level(level, best), reached=reached, note=note), *self.levels_)
+        chosen = replace(_level(level, best), reached=reached, note=note)
+        return [chosen, *(_level(level, p) for p in points if p.slack != best.slack)]
 
     def _asking(self, people: Table) -> Callable[[float | None], Outcome]:
         """What comes of a slack for these people; None: of the cheapest recourse."""
@@ -269,7 +272,7 @@ class Holding(AbstractBasedMethod):
             out._cheapest = True
             return out
         if isinstance(hold, Level):
-            out.levels_ = (hold, *self.levels_)
+            out.levels_ = [hold, *self.levels_]
             return out
         wanted = checked_level(hold, "recourse")
         enough = [level for level in self.levels_ if level.lower is not None and level.lower >= wanted]
@@ -282,7 +285,7 @@ class Holding(AbstractBasedMethod):
                 f"{shown:.1%}. Fit with hold={wanted!r}."
             )
         best = min(enough, key=lambda level: level.slack)
-        out.levels_ = (replace(best, hold=wanted, reached=True, note=""), *self.levels_)
+        out.levels_ = [replace(best, hold=wanted, reached=True, note=""), *self.levels_]
         return out
 
     def around(self, base: AbstractMethod) -> "Holding":
@@ -462,14 +465,40 @@ class Holding(AbstractBasedMethod):
                 Retrained(predictor, EnsembleModel(with_arrays(model, state, prefix, stacked=True)), vary)
                 for prefix in (GUIDE, JUDGE)
             )
-        self.levels_ = tuple(Level.from_dict(raw) for raw in json.loads(str(state[LEVELS])))
+        self.levels_ = [Level.from_dict(raw) for raw in json.loads(str(state[LEVELS]))]
         return self
 
     def rebind(self, predictor: Predictor) -> Self:
         """Return this method, fitted, for the same model at another threshold; the margin stays as measured."""
         out = super().rebind(predictor)
-        out.guides_, out.judges_ = (replace(m, predictor=predictor) for m in (self.guides_, self.judges_))  # type: ignore[type-var]
+        out.guides_, out.judges_ = self.guides_.bind(predictor), self.judges_.bind(predictor)
         return out
+
+
+def held_method(method: AbstractMethod, holder: AbstractMethod, hold: Hold, *, own: bool) -> AbstractMethod:
+    """The method that a classifier is to ask.
+
+    Parameters
+    ----------
+    method : AbstractMethod
+        Fitted to the classifier.
+    holder : AbstractMethod
+        The classifier's own method; `Holding` where it has guides and judges.
+    hold : float, Level, None or "as fitted"
+    own : bool
+        Whether the first is the classifier's own, and not another that was asked for.
+    """
+    if isinstance(method, Holding):
+        return method.at(hold)
+    if not isinstance(holder, Holding):
+        if isinstance(hold, str) or hold is None:
+            return method
+        raise CapabilityError(
+            f"recourse: hold={hold!r} needs guides, and the classifier has none; it was fitted with hold=None. "
+            "Fit it with a hold, or use holdtrue.Holding."
+        )
+    asked = None if isinstance(hold, str) and not own else hold
+    return holder.around(method).at(asked)
 
 
 def _as_cheapest(solution: Solutions, cost: np.ndarray) -> Solutions:

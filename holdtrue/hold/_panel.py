@@ -40,7 +40,7 @@ def _panel(
 ) -> PanelModel | TreesPanel:
     by = jnp.asarray(slack, jnp.float32)
     if isinstance(model, TreesModel) and len(guides) == 1 and isinstance(guides[0], TreesMembers):
-        return TreesPanel(model, guides[0], by, wanted)
+        return TreesPanel(model=model, guides=guides[0], slack=by, wanted=wanted)  # pyright: ignore[reportCallIssue]
     return PanelModel(model, guides, by, wanted)
 
 

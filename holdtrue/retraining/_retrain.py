@@ -30,7 +30,7 @@ from holdtrue.models import (
 )
 from holdtrue.retraining._classifier import TrainedClassifier, TrainingData
 from holdtrue.retraining._finetune import top_layer_step
-from holdtrue.retraining._retrained import AbstractRetrained, kinds, places
+from holdtrue.retraining._retrained import AbstractRetrained, both_kinds, places
 from holdtrue.schema import TableLike, as_table
 
 Vary = Literal["seed", "leave_one_out", "bootstrap", "anew", "shift", "finetune"]
@@ -74,14 +74,17 @@ class Retrained(AbstractRetrained):
         decision = self.predictor.decision.of(self.ensemble.member(i))
         return Predictor(self.predictor.encoder, decision, self.predictor.classes)
 
-    def join(self, *others: "Retrained") -> "Retrained":
+    def join(self, other: AbstractRetrained) -> "Retrained":
         """These models and further ones of the same classifier."""
-        parts = [self, *others]
+        assert isinstance(other, Retrained)
         whole = jax.tree.map(
-            lambda *leaves: jnp.concatenate(leaves) if eqx.is_array(leaves[0]) else leaves[0],
-            *(part.ensemble for part in parts),
+            lambda a, b: jnp.concatenate([a, b]) if eqx.is_array(a) else a, self.ensemble, other.ensemble
         )
-        return replace(self, ensemble=whole, vary=kinds(parts))
+        return replace(self, ensemble=whole, vary=both_kinds(self, other))
+
+    def bind(self, predictor: Predictor) -> "Retrained":
+        """The same models at another threshold."""
+        return replace(self, predictor=predictor)
 
     @property
     def members(self) -> tuple[Stacked]:

@@ -1,7 +1,6 @@
 """Many retrainings of one model, answering together: what all who ask them may rely on."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -39,8 +38,12 @@ class AbstractRetrained:
         """Return some of the models (indices or a mask)."""
 
     @abstractmethod
-    def join(self, *others: Self) -> Self:
+    def join(self, other: "AbstractRetrained") -> Self:
         """These models and further ones of the same model."""
+
+    @abstractmethod
+    def bind(self, predictor: Predictor) -> Self:
+        """The same models at another threshold."""
 
     @abstractmethod
     def member(self, i: int) -> Predictor:
@@ -67,9 +70,9 @@ class AbstractRetrained:
         return f"<{type(self).__name__}: {len(self)} models, vary={self.vary!r}>"
 
 
-def kinds(parts: Sequence[AbstractRetrained]) -> str:
-    """What was varied in any of several."""
-    return " and ".join(dict.fromkeys(part.vary for part in parts))
+def both_kinds(one: AbstractRetrained, other: AbstractRetrained) -> str:
+    """What was varied in either."""
+    return " and ".join(dict.fromkeys((one.vary, other.vary)))
 
 
 def places(rows: Any, n: int) -> np.ndarray:

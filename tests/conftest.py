@@ -1,0 +1,19 @@
+"""Most tests are about one model: guides, forty further trainings, are switched off unless a test asks."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from holdtrue.classifier import RecourseClassifier
+
+DEFAULTS = RecourseClassifier.__init__.__kwdefaults__
+AS_USERS_HAVE_IT = DEFAULTS["hold"]
+DEFAULTS["hold"] = None
+
+
+@pytest.fixture
+def default_hold() -> Iterator[float]:
+    """The default of `hold` as users have it."""
+    DEFAULTS["hold"] = AS_USERS_HAVE_IT
+    yield AS_USERS_HAVE_IT
+    DEFAULTS["hold"] = None
