@@ -28,12 +28,12 @@ class RobX(AbstractClimbingMethod):
     base : AbstractMethod or str, optional
         The method whose recourse is improved; ``SparseSearch()`` when omitted. The cost is counted in its norm.
     min_stability : float, default=0.5
-        Stability that is asked for (`tau`). The paper chooses it for each data set by looking at the stability of
-        the training rows.
+        Stability that is asked for (`tau`). The paper chooses it for each data set; ``state_["stability"]`` has
+        that of the training rows.
     sigma : float, default=0.1
         Deviation of the noise, in encoded units.
     n_samples : int, default=100
-        Noisy neighbours of a point (`K`); the paper has 1000.
+        Noisy neighbours of a point (`K`).
     n_candidates : int, default=256
         Nearest conservative rows, as the person could become like them, that are asked about, at most.
     n_neighbours : int, default=5
@@ -49,8 +49,8 @@ class RobX(AbstractClimbingMethod):
     -----
     Needs training rows, and what the base needs. A row is what the person could make of it: fixed features stay
     the person's own, and whether it is stable enough is asked again. Every point on the way is hardened before it
-    is asked about: a category turns half way. Of the points that are stable enough after equally many steps, the
-    cheapest for the person is taken, where the paper takes the one nearest to the base's recourse.
+    is asked about: a category turns half way. Of the points that are stable enough after equally many steps the
+    cheapest for the person is taken.
 
     A person for whom no point on the way is stable enough keeps the valid one that lacks least, the base's own
     among them.

@@ -37,7 +37,7 @@ class TRex(AbstractClimbingMethod):
     sigma : float, default=0.1
         Deviation of the noise, in encoded units.
     n_samples : int, default=100
-        Noisy neighbours of a point (`k`); the paper has 1000.
+        Noisy neighbours of a point (`k`).
     n_steps : int, default=600
         Steps of a climb at most.
     n_candidates : int, default=256
