@@ -40,6 +40,22 @@ schema's `cost_weight` per feature.
 | `linf` | largest change | 1 |
 | `mad` | sum of the changes, each over the median absolute deviation of its column | 1 |
 """
+LASTING = """
+Some methods look for recourse that is to last, each by a test of its own. All of them return what the model accepts;
+who cannot be brought to pass the test keeps the valid point that lacks least, and is not told so by the status.
+
+| method | a point passes where | model | against |
+|---|---|---|---|
+| `StableSearch` | the model and its retrainings agree, with margins to spare | differentiable | retraining |
+| `BetaRCE` | so many retrainings accept that one more credibly will | any | retraining |
+| `ElliCE` | every near-optimal top layer accepts | linear, MLP | retraining, near the top |
+| `RobX` | noisy neighbours are accepted surely, and alike | any | retraining, by a proxy |
+| `TRex` | the same by another measure; climbed, or the nearest such row | any | retraining, by a proxy |
+| `SNS` | the model is sure all along the way to it | differentiable | retraining, by a proxy |
+| `ROAR` | the worst linear model near a local one accepts | any | shifts of the weights |
+| `RBR` | a yes is likelier than a no under the worst densities | any | errors of the densities |
+| `PROBE` | noise in its execution undoes it seldom | any | imprecise people |
+"""
 # What a user should know and a docstring does not say.
 REMARKS = {
     "wachter": "At most `n_steps` forward and backward passes per person. Without `target_probability` the answer "
@@ -91,7 +107,14 @@ def page() -> str:
             f"| [`{cls.__name__}`](#{cls.__name__.lower()}) | `{name}` | {kind} | "
             f"{'needed' if cls.needs_rows else 'not needed'} | {line(sections(cls)[''].split(chr(10) * 2)[0])} |"
         )
-    return HEAD + "\n".join(rows) + "\n" + NORMS + "".join(method(name, cls) for name, cls in METHODS.items())
+    return (
+        HEAD
+        + "\n".join(rows)
+        + "\n"
+        + NORMS
+        + LASTING
+        + "".join(method(name, cls) for name, cls in METHODS.items())
+    )
 
 
 def method(name: str, cls: type[AbstractMethod]) -> str:

@@ -1,10 +1,10 @@
 """What may be asked of a fitted classifier, by layers that lie below the one where it is made."""
 
 from pathlib import Path
-from typing import Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 from holdtrue.batch._predictor import Predictor
-from holdtrue.models import EnsembleModel
+from holdtrue.models import AbstractMembers
 
 Method = TypeVar("Method", contravariant=True)
 
@@ -48,8 +48,12 @@ class RetrainedModels(Protocol):
     """Retrained models that answer together."""
 
     @property
-    def ensemble(self) -> EnsembleModel:
-        """The models, stacked."""
+    def members(self) -> tuple[AbstractMembers, ...]:
+        """The models as a search asks them: those of one kind together."""
+        ...
+
+    def digests(self) -> tuple[str | None, ...]:
+        """What tells each model from others; None for one that cannot be read."""
         ...
 
 
@@ -57,6 +61,6 @@ class RetrainedModels(Protocol):
 class RetrainableClassifier(FittedClassifier, Protocol):
     """One that can be trained again as it was trained."""
 
-    def retrain(self, n: int = 100, *, random_state: int | None = 0) -> RetrainedModels:
+    def retrain(self, n: int = 100, **options: Any) -> RetrainedModels:
         """Train it again, `n` times."""
         ...

@@ -76,7 +76,7 @@ def solve(
     on_rows : callable, optional
         Told how many more people are done, for a progress bar.
     """
-    n_workers = 1 if solver.decision.model.on_host or jax.default_backend() != "cpu" else n_cores()
+    n_workers = 1 if solver.on_host or jax.default_backend() != "cpu" else n_cores()
     if slots is None:
         # Few people are hardly answered sooner by two cores, and whoever else works here gets the other.
         share = len(problems) if len(problems) <= FEW else -(-len(problems) // n_workers)

@@ -42,6 +42,8 @@ class AbstractMethod(AbstractConfigured):
     """Capabilities the model must have, such as ``differentiable``."""
     needs_rows: ClassVar[bool] = False
     """Whether `learn` must be given training rows."""
+    needs_guides: ClassVar[bool] = False
+    """Whether `fit` must be given retrained models where it cannot train them itself."""
     offers_options: ClassVar[bool] = False
     """Whether `search` heeds ``problems.options``, so that a person can be given several ways that differ."""
 

@@ -5,11 +5,13 @@ from collections.abc import Iterable
 from holdtrue._registry import Registry
 from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractMethod
+from holdtrue.methods._beta_rce import BetaRCE
 from holdtrue.methods._causal_recourse import CausalRecourse
 from holdtrue.methods._cchvae import CCHVAE
 from holdtrue.methods._cfproto import CFProto
 from holdtrue.methods._eccco import ECCCo
 from holdtrue.methods._elastic_net import ElasticNet
+from holdtrue.methods._ellice import ElliCE
 from holdtrue.methods._flipset import Flipset
 from holdtrue.methods._generated import Generated
 from holdtrue.methods._generic import Generic
@@ -19,12 +21,15 @@ from holdtrue.methods._latent_search import LatentSearch
 from holdtrue.methods._linear_program import LinearProgram
 from holdtrue.methods._min_pgd import MinPGD
 from holdtrue.methods._nearest_neighbour import NearestNeighbour
+from holdtrue.methods._probe import PROBE
 from holdtrue.methods._rbr import RBR
 from holdtrue.methods._revise import REVISE
 from holdtrue.methods._roar import ROAR
+from holdtrue.methods._robx import RobX
 from holdtrue.methods._sns import SNS
 from holdtrue.methods._sparse_search import SparseSearch
 from holdtrue.methods._stable_search import StableSearch
+from holdtrue.methods._trex import TRex
 from holdtrue.methods._vanilla_random import VanillaRandom
 from holdtrue.methods._wachter import Wachter
 
@@ -45,6 +50,11 @@ METHODS: Registry[AbstractMethod] = Registry(
         "flipset": Flipset,
         "sns": SNS,
         "stable_search": StableSearch,
+        "robx": RobX,
+        "trex": TRex,
+        "beta_rce": BetaRCE,
+        "ellice": ElliCE,
+        "probe": PROBE,
         "generic": Generic,
         "eccco": ECCCo,
         "roar": ROAR,

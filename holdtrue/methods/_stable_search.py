@@ -1,26 +1,20 @@
 """Recourse that models trained again accept too."""
 
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.stats import t
 
-from holdtrue.batch import FittedClassifier, Predictor, RetrainableClassifier, RetrainedModels, predictor_of
+from holdtrue.batch import RetrainableClassifier, RetrainedModels
 from holdtrue.encoding import norm_weights
-from holdtrue.errors import CapabilityError
 from holdtrue.methods._base import AbstractMethod
-from holdtrue.methods._with_base import AbstractClimbingMethod
-from holdtrue.models import EnsembleModel, to_arrays, with_arrays
+from holdtrue.methods._guided import AbstractGuidedMethod
 from holdtrue.parameters import Count, Interval
-from holdtrue.schema import TableLike
-from holdtrue.search import POLISH_STEPS, StableSolver
-
-PREFIX = "guide/"
+from holdtrue.search import POLISH_STEPS, Agreement, StableSolver
 
 
-class StableSearch(AbstractClimbingMethod):
+class StableSearch(AbstractGuidedMethod):
     """The nearest recourse that the model and several retrainings of it all accept.
 
     From another method's recourse, climbs the mean margin of the model and its guides in an l2 ball about the
@@ -76,6 +70,7 @@ class StableSearch(AbstractClimbingMethod):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"differentiable"})
+    instead: ClassVar[str] = "SNS"
 
     def __init__(
         self,
@@ -98,73 +93,28 @@ class StableSearch(AbstractClimbingMethod):
         self.n_steps = n_steps
         self.random_state = random_state
 
-    def fit(
-        self,
-        model: FittedClassifier | Predictor,
-        X: TableLike | None = None,
-        y: ArrayLike | None = None,
-        *,
-        guides: RetrainedModels | None = None,
-    ) -> Self:
-        """Prepare for a fitted classifier, with `guides` or, where it can be trained again, with ones of its own.
-
-        Parameters
-        ----------
-        model : RecourseClassifier or Predictor
-        X : dataframe, optional
-            Training rows, for the base.
-        y : array, optional
-            Their labels.
-        guides : Retrained, optional
-            What ``holdtrue.retrain(clf, n=n)`` returned.
-        """
-        self.check_parameters()
-        predictor = predictor_of(model)
-        if predictor is not None and self.needs <= predictor.capabilities:  # else said below, as for any method
-            guides = self._own_guides(model) if guides is None else guides
-            self._guides = to_arrays(guides.ensemble.members, PREFIX)
-        return super().fit(model, X, y)
-
-    def _own_guides(self, model: FittedClassifier | Predictor) -> RetrainedModels:
-        if not isinstance(model, RetrainableClassifier):
-            raise CapabilityError(
-                f"StableSearch: needs guides for {type(model).__name__}, which cannot be trained again here. Use "
-                "SNS, or give fit(model, X, guides=...) what holdtrue.retrain returned."
-            )
-        # Never the models that `retrain` draws from the same seed: those are what survival is measured on.
-        return model.retrain(self.n_guides, random_state=(GUIDE_SEED + (self.random_state or 0)) % 2**32)
+    def _retrained(self, model: RetrainableClassifier, seed: int) -> RetrainedModels:
+        return model.retrain(self.n_guides, random_state=seed)
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Fit the base, and keep the guides' weights."""
-        return self._guides | self._learn_base(x, y)
-
-    def consulted(self) -> tuple[str, ...]:
-        """The guides, and what the base asked."""
-        return (*self._ensemble().digests(), *super().consulted())
-
-    def _ensemble(self) -> EnsembleModel:
-        """The guides, from the state alone."""
-        return EnsembleModel(with_arrays(self.predictor_.decision.model, self.state_, PREFIX, stacked=True))
+        return self._learn_guides() | self._learn_base(x, y)
 
     def solver(self) -> StableSolver:
         """Ascent with the guides in a ball about the factual."""
+        guides = self._members()
+        n_models = 1 + sum(part.n_members for part in guides)
         return StableSolver(
             decision=self.predictor_.decision,
-            guides=self._ensemble(),
+            criterion=Agreement(guides, jnp.asarray(self._caution(n_models), jnp.float32)),
             cost_weights=jnp.asarray(norm_weights(self.predictor_.encoder, self.norm)),
             n_steps=jnp.asarray(self.n_steps + (0 if self.keep_cost else POLISH_STEPS)),
             ball_steps=jnp.asarray(self.ball_steps),
             growth=jnp.asarray(self.growth, jnp.float32),
-            caution=jnp.asarray(self._caution(), jnp.float32),
             norm=self.norm,
             keep_cost=bool(self.keep_cost),
         )
 
-    def _caution(self) -> float:
+    def _caution(self, m: int) -> float:
         """Deviations from the mean of m normal draws to what one more exceeds with probability `aim`."""
-        m = 1 + len(next(value for name, value in self.state_.items() if name.startswith(PREFIX)))
         return float(t.ppf(self.aim, m - 1) * np.sqrt(1 + 1 / m))
-
-
-GUIDE_SEED = 20_261_115
-"""What is added to a seed for the guides, so that they are not the models which `retrain` draws from it."""

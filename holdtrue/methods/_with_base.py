@@ -11,6 +11,7 @@ from holdtrue._registry import made
 from holdtrue.batch import Predictor, solve
 from holdtrue.encoding import Norm
 from holdtrue.methods._base import AbstractMethod
+from holdtrue.methods._sparse_search import SparseSearch
 from holdtrue.methods._wachter import Wachter
 from holdtrue.models import fresh
 from holdtrue.search import AbstractSolver, Problems, Solutions, Status, is_found
@@ -20,7 +21,10 @@ BASE_SHARE = 0.5  # of a deadline, for the base method
 
 
 class AbstractBasedMethod(AbstractMethod):
-    """A method with a `base`: another method, fitted with it and kept in its state; `Wachter` when omitted."""
+    """A method with a `base`: another method, fitted with it and kept in its state.
+
+    When omitted, `Wachter`; `SparseSearch` for a method that serves models without a gradient.
+    """
 
     base: AbstractMethod | str | None
 
@@ -43,7 +47,10 @@ class AbstractBasedMethod(AbstractMethod):
         return self._fitted_base().consulted()
 
     def _fresh_base(self) -> AbstractMethod:
-        base = Wachter() if self.base is None else fresh(made(AbstractMethod, self.base))
+        if self.base is None:
+            base: AbstractMethod = Wachter() if "differentiable" in self.needs else SparseSearch()
+        else:
+            base = fresh(made(AbstractMethod, self.base))
         return base if base.random_state is not None else base.set_params(random_state=self.random_state)
 
     def _fitted_base(self) -> AbstractMethod:

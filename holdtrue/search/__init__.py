@@ -11,6 +11,18 @@ from holdtrue.search._best_action import (
     LinearisedAction,
 )
 from holdtrue.search._candidates import CandidateSolver
+from holdtrue.search._criteria import (
+    AbstractCriterion,
+    AbstractStability,
+    Agreement,
+    CounterfactualStability,
+    Ellipsoid,
+    LinearInvalidation,
+    LocalStability,
+    Quorum,
+    SampledInvalidation,
+    Verdict,
+)
 from holdtrue.search._elastic import ElasticSolver
 from holdtrue.search._flipset import Menu, Support, cheapest, highest, menu, options, support
 from holdtrue.search._generator import GeneratorSolver
@@ -34,6 +46,7 @@ from holdtrue.search._path import AbstractSampler, DescentSampler, LangevinSampl
 from holdtrue.search._percentile import ACTION_COSTS, ActionCost, Percentiles, ranks
 from holdtrue.search._polish import POLISH_STEPS, Polish
 from holdtrue.search._problem import Problem, Problems, Solution, Solutions, Status, is_found
+from holdtrue.search._proposals import AbstractProposals, Lines, Neighbours, ProposalSolver, Shells
 from holdtrue.search._prototype import Prototype, PrototypePull
 from holdtrue.search._robust import RobustSolver, worst_drop
 from holdtrue.search._robust_bayesian import OddsSolver
@@ -49,21 +62,27 @@ __all__ = [
     "CLEARANCE",
     "POLISH_STEPS",
     "AbstractAction",
+    "AbstractCriterion",
     "AbstractLoss",
+    "AbstractProposals",
     "AbstractSampler",
     "AbstractSolver",
     "AbstractSpace",
+    "AbstractStability",
     "ActionCost",
+    "Agreement",
     "AnyState",
     "BallSolver",
     "CandidateAction",
     "CandidateSolver",
+    "CounterfactualStability",
     "CrossEntropy",
     "DescentSampler",
     "Direction",
     "DiveSolver",
     "Edits",
     "ElasticSolver",
+    "Ellipsoid",
     "EnergyConstrained",
     "GeneratorSolver",
     "GradientAction",
@@ -75,10 +94,14 @@ __all__ = [
     "LatentSampler",
     "LatentSpace",
     "LatticeAction",
+    "LinearInvalidation",
     "LinearProgramSolver",
     "LinearisedAction",
+    "Lines",
+    "LocalStability",
     "Menu",
     "NeighbourSolver",
+    "Neighbours",
     "NormBall",
     "OddsSolver",
     "Path",
@@ -86,12 +109,16 @@ __all__ = [
     "Polish",
     "Problem",
     "Problems",
+    "ProposalSolver",
     "Prototype",
     "PrototypePull",
+    "Quorum",
     "RobustSolver",
     "RowSpace",
+    "SampledInvalidation",
     "SetSizePenalised",
     "ShellSolver",
+    "Shells",
     "Solution",
     "Solutions",
     "SparseSolver",
@@ -100,6 +127,7 @@ __all__ = [
     "State",
     "Status",
     "Support",
+    "Verdict",
     "add_option",
     "best_corner",
     "by_feature",

@@ -39,17 +39,9 @@ class CandidateSolver(AbstractSolver):
 
     def start(self, problem: Problem) -> Queue:
         """Order the candidates by what they would cost this person."""
-        m = self.candidates.shape[0]
-        padding = -m % min(CHUNK, m)
-        chunks = jnp.pad(self.candidates, ((0, padding), (0, 0))).reshape(-1, min(CHUNK, m), problem.x.shape[0])
-
-        def costs(chunk: Float[Array, "c d"]) -> Float[Array, " c"]:
-            x, ok = jax.vmap(problem.feasible.hard)(chunk)
-            return jnp.where(ok, jax.vmap(lambda row: self.cost(row, problem))(x), jnp.inf)
-
         # Only rows that are themselves decided as wanted are worth becoming like.
-        all_costs = jnp.where(self.decided == problem.target, jax.lax.map(costs, chunks).reshape(-1)[:m], jnp.inf)
-        _, order = jax.lax.top_k(-all_costs, self.n_candidates)
+        costs = candidate_costs(self, problem, self.candidates, self.decided == problem.target)
+        _, order = jax.lax.top_k(-costs, self.n_candidates)
         return Queue(order, jnp.asarray(0))
 
     def step(self, problem: Problem, state: State[Queue]) -> State[Queue]:
@@ -68,3 +60,18 @@ class CandidateSolver(AbstractSolver):
         found = is_found(state.status)
         queue = Queue(order, jnp.minimum(at + self.block, self.n_candidates - self.block))
         return eqx.tree_at(lambda s: (s.own, s.done), state, (queue, found | last))
+
+
+def candidate_costs(
+    solver: AbstractSolver, problem: Problem, candidates: Float[Array, "m d"], counts: Bool[Array, " m"]
+) -> Float[Array, " m"]:
+    """What becoming like each candidate would cost; infinitely much where it does not count or cannot be."""
+    m = candidates.shape[0]
+    padding = -m % min(CHUNK, m)
+    chunks = jnp.pad(candidates, ((0, padding), (0, 0))).reshape(-1, min(CHUNK, m), problem.x.shape[0])
+
+    def costs(chunk: Float[Array, "c d"]) -> Float[Array, " c"]:
+        x, ok = jax.vmap(problem.feasible.hard)(chunk)
+        return jnp.where(ok, jax.vmap(lambda row: solver.cost(row, problem))(x), jnp.inf)
+
+    return jnp.where(counts, jax.lax.map(costs, chunks).reshape(-1)[:m], jnp.inf)

@@ -57,6 +57,11 @@ class AbstractSolver(eqx.Module):
         """Rows that one person's step asks the model about; fewer people then share a batch."""
         return 1
 
+    @property
+    def on_host(self) -> bool:
+        """Whether a step calls back to Python, which one search at a time may do."""
+        return self.decision.model.on_host
+
     @abstractmethod
     def start(self, problem: Problem) -> PyTree:
         """Return the solver's own variables at the outset."""

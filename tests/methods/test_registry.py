@@ -7,7 +7,8 @@ from holdtrue.methods import METHODS, fitting, method
 from holdtrue.testing import MethodChecks
 
 # Where a small world needs less than the default, which only costs time here.
-SETTINGS: dict[str, dict[str, int]] = {
+SETTINGS: dict[str, dict[str, int | float]] = {
+    "beta_rce": {"n_guides": 4, "aim": 0.5, "n_candidates": 50, "n_steps": 30},
     "cchvae": {"n_candidates": 100, "n_steps": 60},
     # Nine rounds of a hundred accelerated steps turn a difference in the last bit into one of half a percent.
     "elastic_net": {"n_steps": 50, "n_rounds": 5},
@@ -16,8 +17,11 @@ SETTINGS: dict[str, dict[str, int]] = {
     "latent_search": {"n_candidates": 300},
     # All rows: a sample of them is drawn by what the model decides, and bound to another threshold stays as drawn.
     "nearest_neighbour": {"n_rows": 300, "n_candidates": 50},
+    "probe": {"n_samples": 20, "n_candidates": 20, "n_steps": 60},
     "rbr": {"n_rows": 300, "n_neighbours": 20, "n_samples": 50, "n_steps": 100},
     "roar": {"n_samples": 200},
+    "robx": {"n_samples": 20, "n_rows": 300, "n_candidates": 32, "n_steps": 10},
+    "trex": {"n_samples": 20, "n_rows": 300, "n_candidates": 32, "n_steps": 100},
 }
 
 
