@@ -57,6 +57,11 @@ class AbstractSolver(eqx.Module):
         """Rows that one person's step asks the model about; fewer people then share a batch."""
         return 1
 
+    @property
+    def n_lanes(self) -> int | None:
+        """People a processor core searches for at once, where more would only wait for one another."""
+        return None
+
     @abstractmethod
     def start(self, problem: Problem) -> PyTree:
         """Return the solver's own variables at the outset."""
