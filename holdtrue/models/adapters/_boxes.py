@@ -8,6 +8,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from holdtrue.models.adapters._trees import AbstractTrees, Flat
 
+INSIDE = "promise_in_bounds"  # of every index here: no checks
+NONE, SEVERAL = -1, -2  # conditions of a leaf that are not met
 BLOCK = 16  # cells that are summed by one product with a triangle of ones
 
 
@@ -65,6 +67,7 @@ class Boxes(eqx.Module):
     output : first output that each tree adds to; a panel has outputs for every member.
     base : what is added once.
     n_rows : about how many rows could be asked about for the price of one look, by nodes visited.
+    may_miss : whether a number of this table can be missing.
     """
 
     cells: Cells
@@ -82,24 +85,29 @@ class Boxes(eqx.Module):
     base: Float[Array, " o"]
     n_trees: int = eqx.field(static=True)
     n_rows: int = eqx.field(static=True)
+    may_miss: bool = eqx.field(static=True)
 
     def sums(
         self, ranks: Int[Array, " s"], missing: Bool[Array, " s"]
     ) -> tuple[Float[Array, " o"], Float[Array, "o e"]]:
         """Sums of a row, given by the rank of each feature, and of that row moved to every single cell."""
-        n_outside, begin, end = self._outside(jnp.append(ranks, 0), jnp.append(missing, False))
+        # Computed once: XLA would rather do so again for everyone who reads it.
+        unmet = jax.lax.optimization_barrier(self._unmet(jnp.append(ranks, 0), jnp.append(missing, False)))
         columns = jnp.arange(self.value.shape[1])
-        own = jnp.where((n_outside == 0)[:, None], self.value, 0.0)
-        per_tree = jnp.zeros((self.n_trees, own.shape[1])).at[self.tree].add(own)
-        total = self.base.at[self.output[:, None] + columns].add(per_tree)
+        own = jnp.where((unmet == NONE)[:, None], self.value, 0.0)
+        per_tree = jnp.zeros((self.n_trees, own.shape[1])).at[self.tree].add(own, mode=INSIDE)
+        total = self.base.at[self.output[:, None] + columns].add(per_tree, mode=INSIDE)
 
         # A leaf's change holds from its first cell to its last; the unused cells keep features apart.
-        change = jnp.where((n_outside == 1)[:, None], self.value - per_tree[self.tree], 0.0)
+        change = jnp.where((unmet >= 0)[:, None], self.value - per_tree.at[self.tree].get(mode=INSIDE), 0.0)
+        begin, end = self.begin[0], self.end[0]
+        for c in range(1, self.slot.shape[0]):
+            begin, end = (jnp.where(unmet == c, a[c], b) for a, b in ((self.begin, begin), (self.end, end)))
         n_outputs, width = self.base.shape[0], _width(self.cells.n_number_cells, self.members.shape[0])
         steps = jnp.zeros(n_outputs * width)
         for column in range(self.value.shape[1]):
-            steps = steps.at[begin + column * width].add(change[:, column])
-            steps = steps.at[end + column * width].add(-change[:, column])
+            steps = steps.at[begin + column * width].add(change[:, column], mode=INSIDE)
+            steps = steps.at[end + column * width].add(-change[:, column], mode=INSIDE)
         steps = steps.reshape(n_outputs, width)
         cut = self.cells.n_number_cells
         by_number, by_set = steps[:, :cut], steps[:, cut + 1 :]
@@ -108,24 +116,23 @@ class Boxes(eqx.Module):
             moved = jnp.concatenate([moved, by_set @ self.members.astype(by_set.dtype)], axis=1)
         return total, total[:, None] + moved
 
-    def _outside(
-        self, ranks: Int[Array, " s"], missing: Bool[Array, " s"]
-    ) -> tuple[Int[Array, " l"], Int[Array, " l"], Int[Array, " l"]]:
-        """How many conditions of each leaf are not met, and where the change of the one that is not belongs."""
-        n_outside = begin = end = jnp.zeros(self.tree.shape, jnp.int32)
+    def _unmet(self, ranks: Int[Array, " s"], missing: Bool[Array, " s"]) -> Int[Array, " l"]:
+        """Which condition of each leaf is the only one not met; `NONE` or `SEVERAL` where it is not one."""
+        unmet = jnp.full(self.tree.shape, NONE)
         # Condition by condition: one pass over the leaves, nothing in between is written down.
-        for slot, low, high, absent, levels, first, last in zip(
-            self.slot, self.low, self.high, self.absent, self.levels, self.begin, self.end, strict=True
+        for c, (slot, low, high, absent, levels) in enumerate(
+            zip(self.slot, self.low, self.high, self.absent, self.levels, strict=True)
         ):
-            rank = ranks[slot]
-            outside = jnp.where(missing[slot], ~absent, (low > rank) | (rank > high))
+            rank = ranks.at[slot].get(mode=INSIDE)
+            outside = (low > rank) | (rank > high)
+            if self.may_miss:
+                outside = jnp.where(missing.at[slot].get(mode=INSIDE), ~absent, outside)
             if self.members.shape[1]:
                 of_level = (slot >= self.cells.n_numbers) & (slot < self.cells.n_slots)
                 cell = jnp.append(self.cells.first, 0)[slot] + rank - self.cells.n_number_cells
                 outside = jnp.where(of_level, ~self.members[levels, jnp.where(of_level, cell, 0)], outside)
-            n_outside = n_outside + outside
-            begin, end = jnp.where(outside, first, begin), jnp.where(outside, last, end)
-        return n_outside, begin, end
+            unmet = jnp.where(outside, jnp.where(unmet == NONE, c, SEVERAL), unmet)
+        return unmet
 
 
 def running_sums(x: Float[Array, "o e"]) -> Float[Array, "o e"]:
@@ -273,4 +280,5 @@ def _assembled(
         base=jnp.asarray(flat.base, jnp.float32),
         n_trees=len(flat.roots),
         n_rows=-(-len(flat.nodes) // visits),
+        may_miss=any(flag != at for at, flag in flat.slots.numbers),
     )

@@ -176,6 +176,12 @@ class TreesPanel(AbstractTrees):
     def logits_of(self, sums: Float[Array, "o *e"]) -> Float[Array, "k *e"]:
         """The same from the sums of all members, the model's own first."""
         each = sums.reshape(1 + self.n_guides, -1, *sums.shape[1:])
+        if each.shape[1] == 1 and not self.spared:
+            # One output, and the logits rise or fall with it: the least sure is known before there are logits.
+            factor = jnp.append(self.model.factor, self.guides.factor)
+            scaled = each * factor.reshape(-1, *[1] * sums.ndim)
+            least = jnp.min(scaled, axis=0) if self.wanted == 1 else jnp.max(scaled, axis=0)
+            return least_sure(logits_from(least, self.model.head)[None], self.slack, self.wanted, 0)
         members = jnp.concatenate([self.model.logits_of(each[0])[None], self.guides.logits_of(each[1:])])
         return least_sure(members, self.slack, self.wanted, self.spared)
 
