@@ -28,7 +28,7 @@ FEW = 32  # people whom one core answers about as fast as two
 REFILLS = 4  # people per slot, from which on many slots are worth it
 
 
-def slots_for(n: int, n_asked: int = 1) -> int:
+def slots_for(n: int, n_asked: int = 1, n_lanes: int | None = None) -> int:
     """How many people are searched for at once: one of a few fixed sizes, so that compilations are few.
 
     256 rows keep a small network's activations in a core's cache; an accelerator wants more. Slots save time only
@@ -42,9 +42,13 @@ def slots_for(n: int, n_asked: int = 1) -> int:
         People that one worker will have.
     n_asked : int, default=1
         Rows that one person's step asks about.
+    n_lanes : int, optional
+        What the solver wants a core to search for at once; an accelerator is not asked about so few.
     """
     if jax.default_backend() != "cpu":
         sizes = (16, 512, 8192) if n_asked < 64 else (256,)
+    elif n_lanes is not None:
+        sizes = (n_lanes,)
     else:
         sizes = tuple(size for size in (16, FEW, 64, 256) if size == 16 or size * n_asked <= BATCH_ROWS)
         if n < REFILLS * sizes[-1]:
@@ -80,7 +84,7 @@ def solve(
     if slots is None:
         # Few people are hardly answered sooner by two cores, and whoever else works here gets the other.
         share = len(problems) if len(problems) <= FEW else -(-len(problems) // n_workers)
-        slots = slots_for(share, solver.n_asked)
+        slots = slots_for(share, solver.n_asked, solver.n_lanes)
     run = _Run(solver, problems, slots, deadline, on_rows)
     n_workers = max(1, min(n_workers, -(-run.n // run.slots)))
     workers = [threading.Thread(target=run.work, daemon=True) for _ in range(n_workers)]

@@ -196,25 +196,35 @@ class PanelModel(AbstractModel):
 
 
 def least_sure(
-    logits: Float[Array, "m k"], slack: Float[Array, ""], wanted: int, spared: int
-) -> Float[Array, " k"]:
+    logits: Float[Array, "m k *e"], slack: Float[Array, ""], wanted: int, spared: int
+) -> Float[Array, "k *e"]:
     """Logits of the member that is least sure of `wanted`, with its logit lowered by `slack`.
 
     The first row is the model's own, which may not be spared, nor gain by a slack below 0; of the others the
-    `spared` least sure are passed over.
+    `spared` least sure are passed over. Rows may be given together, along a last axis.
     """
-    guide = jnp.arange(len(logits)) > 0
-    slacks = jnp.where(guide, slack, jnp.maximum(slack, 0.0))
-    margins = margins_of(logits, wanted) - slacks
-    at: Int[Array, ""] = jnp.argmin(margins)
+    places = jnp.arange(logits.shape[0])
+    slacks = jnp.where(places == 0, jnp.maximum(slack, 0.0), slack)
+    asked = jnp.arange(logits.shape[1]) == wanted
+    logits = logits - _along(slacks, logits) * _along(asked, logits[0])
+    margins = margins_of(logits, wanted)
+    at: Int[Array, " *e"] = jnp.argmin(margins, axis=0)
     if spared:
-        # top_k of the negated margins: the guide that is the (spared + 1)-th from below.
-        _, lowest = jax.lax.top_k(-margins[1:], min(spared + 1, margins.shape[0] - 1))
-        at = jnp.where(margins[0] <= margins[1:][lowest[-1]], 0, lowest[-1] + 1)
-    return logits[at] - slacks[at] * (jnp.arange(logits.shape[1]) == wanted)
+        # The guide that is the (spared + 1)-th from below: the least sure are set aside one after another.
+        left = jnp.where(_along(places, margins) == 0, jnp.inf, margins)
+        for _ in range(min(spared, margins.shape[0] - 2)):
+            left = jnp.where(_along(places, margins) == jnp.argmin(left, axis=0), jnp.inf, left)
+        at = jnp.where(margins[0] <= jnp.min(left, axis=0), 0, jnp.argmin(left, axis=0))
+    # One member is left by a sum over all: faster than to pick it, for a row and for many.
+    return jnp.sum(jnp.where(_along(places, logits) == at, logits, 0.0), axis=0)
 
 
-def margins_of(logits: Float[Array, "m k"], wanted: int) -> Float[Array, " m"]:
+def margins_of(logits: Float[Array, "m k *e"], wanted: int) -> Float[Array, "m *e"]:
     """How far each member's logit of `wanted` lies above the largest other."""
-    others = jnp.where(jnp.arange(logits.shape[1]) == wanted, -jnp.inf, logits)
+    others = jnp.where(_along(jnp.arange(logits.shape[1]) == wanted, logits[0]), -jnp.inf, logits)
     return logits[:, wanted] - jnp.max(others, axis=1)
+
+
+def _along(first: Array, of: Array) -> Array:
+    """An array along the first axis of another."""
+    return first.reshape(-1, *[1] * (of.ndim - 1))

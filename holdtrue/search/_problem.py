@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree, UInt32
 
@@ -113,7 +114,11 @@ class Problems(eqx.Module):
             return function(problem, *part)
 
         own = (self.x, self.target, self.feasible.own, self.key, self.start, self.options)
-        return jax.vmap(one)(own, *others)
+        if len(self) > 1:
+            return jax.vmap(one)(own, *others)
+        # Gathers and loops of one person are faster without an axis over people.
+        alone = jax.tree.map(lambda a: a[0], (own, *others))
+        return jax.tree.map(lambda a: jnp.asarray(a)[None], one(*alone))
 
 
 class Solutions(eqx.Module):

@@ -62,6 +62,11 @@ class AbstractSolver(eqx.Module):
         """Whether a step calls back to Python, which one search at a time may do."""
         return self.decision.model.on_host
 
+    @property
+    def n_lanes(self) -> int | None:
+        """People a processor core searches for at once, where more would only wait for one another."""
+        return None
+
     @abstractmethod
     def start(self, problem: Problem) -> PyTree:
         """Return the solver's own variables at the outset."""

@@ -19,6 +19,7 @@ SHARES = (1.0, 0.5, 0.25, 0.125)
 DEEPEST = 12  # changes that a dive takes
 LEAST = 1e-6
 PAST = 2e-6  # how far beyond a threshold a number without a grid is put, in encoded units
+ASKED = 16  # accepted rows asked about at once
 EXACT = 1e-4  # by how much sums over boxes and the model's own may differ, in logits
 
 
@@ -73,6 +74,11 @@ class DiveSolver(AbstractSolver):
     def n_asked(self) -> int:
         """One row, and a look at all leaves."""
         return 1 + self.boxes.n_rows
+
+    @property
+    def n_lanes(self) -> int:
+        """One person: the leaves are many, and searches differ in length."""
+        return 1
 
     @property
     def trees(self) -> AbstractTrees:
@@ -160,8 +166,8 @@ class DiveSolver(AbstractSolver):
         """Look at all leaves from one point, keep the cheapest accepted change, and go on."""
         walk, cells = state.own, self.boxes.cells
         total, moved = self.boxes.sums(walk.at, walk.open.missing)
-        margin = self._margin(problem, total)
-        margins = jax.vmap(lambda sums: self._margin(problem, sums))(moved)
+        margin = self.decision.margin_of(self.trees.logits_of(total), problem.target)
+        margins = jax.vmap(self.decision.margin_of, in_axes=(1, None))(self.trees.logits_of(moved), problem.target)
         cost = self._costs(walk)
         # A missing number is nowhere among its cells, so none of them says what would become of it.
         allowed = jnp.isfinite(cost) & ~walk.open.missing[cells.slot]
@@ -174,7 +180,7 @@ class DiveSolver(AbstractSolver):
         target = walk.at.at[cells.slot[cheapest]].set(cells.rank[cheapest])
         point, ok = problem.feasible.hard(self._row(problem, walk.open, target))
         before = state.best_cost
-        state = self.offer(problem, state, point, self.decision.margin(point, problem.target), ok & jnp.any(good))
+        state, _ = self._offer(problem, state, point, ok & jnp.any(good))
         improved = state.best_cost < before * (1 - 1e-6)
         first = (walk.number == 0) & (walk.depth == 0)
         walk = walk._replace(
@@ -210,9 +216,6 @@ class DiveSolver(AbstractSolver):
         rank = jnp.where(as_good & (cost <= least[cells.slot]), cells.rank, cells.rank.shape[0])
         lead = jnp.full(cells.n_slots, cells.rank.shape[0]).at[cells.slot].min(rank)
         return jnp.where(lead < cells.rank.shape[0], lead, walk.open.own)
-
-    def _margin(self, problem: Problem, sums: Float[Array, " o"]) -> Float[Array, ""]:
-        return self.decision.margin_of(self.trees.logits_of(sums), problem.target)
 
     def _costs(self, walk: Dive) -> Float[Array, " e"]:
         """Total cost of the current point with each cell taken."""
@@ -270,7 +273,9 @@ class DiveSolver(AbstractSolver):
         down = walk.at.at[cells.slot[chosen]].set(cells.rank[chosen])
         deeper = deeper & (walk.number < n_dives)
         number = jnp.where(deeper, walk.number, walk.number + 1)
-        state, walk = self._from_accepted(problem, state, walk, ~deeper & (number == n_dives))
+        point, ok, cells_there = self._from_accepted(problem, state, walk, ~deeper & (number == n_dives))
+        state, kept = self._offer(problem, state, point, ok)
+        walk = walk._replace(best=jnp.where(kept, cells_there, walk.best))
 
         # The next lead that could still be part of something cheaper.
         bound = as_total(self.norm, state.best_cost)
@@ -293,27 +298,54 @@ class DiveSolver(AbstractSolver):
         own = walk._replace(at=at, number=number, depth=jnp.where(deeper, walk.depth + 1, 0), turn=turn)
         return eqx.tree_at(lambda s: (s.own, s.done), state, (own, improving & over))
 
-    def _from_accepted(
-        self, problem: Problem, state: State[Dive], walk: Dive, asked: Bool[Array, ""]
-    ) -> tuple[State[Dive], Dive]:
-        """Where no dive arrived: the cheapest of the accepted rows, as far as this person may go there."""
+    def _offer(
+        self, problem: Problem, state: State[Dive], point: Float[Array, " d"], ok: Bool[Array, ""]
+    ) -> tuple[State[Dive], Bool[Array, ""]]:
+        """Offer a point, and say whether it was taken; the model is asked only where it could be."""
+        wanted = ok & (self.cost(point, problem) < state.best_value)
 
-        def look(carry: tuple) -> tuple:
-            state, _, _ = carry
-            rows, ok = jax.vmap(problem.feasible.hard)(self.accepted)
-            margins = jax.vmap(lambda row: self.decision.margin(row, problem.target))(rows)
-            costs = jax.vmap(lambda row: self.cost(row, problem))(rows)
-            ok = ok & (margins >= CLEARANCE)
-            cells = self._cells_of(walk.open, rows[jnp.argmin(jnp.where(ok, costs, jnp.inf))])
-            point, fits = problem.feasible.hard(self._row(problem, walk.open, cells))
-            few = jnp.sum(cells != walk.open.own) <= self.max_changes
-            state = self.offer(problem, state, point, self.decision.margin(point, problem.target), fits & few)
-            return state, jnp.where(is_found(state.status), cells, walk.best), jnp.asarray(False)
+        def ask(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+            n_asked, _ = carry
+            # Tied to the round, or else it would be computed before the loop, for everybody.
+            row, n_asked = jax.lax.optimization_barrier((point, n_asked))
+            return n_asked + 1, self.decision.margin(row, problem.target)
 
         # A loop of at most one round in place of a condition, of which a batch would compute both sides.
+        begun = (jnp.where(wanted, 0, 1), jnp.asarray(-jnp.inf, point.dtype))
+        _, margin = jax.lax.while_loop(lambda c: c[0] < 1, ask, begun)
+        before = state.best_value
+        state = self.offer(problem, state, point, margin, ok)
+        return state, state.best_value < before
+
+    def _from_accepted(
+        self, problem: Problem, state: State[Dive], walk: Dive, asked: Bool[Array, ""]
+    ) -> tuple[Float[Array, " d"], Bool[Array, ""], Int[Array, " s"]]:
+        """Where no dive arrived: the cheapest of the accepted rows, as far as this person may go there.
+
+        Also whether there is one, and the cells it is in.
+        """
+
+        n = self.accepted.shape[0]
+
+        def ask(carry: tuple) -> tuple:
+            i, row, least = carry
+            rows, ok = jax.vmap(problem.feasible.hard)(self.accepted[(i + jnp.arange(ASKED)) % n])
+            margins = jax.vmap(lambda row: self.decision.margin(row, problem.target))(rows)
+            costs = jax.vmap(lambda row: self.cost(row, problem))(rows)
+            costs = jnp.where(ok & (margins >= CLEARANCE), costs, jnp.inf)
+            at = jnp.argmin(costs)
+            return i + ASKED, jnp.where(costs[at] < least, rows[at], row), jnp.minimum(costs[at], least)
+
+        # No round at all for most. Some rows at a time: what is the same in every round of a loop is computed
+        # before it, for everybody.
         needed = asked & ~is_found(state.status)
-        state, best, _ = jax.lax.while_loop(lambda c: c[2], look, (state, walk.best, needed))
-        return state, walk._replace(best=best)
+        _, row, least = jax.lax.while_loop(
+            lambda c: c[0] < n, ask, (jnp.where(needed, 0, n), problem.x, jnp.asarray(jnp.inf))
+        )
+        cells = self._cells_of(walk.open, row)
+        point, fits = problem.feasible.hard(self._row(problem, walk.open, cells))
+        few = jnp.sum(cells != walk.open.own) <= self.max_changes
+        return point, fits & few & jnp.isfinite(least), cells
 
     def _cells_of(self, opened: Open, row: Float[Array, " d"]) -> Int[Array, " s"]:
         """Cells a row lies in; where the person may not be in one, their own."""

@@ -129,6 +129,7 @@ def test_slots_fit_the_work(monkeypatch):
     monkeypatch.setattr("jax.default_backend", lambda: "cpu")
     assert [slots_for(n) for n in (1, 16, 17, 33, 65, 1023, 1024, 10_000)] == [16, 16, 32, 64, 64, 64, 256, 256]
     assert [slots_for(10_000, n_asked) for n_asked in (4, 16, 64, 1000)] == [256, 64, 16, 16]
+    assert [slots_for(n, 64, 1) for n in (1, 100, 10_000)] == [1, 1, 1]  # as the solver wants it
 
 
 def test_cores_share_the_people(job, monkeypatch):

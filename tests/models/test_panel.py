@@ -86,7 +86,9 @@ def test_one_look_at_the_leaves_of_all_members(model):
                 continue
             other = row.copy()
             other[panel.slots.numbers[int(slot)][0]] = (low + high) / 2
-            np.testing.assert_allclose(panel.logits_of(moved[cell]), panel.logits(jnp.asarray(other)), atol=1e-4)
+            np.testing.assert_allclose(
+                panel.logits_of(moved[:, cell]), panel.logits(jnp.asarray(other)), atol=1e-4
+            )
 
 
 @pytest.mark.parametrize("name", ["sparse_search", "nearest_neighbour", "growing_spheres"])

@@ -73,7 +73,7 @@ class TreesMembers(AbstractMembers):
         """Every member's logits of one row."""
         return self.logits_of(self.sums(x))
 
-    def logits_of(self, sums: Float[Array, "m o"]) -> Float[Array, "m k"]:
+    def logits_of(self, sums: Float[Array, "m o *e"]) -> Float[Array, "m k *e"]:
         """Logits from every member's sums."""
         return jax.vmap(lambda own, factor: logits_from(own * factor, self.head))(sums, self.factor)
 
@@ -173,9 +173,15 @@ class TreesPanel(AbstractTrees):
         """Logits of the least sure member, less the slack."""
         return least_sure(self.member_logits(x), self.slack, self.wanted, self.spared)
 
-    def logits_of(self, sums: Float[Array, " o"]) -> Float[Array, " k"]:
+    def logits_of(self, sums: Float[Array, "o *e"]) -> Float[Array, "k *e"]:
         """The same from the sums of all members, the model's own first."""
-        each = sums.reshape(1 + self.n_guides, -1)
+        each = sums.reshape(1 + self.n_guides, -1, *sums.shape[1:])
+        if each.shape[1] == 1 and not self.spared:
+            # One output, and the logits rise or fall with it: the least sure is known before there are logits.
+            factor = jnp.append(self.model.factor, self.guides.factor)
+            scaled = each * factor.reshape(-1, *[1] * sums.ndim)
+            least = jnp.min(scaled, axis=0) if self.wanted == 1 else jnp.max(scaled, axis=0)
+            return least_sure(logits_from(least, self.model.head)[None], self.slack, self.wanted, 0)
         members = jnp.concatenate([self.model.logits_of(each[0])[None], self.guides.logits_of(each[1:])])
         return least_sure(members, self.slack, self.wanted, self.spared)
 

@@ -136,8 +136,8 @@ class AbstractTrees(AbstractModel):
         """All trees, with the output that each adds to."""
 
     @abstractmethod
-    def logits_of(self, sums: Float[Array, " o"]) -> Float[Array, " k"]:
-        """Logits from the sums over the trees, an output each."""
+    def logits_of(self, sums: Float[Array, "o *e"]) -> Float[Array, "k *e"]:
+        """Logits from the sums over the trees, an output each; of many rows along a last axis."""
 
     def same_leaves(self, other: "AbstractTrees") -> bool:
         """Whether another is of the same trees."""
@@ -193,7 +193,7 @@ class TreesModel(AbstractTrees):
         """Logits of one encoded row."""
         return self.logits_of(self.sums(x))
 
-    def logits_of(self, sums: Float[Array, " c"]) -> Float[Array, " k"]:
+    def logits_of(self, sums: Float[Array, "c *e"]) -> Float[Array, "k *e"]:
         """Logits from the sums over the trees."""
         return logits_from(sums * self.factor, self.head)
 
@@ -234,7 +234,7 @@ def leaves_of(
     return jax.lax.fori_loop(0, depth, descend, roots)
 
 
-def logits_from(sums: Float[Array, " c"], head: Head) -> Float[Array, " k"]:
+def logits_from(sums: Float[Array, "c *e"], head: Head) -> Float[Array, "k *e"]:
     """Logits from the sums over one model's trees."""
     if head == "share":
         sums = jnp.stack([1.0 - sums[0], sums[0]])

@@ -62,7 +62,7 @@ def test_one_look_equals_asking_about_every_change(estimator, k):
     model = predictor.decision.model
     boxes = boxes_of(model)
     look = jax.jit(lambda b, ranks, missing: b.sums(ranks, missing))
-    logits_of = jax.jit(jax.vmap(lambda m, sums: m.logits_of(sums), in_axes=(None, 0)))
+    logits_of = jax.jit(lambda m, sums: m.logits_of(sums))
     slots_of, sums_of = eqx.filter_jit(lambda m, x: m.slots(x)), eqx.filter_jit(lambda m, x: m.sums(x))
     rows = predictor.encoder.encode(table).astype(np.float32)
     n_missing = 0
@@ -80,7 +80,7 @@ def test_one_look_equals_asking_about_every_change(estimator, k):
         cells, new = zip(*changed_rows(predictor, boxes, row), strict=True)
         whole = np.resize(np.arange(len(new)), -(-len(new) // 256) * 256)  # few sizes: few programs
         asked = np.asarray(batch_logits(model, np.stack(new).astype(np.float32)[whole]))[: len(new)]
-        told = np.asarray(logits_of(model, moved))[list(cells)]
+        told = np.asarray(logits_of(model, moved))[:, list(cells)].T
         # Probabilities, since a vote of zero has no logarithm.
         np.testing.assert_allclose(softmax(told, axis=1), softmax(asked, axis=1), atol=2e-5)
     assert n_missing > 0
@@ -90,6 +90,6 @@ def test_leaves_are_those_that_a_row_can_reach():
     predictor, _ = ensemble(RandomForestClassifier(4, max_depth=3, random_state=0), 2)
     boxes = boxes_of(predictor.decision.model)
     assert boxes.n_trees == 4
-    assert boxes.slot.shape[1] <= 3
+    assert len(boxes.slot) <= 3
     assert 4 <= len(boxes.tree) <= 4 * 8
     assert boxes.n_rows >= 1
