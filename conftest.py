@@ -14,6 +14,7 @@ import pytest
 
 MANY_MAPS = 45_000
 SECONDS_BETWEEN_COUNTS = 3.0
+DAYS_KEPT = 7  # of compiled programs
 _counted = time.monotonic()
 # Programs here run for moments, so what counts is how fast they are compiled. XLA's older emitters of fused loops
 # need a third of the newer ones' time; in one piece each program needs a sixth less time and half the memory maps;
@@ -48,8 +49,7 @@ CHECKED = (
 
 def pytest_configure(config: pytest.Config) -> None:
     """Set what jax and others read from the environment, before they are imported."""
-    # No cache of compiled programs: few are compiled twice in a run, and to keep them takes a tenth of its time.
-    # Set JAX_COMPILATION_CACHE_DIR to keep them from run to run.
+    gc.disable()  # while modules are imported there is no garbage to find
     os.environ.setdefault("JAX_INCLUDE_FULL_TRACEBACKS_IN_LOCATIONS", "0")  # where in a program's source: unread
     os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
     # Threads of scikit-learn, xgboost and lightgbm wait for each other at full speed: where two workers have two
@@ -91,11 +91,43 @@ def _known(flag: str) -> bool:
     return False
 
 
-def pytest_collection_finish() -> None:
+def _keep_programs(config: pytest.Config) -> None:
+    """Keep compiled programs for the other worker and for the next run, unless the environment names a place.
+
+    Processes that tests start do not share them: some are killed, and may leave half of one.
+    """
+    import jax
+
+    if jax.config.jax_compilation_cache_dir is not None or config.cache is None:  # pyright: ignore
+        return
+    from jax._src.lru_cache import LRUCache
+
+    def put(self: LRUCache, key: str, value: bytes) -> None:
+        """In one step: jax writes in place, and who reads meanwhile would read half a program."""
+        path = Path(str(self.path)) / f"{key}-cache"
+        own = path.with_name(f"{path.name}.{os.getpid()}")
+        own.write_bytes(value)
+        own.replace(path)
+
+    LRUCache.put = put
+    kept = config.cache.mkdir("xla")
+    if not hasattr(config, "workerinput"):  # one process tidies up
+        old = time.time() - DAYS_KEPT * 86_400
+        for path in kept.iterdir():
+            if path.stat().st_mtime < old:
+                path.unlink()
+    jax.config.update("jax_compilation_cache_dir", str(kept))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Look for garbage seldom, and not among what was imported: tracing makes many objects and little garbage."""
+    if "jax" in sys.modules:
+        _keep_programs(session.config)
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
+    gc.set_threshold(100_000, 20, 20)
+    gc.enable()
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:

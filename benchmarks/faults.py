@@ -323,8 +323,7 @@ def together(folder: Path, issuers: int = 10, gates: int = 2) -> dict[str, Any]:
 
 
 def _renamed(text: str, pattern: Any, name: str) -> Any:
-    from holdtrue.ledger import Record
-    from holdtrue.ledger._record import new_id
+    from holdtrue.ledger import Record, new_id
 
     raw = json.loads(text) | {"subject": name, "id": new_id()}
     return Record.from_json(json.dumps(raw))

@@ -21,9 +21,8 @@ import psutil
 import holdtrue as ht
 from benchmarks._common import record
 from holdtrue.cli._gate import read_share
-from holdtrue.ledger._canonical import canonical
+from holdtrue.ledger import canonical, new_id
 from holdtrue.ledger._ledger import _issue
-from holdtrue.ledger._record import new_id
 
 
 def classifier(bank: ht.datasets.Dataset, seed: int, threshold: float = 0.5) -> ht.RecourseClassifier:

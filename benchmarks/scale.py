@@ -25,9 +25,9 @@ import pyarrow.parquet as pq
 import holdtrue as ht
 from benchmarks._common import record
 from holdtrue.models import CORES, n_cores
+from holdtrue.runs import Source
 from holdtrue.runs._identity import Identity
 from holdtrue.runs._parts import Parts
-from holdtrue.runs._read import Source
 
 
 def run(model: Path, table: Path, out: Path, *more: str, cores: int | None = None) -> tuple[float, float]:

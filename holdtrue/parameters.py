@@ -206,8 +206,9 @@ class Parameter:
 
     def made(self, value: Any) -> Any:
         """The object that a registered name stands for; any other value as it is."""
-        named = self.registry is not None and isinstance(value, str)
-        return self.registry.named(value)() if named else value  # type: ignore[union-attr]
+        if self.registry is None or not isinstance(value, str):
+            return value
+        return self.registry.named(value)()
 
     def refusal(self, where: str, value: Any) -> DataError:
         """The error for a value that is not accepted."""

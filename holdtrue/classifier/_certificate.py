@@ -121,7 +121,7 @@ class Certificate:
     @classmethod
     def from_json(cls, text: str) -> "Certificate":
         """Read JSON text; what is foreign, changed or contradicts itself is refused."""
-        from holdtrue.ledger._canonical import parse
+        from holdtrue.ledger import parse
 
         return cls.from_dict(parse(text, "Certificate"))
 
@@ -206,6 +206,6 @@ class Certificate:
 
 
 def _digest(body: Mapping[str, Any]) -> str:
-    from holdtrue.ledger._canonical import canonical, sha256
+    from holdtrue.ledger import canonical, sha256
 
     return sha256(canonical(body))

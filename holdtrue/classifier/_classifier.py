@@ -45,7 +45,7 @@ from holdtrue.models import (
 from holdtrue.parameters import AbstractConfigured, Count, Probability, Seed, require
 from holdtrue.reports import Against, Report, audit
 from holdtrue.retraining import Retrained, TrainedClassifier, TrainingData, Vary, start_keys
-from holdtrue.retraining._retrain import retrain_own as train_again
+from holdtrue.retraining import retrain_own as train_again
 from holdtrue.schema import Schema, Table, TableLike, as_table, plain
 from holdtrue.training import AbstractRegime, StandardTraining, TrainingContext
 

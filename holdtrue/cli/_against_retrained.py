@@ -67,8 +67,7 @@ class Job:
 
     def check(self, retraining: str | None, *places: str | None) -> None:
         """Refuse files that cannot be written, and retraining (the option that asks for it) without labels."""
-        from holdtrue.runs._read import DATASET
-        from holdtrue.runs._write import check_place, format_of
+        from holdtrue.runs import DATASET, check_place, format_of
 
         for place in (None if self.out == "-" else self.out, self.people, *places):
             if place is not None:
@@ -96,7 +95,7 @@ class Job:
     def find(self) -> tuple[Any, Any, Any]:
         """Return the classifier, the table and everyone's recourse."""
         from holdtrue.cli._model import choose_method, load_model
-        from holdtrue.runs._read import Source
+        from holdtrue.runs import Source
 
         asked = parse_settings(self.settings)
         use_cache()
@@ -121,7 +120,7 @@ class Job:
 
     def give(self, report: Any, per_person: Callable[[], Any]) -> None:
         """Write the report and the figures of every person where asked, and print it."""
-        from holdtrue.runs._write import format_of, write_table
+        from holdtrue.runs import format_of, write_table
 
         out = None if self.out == "-" else self.out
         if out is not None:
@@ -144,7 +143,7 @@ def rows_to_learn(classifier: Any, place: str, target: str | None, frame: Any = 
     import numpy as np
 
     from holdtrue.cli._training import labels_of
-    from holdtrue.runs._read import DATASET, Source, dataset
+    from holdtrue.runs import DATASET, Source, dataset
 
     if place.startswith(DATASET):
         data = dataset(place)

@@ -48,7 +48,7 @@ def command(
     holdtrue certify loans.holdtrue calibration.csv --out certified.holdtrue --certificate loans.json
     holdtrue certify loans.holdtrue calibration.csv --groups sex --use applicants.csv --out certified.holdtrue
     """
-    from holdtrue.runs._write import check_place
+    from holdtrue.runs import check_place
 
     if out is None and certificate is None:
         raise DataError("certify: nowhere to write; got no --out and no --certificate. Give one of them.")
@@ -86,7 +86,7 @@ def people(classifier: Any, table: str, target: str | None) -> tuple[Any, Any]:
     import numpy as np
 
     from holdtrue.cli._training import labels_of
-    from holdtrue.runs._read import DATASET, Source, dataset
+    from holdtrue.runs import DATASET, Source, dataset
 
     schema = classifier.schema_
     if table.startswith(DATASET):

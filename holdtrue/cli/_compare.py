@@ -56,7 +56,7 @@ def command(
     holdtrue compare loanapp --people 100 --output loans.json --plot loans.png
     holdtrue compare loans.csv --target approved --methods wachter,sns --set wachter.norm=l2 --set model.widths=64
     """
-    from holdtrue.runs._write import check_place
+    from holdtrue.runs import check_place
 
     for place in (output, plot):
         if place is not None:
@@ -132,7 +132,7 @@ def read_any(data: str, target: str | None, schema_file: str | None) -> Any:
     """Read a labelled table, or a dataset by its bare name."""
     from holdtrue.cli._training import read_labelled
     from holdtrue.datasets import names
-    from holdtrue.runs._read import DATASET
+    from holdtrue.runs import DATASET
 
     if not data.startswith(DATASET) and not Path(data).exists() and (data in names() or not Path(data).suffix):
         data = DATASET + data

@@ -137,7 +137,7 @@ def export(name: str, out: str, format_: str | None, schema_file: str | None) ->
     from holdtrue.cli._fit import save_schema
     from holdtrue.datasets import load
     from holdtrue.errors import DataError
-    from holdtrue.runs._write import Sink, check_place, format_of, is_stream, open_stream, write_table
+    from holdtrue.runs import Sink, check_place, format_of, is_stream, open_stream, write_table
 
     check_place(out)
     format_ = format_of(out, format_)

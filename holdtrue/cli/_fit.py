@@ -63,7 +63,7 @@ def command(
     holdtrue fit dataset:loanapp --out l.holdtrue --set model.widths=128,64 --set regime.n_epochs=50
     """
     from holdtrue.cli._training import read_labelled
-    from holdtrue.runs._write import check_place, format_of
+    from holdtrue.runs import check_place, format_of
 
     began = time.monotonic()
     check_place(out)
@@ -138,7 +138,7 @@ def write_rows(out: str, X: Any, target: str, y: Any) -> None:
 
     import pyarrow as pa
 
-    from holdtrue.runs._write import format_of, write_table
+    from holdtrue.runs import format_of, write_table
 
     rows = pa.Table.from_pandas(X.assign(**{target: y}), preserve_index=False)
     write_table(rows, Path(out), format_of(out, None))
@@ -147,7 +147,7 @@ def write_rows(out: str, X: Any, target: str, y: Any) -> None:
 
 def save_schema(schema: Any, path: str) -> None:
     """Write a schema file."""
-    from holdtrue.runs._write import check_place
+    from holdtrue.runs import check_place
 
     check_place(path)
     schema.save(path)

@@ -52,7 +52,7 @@ def command(
     holdtrue gate next.holdtrue --ledger promises.db --out gate.md --out gate.html --cases broken.jsonl
     """
     from holdtrue.ledger import Ledger
-    from holdtrue.runs._write import check_place
+    from holdtrue.runs import check_place
 
     share, edges = read_share(limit), _numbers(bins)
     for out in (*outs, *([cases] if cases else [])):
@@ -114,7 +114,7 @@ def _groups(people: str, subject: str | None, group: str | None) -> Any:
     """Everyone's group, by their key."""
     import pandas as pd
 
-    from holdtrue.runs._read import Source
+    from holdtrue.runs import Source
     from holdtrue.schema import did_you_mean
 
     if subject is None or group is None:
@@ -133,7 +133,7 @@ def _groups(people: str, subject: str | None, group: str | None) -> Any:
 
 def _labelled(table: str, target: str | None, classifier: Any) -> tuple[Any, Any]:
     from holdtrue.cli._training import labels_of
-    from holdtrue.runs._read import DATASET, Source, dataset
+    from holdtrue.runs import DATASET, Source, dataset
 
     if table.startswith(DATASET):
         data = dataset(table)

@@ -21,7 +21,7 @@ def choose_method(classifier: Any, name: str | None, settings: Keywords, referen
     from sklearn.base import clone
 
     from holdtrue.methods import method as by_name
-    from holdtrue.runs._read import Source
+    from holdtrue.runs import Source
 
     own = classifier.method_
     cls = type(own) if name is None else by_name(name)

@@ -84,8 +84,7 @@ def command(
     holdtrue recourse loans.holdtrue everybody.parquet --out recourse.parquet --ray auto
     """
     from holdtrue.cli._model import choose_method, load_model, read_restrictions
-    from holdtrue.runs import Source, run
-    from holdtrue.runs._write import is_stream
+    from holdtrue.runs import Source, is_stream, run
 
     if ray["ray"] is not None and is_stream(out):  # before anything is started
         raise DataError(

@@ -26,7 +26,7 @@ def command(ctx: click.Context, record: str, model: str, reference: str | None, 
     read = Record.load(record)  # before jax is imported: a damaged file is refused at once
     from holdtrue.cli._model import load_model
     from holdtrue.promises import replay
-    from holdtrue.runs._read import Source
+    from holdtrue.runs import Source
 
     use_cache()
     classifier = load_model(model)

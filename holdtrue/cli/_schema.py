@@ -20,8 +20,7 @@ def command(table: str, target: str | None, out: str, as_json: bool) -> None:
     direction, and what it costs them. `dataset:NAME` gives the schema that the dataset brings.
     """
     from holdtrue.cli._training import labels_of, read_labelled
-    from holdtrue.runs._read import DATASET, Source
-    from holdtrue.runs._write import check_place
+    from holdtrue.runs import DATASET, Source, check_place
     from holdtrue.schema import Schema
 
     check_place(out)

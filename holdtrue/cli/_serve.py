@@ -126,7 +126,7 @@ def listen(app: Any, host: str, port: int) -> None:
 
 
 def _check_tables(train: str | None, target: str | None, applicants: str | None, subject: str | None) -> None:
-    from holdtrue.runs._read import DATASET
+    from holdtrue.runs import DATASET
 
     if train is not None and target is None and not train.startswith(DATASET):
         raise DataError("--train: needs the label column; got no --target. Write --target COLUMN.")
@@ -135,7 +135,7 @@ def _check_tables(train: str | None, target: str | None, applicants: str | None,
 
 
 def _applicants(table: str, subject: str, classifier: Any) -> Any:
-    from holdtrue.runs._read import Source
+    from holdtrue.runs import Source
     from holdtrue.schema import did_you_mean
     from holdtrue.server import Applicants
 
@@ -146,7 +146,7 @@ def _applicants(table: str, subject: str, classifier: Any) -> Any:
 
 
 def _config(uvicorn: Any, app: Any, host: str, port: int) -> Any:
-    from holdtrue.server._http_parser import MOST_HEAD, reader
+    from holdtrue.server import MOST_HEAD, reader
 
     return uvicorn.Config(
         app,

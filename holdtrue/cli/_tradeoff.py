@@ -58,7 +58,7 @@ def command(
     """
     from holdtrue.cli._compare import by_owner, read_any
     from holdtrue.cli._fit import build
-    from holdtrue.runs._write import check_place
+    from holdtrue.runs import check_place
 
     for place in out:
         check_place(place)

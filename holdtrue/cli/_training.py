@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from holdtrue.errors import DataError
-from holdtrue.runs._read import DATASET, Source, dataset
+from holdtrue.runs import DATASET, Source, dataset
 from holdtrue.schema import Schema, did_you_mean
 
 

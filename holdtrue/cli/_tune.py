@@ -74,7 +74,7 @@ def command(
     """
     from holdtrue.cli._fit import by_family, parts, split
     from holdtrue.cli._training import read_labelled
-    from holdtrue.runs._write import check_place
+    from holdtrue.runs import check_place
 
     for place in (out, report):
         if place is not None:

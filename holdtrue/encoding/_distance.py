@@ -37,6 +37,7 @@ def distance(
     A changed category counts 2 in l1 (one column falls, one rises), 1 in l0 and ``mad``.
     """
     change = jnp.abs(x - factual)
+    weights = jnp.broadcast_to(weights, change.shape)
     if norm == "l0":
         return jnp.sum(weights * (change > 1e-6), axis=-1)
     if norm == "l2":

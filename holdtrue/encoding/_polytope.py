@@ -108,15 +108,16 @@ def into_halfspaces(
     def move(carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
         point, best, least, count = carry
         excess = a @ point - (b - SHRINK)
-        goal = point - jnp.maximum(excess, 0.0)[:, None] / slope
-        steps = (goal - low) / spacing
+        goal = point[None, :] - jnp.maximum(excess, 0.0)[:, None] / slope
+        steps = (goal - low[None, :]) / spacing[None, :]
         beyond = jnp.where(a > 0, jnp.floor(steps + 1e-4), jnp.ceil(steps - 1e-4))
         short = jnp.where(a > 0, beyond + 1, beyond - 1)
-        grid = jnp.concatenate([jnp.where(step > 0, low + spacing * k, goal) for k in (beyond, short)])
-        to = jnp.where(movable, jnp.clip(grid, low, high), point)
-        change = to - point
+        lines = [jnp.where(step[None, :] > 0, low[None, :] + spacing[None, :] * k, goal) for k in (beyond, short)]
+        grid = jnp.concatenate(lines)
+        to = jnp.where(movable[None, :], jnp.clip(grid, low[None, :], high[None, :]), point[None, :])
+        change = to - point[None, :]
         # What each move leaves broken: rows of candidates by columns.
-        left = sum(jnp.maximum(excess[i] + change * a[i], 0.0) for i in range(a.shape[0]))
+        left = sum(jnp.maximum(excess[i] + change * a[i][None, :], 0.0) for i in range(a.shape[0]))
         useless = (jnp.abs(change) < 1e-7) | jnp.tile(excess <= SHRINK, 2)[:, None]
         price = jnp.where(useless, jnp.inf, left + 1e-4 * jnp.abs(change))
         # Masks in place of an argmin and of indices: inside a search they are many times faster.

@@ -1,11 +1,13 @@
 """Recourse that was promised to people: records, and the ledger that keeps them. No jax here."""
 
+from holdtrue.ledger._canonical import LARGEST, canonical, parse, sha256
 from holdtrue.ledger._chain import Head
 from holdtrue.ledger._entries import Event, Issued, Promise, Verification
 from holdtrue.ledger._ledger import Ledger
-from holdtrue.ledger._record import Record, check_subject, read_records, write_records
+from holdtrue.ledger._record import Record, check_subject, new_id, read_records, to_text, utc_now, write_records
 
 __all__ = [
+    "LARGEST",
     "Event",
     "Head",
     "Issued",
@@ -13,7 +15,13 @@ __all__ = [
     "Promise",
     "Record",
     "Verification",
+    "canonical",
     "check_subject",
+    "new_id",
+    "parse",
     "read_records",
+    "sha256",
+    "to_text",
+    "utc_now",
     "write_records",
 ]

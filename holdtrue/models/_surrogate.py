@@ -31,7 +31,7 @@ def solve_positive(matrix: Float[Array, "n n"], right: Float[Array, "n k"]) -> F
 
     def eliminate(k: Array, rows: Array) -> Array:
         pivot = rows[k] / rows[k, k]
-        return (rows - rows[:, k][:, None] * pivot).at[k].set(pivot)
+        return (rows - rows[:, k][:, None] * pivot[None, :]).at[k].set(pivot)
 
     return jax.lax.fori_loop(0, n, eliminate, jnp.concatenate([matrix, right], axis=1))[:, n:]
 

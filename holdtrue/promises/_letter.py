@@ -10,9 +10,7 @@ from typing import Any
 
 from holdtrue._optional import need
 from holdtrue.errors import DataError, NotLive
-from holdtrue.ledger import Ledger, Record
-from holdtrue.ledger._canonical import LARGEST
-from holdtrue.ledger._record import to_text, utc_now
+from holdtrue.ledger import LARGEST, Ledger, Record, to_text, utc_now
 from holdtrue.schema import Schema
 
 OPTIONS = 3  # in one letter, at most

@@ -125,8 +125,7 @@ def records(
     >>> len(promised) == int(plan.found.sum())
     True
     """
-    from holdtrue.ledger import Record
-    from holdtrue.ledger._record import new_id
+    from holdtrue.ledger import Record, new_id
 
     keys, predictor = _keys(subjects, len(plan)), plan.predictor
     model, carried = predictor.digest(), predictor.certificate

@@ -4,12 +4,32 @@ from holdtrue.reports._against import Against
 from holdtrue.reports._attack import Attack, attack
 from holdtrue.reports._audit import audit
 from holdtrue.reports._calibration import Calibration
+from holdtrue.reports._figure import BLUE, GRID, INK, LINE, ORANGE, SOFT, dress, new_figure, save
 from holdtrue.reports._parts import Summary, Survival, summarise
-from holdtrue.reports._render import STYLE, Page, Section, document, html, markdown, percent, rich, text
+from holdtrue.reports._render import (
+    STYLE,
+    Page,
+    Section,
+    document,
+    html,
+    markdown,
+    number,
+    percent,
+    rich,
+    short,
+    shown_seconds,
+    text,
+)
 from holdtrue.reports._report import Report, head
 from holdtrue.reports._shelf_life import ShelfLife, shelf_life
 
 __all__ = [
+    "BLUE",
+    "GRID",
+    "INK",
+    "LINE",
+    "ORANGE",
+    "SOFT",
     "STYLE",
     "Against",
     "Attack",
@@ -23,12 +43,18 @@ __all__ = [
     "attack",
     "audit",
     "document",
+    "dress",
     "head",
     "html",
     "markdown",
+    "new_figure",
+    "number",
     "percent",
     "rich",
+    "save",
     "shelf_life",
+    "short",
+    "shown_seconds",
     "summarise",
     "text",
 ]

@@ -4,7 +4,7 @@ from holdtrue.retraining._any import retrain
 from holdtrue.retraining._classifier import ClassifierWithRows, TrainedClassifier, TrainingData
 from holdtrue.retraining._estimators import Refit, Refitted, seeded
 from holdtrue.retraining._finetune import TopLayerStep
-from holdtrue.retraining._retrain import Layers, Retrained, Vary, start_keys, training_rows
+from holdtrue.retraining._retrain import Layers, Retrained, Vary, retrain_own, start_keys, training_rows
 from holdtrue.retraining._retrained import AbstractRetrained
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "TrainingData",
     "Vary",
     "retrain",
+    "retrain_own",
     "seeded",
     "start_keys",
     "training_rows",

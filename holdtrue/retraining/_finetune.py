@@ -5,7 +5,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from holdtrue.errors import CapabilityError
 from holdtrue.models import AbstractModel, AbstractStep, Data
-from holdtrue.training._wrapped_step import AbstractStepAround
+from holdtrue.training import AbstractStepAround
 
 
 class TopLayerStep(AbstractStepAround):

@@ -103,7 +103,7 @@ class GradientAction(_AbstractTableAction):
         if self.n_starts > 2:
             drawn = jax.random.key(0) if key is None else key
             share = jax.random.uniform(drawn, (self.n_starts - 2, x.shape[0]))
-            starts.extend(low + share * (high - low))
+            starts.extend(low[None, :] + share * (high - low)[None, :])
         best, most = jax.vmap(climb)(jnp.stack(starts))
         return best[jnp.argmax(most)]
 
@@ -155,9 +155,9 @@ class LatticeAction(_AbstractTableAction):
         moves = (jnp.arange(x.shape[0]) < n) & feasible.movable
 
         def propose(_: Float[Array, " d"]) -> Float[Array, "m d"]:
-            spread = feasible.lower + self.shares * (feasible.upper - feasible.lower)
-            points, ok = jax.vmap(feasible.hard)(jnp.where(moves, spread, corner))
-            return jnp.concatenate([corner[None], jnp.where(ok[:, None], points, x)])
+            spread = feasible.lower[None, :] + self.shares * (feasible.upper - feasible.lower)[None, :]
+            points, ok = jax.vmap(feasible.hard)(jnp.where(moves[None, :], spread, corner[None, :]))
+            return jnp.concatenate([corner[None], jnp.where(ok[:, None], points, x[None, :])])
 
         return CandidateAction(propose)(score, x)
 
@@ -189,5 +189,5 @@ class Edits(eqx.Module):
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "m d"]:
         """The person's row after each edit."""
         feasible = self.permits(x)
-        rows, ok = jax.vmap(feasible.hard)(x + self.change)
-        return jnp.where(ok[:, None], rows, x)
+        rows, ok = jax.vmap(feasible.hard)(x[None, :] + self.change)
+        return jnp.where(ok[:, None], rows, x[None, :])

@@ -53,7 +53,7 @@ def minimise_linear(
     width = high - low
     free = width > 1e-7
     # Rows and objective are brought to one size, columns that cannot move are taken out.
-    a_unit = jnp.where(free, a * width, 0.0)
+    a_unit = jnp.where(free[None, :], a * width[None, :], 0.0)
     size = jnp.maximum(jnp.linalg.norm(a_unit, axis=1), 1e-6)
     a_unit = a_unit / size[:, None]
     b_unit = (b - a @ low) / size
@@ -81,8 +81,8 @@ def minimise_linear(
         comp_u = aim - above * p.zu - second[2]
         stiff = p.zl / below + p.zu / above
         right = dual + comp_l / below - comp_u / above
-        normal = (a_unit / stiff) @ a_unit.T + jnp.diag(p.s / p.y) + 1e-7 * jnp.eye(m)
-        dy = solve_positive(normal, ((a_unit / stiff) @ right - primal + comp_s / p.y)[:, None])[:, 0]
+        normal = (a_unit / stiff[None, :]) @ a_unit.T + jnp.diag(p.s / p.y) + 1e-7 * jnp.eye(m)
+        dy = solve_positive(normal, ((a_unit / stiff[None, :]) @ right - primal + comp_s / p.y)[:, None])[:, 0]
         dz = (right - a_unit.T @ dy) / stiff
         ds = (comp_s - p.s * dy) / p.y
         return Point(dz, ds, dy, (comp_l - p.zl * dz) / below, (comp_u + p.zu * dz) / above)

@@ -51,7 +51,7 @@ class NeighbourSolver(AbstractSolver):
             logits = jax.vmap(lambda share: model.logits(share * x))(shares)
         else:  # the points are multiples of one row, so the first layer's product is asked for once
             weight, bias = model.first
-            logits = jax.vmap(model.rest)(shares[:, None] * (weight @ x) + bias)
+            logits = jax.vmap(model.rest)(shares[:, None] * (weight @ x)[None, :] + bias[None, :])
         return jnp.sum(jax.nn.softmax(logits, axis=-1)[:, target]), self.decision.margin_of(logits[-1], target)
 
     def step(self, problem: Problem, state: State[Climb]) -> State[Climb]:

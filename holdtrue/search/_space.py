@@ -84,19 +84,22 @@ class RowSpace(AbstractSpace):
 
         side = jax.random.normal(side_key, (n, n_numbers))
         own, lower, upper = (a[:n_numbers] for a in (problem.x, feasible.lower, feasible.upper))
-        side = jnp.where(upper <= own, -jnp.abs(side), jnp.where(lower >= own, jnp.abs(side), side))
-        side = jnp.where(feasible.movable[:n_numbers] & ~switches.is_switch, side, 0.0)
+        side = jnp.where(
+            (upper <= own)[None, :], -jnp.abs(side), jnp.where((lower >= own)[None, :], jnp.abs(side), side)
+        )
+        side = jnp.where((feasible.movable[:n_numbers] & ~switches.is_switch)[None, :], side, 0.0)
         length = jnp.maximum(jnp.linalg.norm(side, axis=1), 1e-12)
-        numbers = own + (left / length)[:, None] * side
-        parts = [jnp.where(thrown[:, :n_numbers], switches.other, numbers)]
+        numbers = own[None, :] + (left / length)[:, None] * side
+        parts = [jnp.where(thrown[:, :n_numbers], switches.other[None, :], numbers)]
         for i, group in enumerate(layout.groups):
             here = slice(group.start, group.stop)
             others = self._other_levels(problem, group)
             rank = jnp.cumsum(others) - 1
             wanted = jnp.floor(which[:, i] * jnp.sum(others))
-            taken = thrown[:, n_numbers + i, None] & others & (rank == wanted[:, None])
+            taken = thrown[:, n_numbers + i, None] & others[None, :] & (rank[None, :] == wanted[:, None])
             # Twice the height of the person's own level, so that hardening takes it.
-            parts.append(jnp.where(taken, 2.0 * jnp.abs(feasible.upper[here]) + 1.0, problem.x[here]))
+            higher = 2.0 * jnp.abs(feasible.upper[here]) + 1.0
+            parts.append(jnp.where(taken, higher[None, :], problem.x[here][None, :]))
         fixed = problem.x[layout.n_columns - len(layout.indicators) :]
         return jnp.concatenate([*parts, jnp.broadcast_to(fixed, (n, fixed.shape[0]))], axis=1)
 
@@ -108,9 +111,9 @@ class RowSpace(AbstractSpace):
         price = jnp.where(real, price, 0.0)
         # Each switch with those before it; comparing pairs is faster than a sort here.
         before = order[:, None, :] <= order[:, :, None]
-        total = jnp.sum(jnp.where(before, price, 0.0), axis=2)
-        thrown = real & (total <= purse[:, None])
-        return thrown, jnp.sum(jnp.where(thrown, price, 0.0), axis=1)
+        total = jnp.sum(jnp.where(before, price[None, None, :], 0.0), axis=2)
+        thrown = real[None, :] & (total <= purse[:, None])
+        return thrown, jnp.sum(jnp.where(thrown, price[None, :], 0.0), axis=1)
 
     def _switches(self, problem: Problem) -> Switches:
         feasible, layout = problem.feasible, problem.feasible.layout

@@ -156,8 +156,8 @@ class SparseSolver(AbstractSolver):
         extended = (self._apply(problem.x, walk.edits, base), *self._extend(walk, base))
         backed = (state.best, *self._back(problem, state))
         x, moves, allowed = jax.tree.map(lambda a, b: jnp.where(polishing, a, b), backed, extended)
-        columns = jnp.arange(x.shape[0])
-        rows = x + moves.up[:, None] * (moves.to[:, None] == columns)
+        columns = jnp.arange(x.shape[0])[None, :]
+        rows = x[None, :] + moves.up[:, None] * (moves.to[:, None] == columns)
         rows = rows + moves.down[:, None] * (moves.off[:, None] == columns)
         after = rows
         if self.effects is not None:
@@ -187,7 +187,7 @@ class SparseSolver(AbstractSolver):
 
     def _apply(self, x: Float[Array, " d"], edits: Edits, taken: Int[Array, " k"]) -> Float[Array, " d"]:
         used, at = taken >= 0, jnp.maximum(taken, 0)
-        columns = jnp.arange(x.shape[0])
+        columns = jnp.arange(x.shape[0])[None, :]
         up = jnp.where(used, edits.up[at], 0.0)[:, None] * (edits.to[at][:, None] == columns)
         down = jnp.where(used, edits.down[at], 0.0)[:, None] * (edits.off[at][:, None] == columns)
         return x + jnp.sum(up + down, axis=0)
@@ -197,7 +197,7 @@ class SparseSolver(AbstractSolver):
         first = walk.chunk * self.block
         part: Edits = jax.tree.map(lambda leaf: jax.lax.dynamic_slice(leaf, (first,), (self.block,)), walk.edits)
         slots = jnp.where(base >= 0, walk.edits.slot[jnp.maximum(base, 0)], NONE)
-        taken = jnp.any(slots[:, None] == part.slot, axis=0)
+        taken = jnp.any(slots[:, None] == part.slot[None, :], axis=0)
         # A pair is asked once: the dearer edit extends the cheaper.
         once = (walk.depth != 1) | (first + jnp.arange(self.block) > walk.base)
         return part, jnp.isfinite(part.cost) & ~taken & once
@@ -235,7 +235,7 @@ class SparseSolver(AbstractSolver):
         else:
             weight, bias = first
             moved = weight.T[moves.to] * moves.up[:, None] + weight.T[moves.off] * moves.down[:, None]
-            logits = jax.vmap(model.rest)(weight @ x + bias + moved)
+            logits = jax.vmap(model.rest)((weight @ x + bias)[None, :] + moved)
         return jax.vmap(lambda row: self.decision.margin_of(row, problem.target))(logits)
 
     def _settled(
@@ -261,7 +261,7 @@ class SparseSolver(AbstractSolver):
         merit = jnp.concatenate([walk.next_merit, jnp.where(allowed & (walk.depth > 0), margins, -jnp.inf)])
         index = walk.chunk * self.block + jnp.arange(self.block)
         slot = jnp.arange(walk.beam.shape[1]) == walk.depth
-        sets = jnp.where(slot, index[:, None], base[None, :])
+        sets = jnp.where(slot[None, :], index[:, None], base[None, :])
         top, at = jax.lax.top_k(merit, self.width)
         return walk._replace(next_merit=top, next_beam=jnp.concatenate([walk.next_beam, sets])[at])
 

@@ -7,6 +7,7 @@ from holdtrue.training._decay import CosineStep
 from holdtrue.training._losses import cross_entropies
 from holdtrue.training._registry import REGIMES, regime, register
 from holdtrue.training._space import OneOf, Range, Space
+from holdtrue.training._wrapped_step import AbstractStepAround
 from holdtrue.training.heads._attacked import ATTACKERS, AbstractAttacked, attacker, register_attacker
 from holdtrue.training.heads._attackers import AbstractAttacker
 from holdtrue.training.heads._generator import GeneratorStep
@@ -40,6 +41,7 @@ __all__ = [
     "AbstractGeneratorRegime",
     "AbstractPanel",
     "AbstractRegime",
+    "AbstractStepAround",
     "AdversarialStep",
     "AdversarialTraining",
     "CFModel",

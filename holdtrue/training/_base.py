@@ -151,4 +151,5 @@ class AbstractRegime(AbstractWithParts):
             raise DataError(
                 f"{type(self).__name__}: too few rows to hold some out; got {len(y)}. Set patience=None."
             ) from error
-        return tuple(Data(data.x[part], data.y[part], data.weight[part]) for part in (train, held))  # type: ignore
+        learned, watched = (Data(data.x[part], data.y[part], data.weight[part]) for part in (train, held))
+        return learned, watched

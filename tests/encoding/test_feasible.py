@@ -212,7 +212,7 @@ def test_soft_is_differentiable() -> None:
     h, checked = 2e-3, 0
     for j in range(encoder.n_columns):
         step = jnp.zeros(encoder.n_columns).at[j].set(h)
-        here, up, down = (np.asarray(run(people, x + k * step)) for k in (0, 1, -1))
+        here, up, down = (np.asarray(run(people, x + k * step[None, :])) for k in (0, 1, -1))
         smooth = np.abs((up - here) - (here - down)) < 5e-2 * h + 1e-6  # no kink in between
         checked += smooth.sum()
         np.testing.assert_allclose(gradient[smooth, j], ((up - down) / (2 * h))[smooth], atol=2e-2)

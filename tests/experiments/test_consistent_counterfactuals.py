@@ -1,6 +1,7 @@
 """The experiment of consistent counterfactuals: a quick run on real data, and its parts against known answers."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ def quick(tmp_path_factory):
     asked = ["papers", "consistent-counterfactuals", "--quick", "--out", str(folder), "--json"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(QUICK, "n_models", 5)  # of three kinds
+        patch.setitem(SETTINGS, "german", replace(SETTINGS["german"], n_epochs=50))  # half of the paper's
         first = CliRunner().invoke(cli, asked, catch_exceptions=False)
     return json.loads(first.stdout)["results"][0], folder, asked
 

@@ -1,5 +1,6 @@
 """A world that can be computed by hand: income decides, and the boundary is where the test puts it."""
 
+import math
 from typing import Any
 
 import jax.numpy as jnp
@@ -9,8 +10,9 @@ from holdtrue.batch import Predictor
 from holdtrue.encoding import Encoder
 from holdtrue.ledger import Record
 from holdtrue.models import Decision, LinearModel
+from holdtrue.promises import gate
 from holdtrue.schema import Feature, Schema
-from holdtrue.testing._ledger import promise_to
+from holdtrue.testing._ledger import START, promise_to
 
 SCHEMA = Schema(
     [
@@ -19,6 +21,7 @@ SCHEMA = Schema(
         Feature(name="sex", kind="binary", levels=("f", "m"), direction="fixed"),
     ]
 )
+INCOMES = [50, 55, 60, 70, 80]  # under a boundary of 60 the first two break
 TABLE = {"income": [0.0, 100.0], "age": [20, 60], "sex": ["f", "m"]}
 
 
@@ -45,3 +48,13 @@ def promise(
     words = f"Raise income from {before:g} to {income:g}."
     parts = {"factual": factual, "recourse": factual | {"income": float(income)}, "changes": words} | changes
     return promise_to(str(who), **parts)
+
+
+def sigmoid(x: float) -> float:
+    """The probability of these log-odds."""
+    return 1 / (1 + math.exp(-x))
+
+
+def ask(model: Any, ledger: Any, **options: Any) -> Any:
+    """Gate at the time when the made-up promises are issued."""
+    return gate(model, ledger, at=START, **options)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from holdtrue.errors import DataError
-from holdtrue.runs._read import Source
+from holdtrue.runs import Source
 from holdtrue.runs._text import typed
 from holdtrue.schema import Feature, Schema
 

@@ -58,7 +58,7 @@ def test_into_an_l1_ball_is_the_projection():
     assert nearest[3] == 0
     tried = jax.random.laplace(jax.random.key(0), (20_000, 4)).at[:, 3].set(0)
     tried = 2 * tried / sizes(ball, tried)[:, None]
-    away = jnp.linalg.norm((tried - change)[:, :3], axis=1)
+    away = jnp.linalg.norm((tried - change[None, :])[:, :3], axis=1)
     assert float(jnp.linalg.norm((nearest - change)[:3])) <= float(away.min()) + 1e-5
     inside = jnp.array([0.5, 0.1, -0.2, 0.0])
     np.testing.assert_array_equal(INTO(ball, inside, np.float32(2.0)), inside)

@@ -31,10 +31,10 @@ def lengths(problem, rows):
     """Distance of each draw, a changed category counted as the two columns it moves."""
     layout = problem.feasible.layout
     n = len(layout.numbers)
-    squares = np.sum(np.asarray(rows[:, :n] - problem.x[:n]) ** 2, axis=1)
+    squares = np.sum(np.asarray(rows[:, :n] - problem.x[None, :n]) ** 2, axis=1)
     for group in layout.groups:
         squares += 2.0 * np.any(
-            np.asarray(rows[:, group.start : group.stop] != problem.x[group.start : group.stop]), axis=1
+            np.asarray(rows[:, group.start : group.stop] != problem.x[None, group.start : group.stop]), axis=1
         )
     return np.sqrt(squares)
 
@@ -52,7 +52,7 @@ def test_categories_change_more_often_farther_out(problem):
     def share(radius):
         rows = drawn(problem, radius, radius + 0.1)
         first = len(problem.feasible.layout.numbers)
-        return float(np.mean(np.any(np.asarray(rows[:, first:] != problem.x[first:]), axis=1)))
+        return float(np.mean(np.any(np.asarray(rows[:, first:] != problem.x[None, first:]), axis=1)))
 
     shares = [share(r) for r in (0.5, 1.5, 2.5)]
     assert shares[0] == 0.0

@@ -12,6 +12,8 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # newer ones want the successor of httpx, older ones do not know it
     from fastapi.testclient import TestClient
 
+    from .forms import Forms, enter
+
 
 @pytest.fixture(scope="session")
 def bank():
@@ -69,3 +71,24 @@ def world(clf, bank, tmp_path_factory):
             app=app, service=service, applicants=applicants, ledger=ledger, keys=keys, tokens=tokens,
             anybody=alive, **{role: client(role) for role in tokens},
         )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def desk(world):
+    return enter(world.app, world.tokens["officer"])
+
+
+@pytest.fixture(scope="session")
+def overseer(world):
+    return enter(world.app, world.tokens["validator"])
+
+
+@pytest.fixture(scope="session")
+def case(world, desk, clf, bank):
+    """The page of somebody with two options."""
+    for row in [i for i, label in enumerate(clf.predict(bank.X)) if label == 0]:
+        page = desk.get(f"/desk/{row}")
+        assert page.status_code == 200
+        if "Two ways to a yes" in Forms(page.text).words:
+            return row, page.text
+    raise AssertionError

@@ -2,6 +2,8 @@
 
 from html.parser import HTMLParser
 
+from fastapi.testclient import TestClient
+
 
 class Forms(HTMLParser):
     """Forms of a page by their action, and texts by their element."""
@@ -53,3 +55,17 @@ def send(client, page, action, *more, to=None, without=(), **changed):
     for k, v in pairs:
         data.setdefault(k, []).append(v)
     return client.post(to or action, data=data, follow_redirects=False)
+
+
+def enter(app, token, base="http://localhost"):
+    """Somebody who has logged in."""
+    client = TestClient(app, base_url=base, raise_server_exceptions=False, follow_redirects=False)
+    answer = client.post("/login", data={"key": token})
+    assert answer.status_code == 303, answer.text
+    return client
+
+
+def promise(desk, page, **changed):
+    """Ask for a promise of the second option that a page shows."""
+    option = Forms(page).values("button", "option")[1]
+    return send(desk, page, "/desk/case", ("option", option), to="/desk/confirm", **changed)

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -55,7 +56,8 @@ def test_guides_have_a_decay_of_their_own_and_judge_by_their_mean_weights():
         step = regime.step(context())
         first = step.panel.init(predictor)
         tally = Tally.begin(step.context.permits)
-        after = step.panel.learn(first, predictor, nobody, tally, step.prediction_losses, jax.random.key(1))
+        learn = eqx.filter_jit(lambda *state: step.panel.learn(*state, step.prediction_losses, jax.random.key(1)))
+        after = learn(first, predictor, nobody, tally)
         return np.asarray([after[i].weights[0] / first[i].weights[0] for i in range(2)])
 
     assert factor() == pytest.approx(0.7, rel=1e-5)

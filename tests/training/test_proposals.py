@@ -58,9 +58,10 @@ def test_unlike_is_cross_entropy_and_squares_and_has_slopes_where_the_level_has_
     encoder, x, _ = world(40)
     permits, wanted = Permits.of(encoder), jnp.asarray(x[:2])
     relaxed = wanted.at[:, 0].add(0.3).at[:, 1:9].set(1 / 8)
-    got = np.asarray(unlike(relaxed, wanted, permits))
+    far = jax.jit(unlike)
+    got = np.asarray(far(relaxed, wanted, permits))
     np.testing.assert_allclose(got, 0.5 * 0.3**2 + np.log(8), rtol=1e-5)
-    np.testing.assert_allclose(unlike(wanted, wanted, permits), 0.0, atol=1e-6)
+    np.testing.assert_allclose(far(wanted, wanted, permits), 0.0, atol=1e-6)
 
     def of_scores(scores):
         share = jnp.concatenate([wanted[:1, :1], jax.nn.softmax(scores)[None], wanted[:1, 9:]], axis=1)
@@ -68,7 +69,7 @@ def test_unlike_is_cross_entropy_and_squares_and_has_slopes_where_the_level_has_
 
     level = int(np.argmax(x[0, 1:9]))
     scores = jnp.zeros(8).at[(level + 1) % 8].set(9.0)  # nearly all of the share is another level's
-    assert float(jax.grad(of_scores)(scores)[level]) == pytest.approx(-1.0, abs=1e-2)
+    assert float(jax.jit(jax.grad(of_scores))(scores)[level]) == pytest.approx(-1.0, abs=1e-2)
 
 
 def test_with_proposals_a_generator_writes_the_cheapest_rows_that_brute_force_finds():
@@ -100,7 +101,7 @@ def test_with_proposals_a_generator_writes_the_cheapest_rows_that_brute_force_fi
             feasible = permits(row)
             return feasible.hard(model.generate(row, feasible, jnp.asarray(1)))[0]
 
-        found = np.asarray(jax.vmap(hard)(jnp.asarray(refused)))
+        found = np.asarray(jax.jit(jax.vmap(hard))(jnp.asarray(refused)))
         assert np.asarray(accepts(jnp.asarray(found))).all()
         tried = np.concatenate([np.repeat(refused[:, None, :1], 16, 1), np.tile(pairs, (100, 1, 1))], axis=2)
         valid = np.asarray(accepts(jnp.asarray(tried.reshape(1600, -1), jnp.float32))).reshape(100, 16)

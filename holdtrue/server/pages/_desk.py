@@ -73,8 +73,10 @@ def desk_routes(pages: Pages) -> APIRouter:
         case = Case.sent(form, service.schema)
         row, case = case.read(bodies)
         offer = case.offer()
-        if row is None or isinstance(offer, Case):
-            return await _look(pages, request, case if row is None else offer)  # type: ignore[arg-type]
+        if row is None:
+            return await _look(pages, request, case)
+        if isinstance(offer, Case):
+            return await _look(pages, request, offer)
         option, seen = _chosen(form)
         record = await _made(pages, case, row, offer, option, seen, secrets.token_hex(16))
         return pages.show(request, "confirm.html", case=case, fields=case.fields(), record=record, option=option,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from holdtrue.errors import DataError
-from holdtrue.reports._figure import BLUE, INK, LINE, dress, new_figure, save
+from holdtrue.reports import BLUE, INK, LINE, dress, new_figure, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

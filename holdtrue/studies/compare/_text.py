@@ -4,8 +4,7 @@ import io
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdtrue.reports import percent
-from holdtrue.reports._render import number, short, shown_seconds
+from holdtrue.reports import number, percent, short, shown_seconds
 from holdtrue.search import Status, is_found
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from holdtrue.reports._figure import BLUE, GRID, INK, LINE, ORANGE, SOFT
+from holdtrue.reports import BLUE, GRID, INK, LINE, ORANGE, SOFT
 
 if TYPE_CHECKING:
     from holdtrue.studies.tradeoff._result import Choice, Tradeoff

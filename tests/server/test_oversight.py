@@ -1,0 +1,51 @@
+"""The validator's page: live promises, gates, and reports from model to model."""
+
+from fastapi.testclient import TestClient
+
+import holdtrue as ht
+from holdtrue.server import Service, create_app
+
+from .forms import Forms, send
+
+
+def test_oversight(world, overseer, clf, refused, tmp_path):
+    world.officer.post("/v1/records", json={"subject": "watched", "person": refused[0]})
+    page = overseer.get("/oversight").text
+    counts = world.ledger.counts()
+    assert f"{counts['live']} live" in Forms(page).words
+    assert send(overseer, page, "/oversight/gate", group="male", max_broken="5").status_code == 303
+    shown = Forms(overseer.get("/oversight").text)
+    expected = ht.gate(clf, world.ledger, group="male", alternatives=0)
+    assert "The model passes." in shown.words
+    assert f"0 of {expected.n_live} live promises break" in shown.words
+    for group in expected.groups:
+        label = {"0": "no", "1": "yes"}[group.label]
+        assert f"{label} {group.n} 0 0.0%" in shown.words
+    assert send(overseer, page, "/oversight/gate", max_broken="a lot").status_code == 422
+    assert send(overseer, page, "/oversight/gate", group="shoe size").status_code == 422
+
+
+def test_from_model_to_model(clf, tmp_path, refused, bank):
+    """A folder of reports, one of a hostile name and one that is damaged."""
+    ledger = ht.Ledger.create(tmp_path / "promises.db")
+    X = bank.X[clf.predict(bank.X) == 0][:10]
+    ledger.issue(ht.records(clf.recourse(X), [f"a {i}" for i in range(10)], model_version="<b>old</b>"))
+    gates = tmp_path / "gates"
+    gates.mkdir()
+    kept = [ht.gate(clf.at_threshold(t), ledger, alternatives=0) for t in (0.5, 0.6, 0.99)]
+    for name, report in zip(("2026-01", "2026-02", "<b>2026-03"), kept, strict=True):
+        report.write(gates / f"{name}.json")
+    (gates / "odd.json").write_text("{")
+    service = Service(clf, ledger=ledger, gate_report=gates, model_version="now")
+    client = TestClient(create_app(service), base_url="http://localhost")
+    page = Forms(client.get("/oversight").text)
+    assert "b" not in page.tags
+    assert "1 report cannot be read." in page.words
+    assert page.tags.count("circle") == 3
+    assert [r.n_broken for r in kept] == sorted(r.n_broken for r in kept)
+    for report in kept:
+        share = 1 - report.n_broken / report.n_live
+        assert f"{report.n_live} {100 * share:.1f}% {report.n_broken}" in page.words
+    assert service.last_gate()["n_broken"] == kept[-1].n_broken
+    send(client, client.get("/oversight").text, "/oversight/gate")
+    assert len(list(gates.glob("*.json"))) == 5
