@@ -124,12 +124,12 @@ def _read(models: Sequence[BlackBox], rows: Table) -> tuple[AbstractModel, ...]:
     some = rows.take(np.arange(min(rows.n_rows, LOOKED_AT)))
     encoded = jnp.asarray(models[0].encoder.encode(some), jnp.float32)
     read = [_adapter(model, rows) for model in models]
-    for members, places in _together(read):
+    for members, whose in _together(read):
         if members.on_host:
             continue
         # All members of a kind in one program: alone, each would be compiled, since no two have as many leaves.
         ours = np.asarray(_probabilities(members, encoded))
-        for place, own in zip(places, ours.swapaxes(0, 1), strict=True):
+        for place, own in zip(whose, ours.swapaxes(0, 1), strict=True):
             theirs = np.exp(models[place].log_proba(some))
             if theirs.shape != own.shape or not np.abs(theirs - own).max() <= CLOSE:
                 read[place] = models[place].model(models[place].n_classes(rows))
