@@ -81,6 +81,11 @@ class SparseSolver(AbstractSolver):
         """A block of edits at a time."""
         return self.block
 
+    @property
+    def n_lanes(self) -> int | None:
+        """One person, whose block is a batch of its own; but a call to Python should bring many rows."""
+        return None if self.decision.model.on_host else 1
+
     # ---- edits --------------------------------------------------------------------------------------
 
     def start(self, problem: Problem) -> Walk:
