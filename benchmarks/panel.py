@@ -49,7 +49,7 @@ def trees(n_people: int, n_guides: int) -> Job:
     for name in X:
         X[name] = X[name] if X[name].dtype.kind in "iuf" else pd.factorize(X[name], sort=True)[0]
     X = X.fillna(X.median()).astype(float)
-    kinds = {name: "integer" if (X[name] % 1 == 0).all() else "numeric" for name in X}
+    kinds = {name: "integer" if np.all(X[name].to_numpy() % 1 == 0) else "numeric" for name in X}
     schema = ht.Schema([ht.Feature(name=str(name), kind=kind) for name, kind in kinds.items()])  # type: ignore[arg-type]
     model = XGBClassifier(n_estimators=150, max_depth=5, n_jobs=1, random_state=0).fit(X, y)
     predictor = ht.wrap(model, schema, X)
