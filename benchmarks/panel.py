@@ -15,6 +15,7 @@ cache has them). `cost` is over those that the method found alone and with guide
 
 import argparse
 import dataclasses
+import os
 import time
 from typing import Any
 
@@ -113,6 +114,7 @@ def main() -> None:
         flush=True,
     )
     results: dict[str, Any] = {}
+    load = os.getloadavg()[0]  # of others: above 0, people per second are fewer than they could be
     for name, make, methods in (
         ("XGBoost", trees, {"SparseSearch": ht.SparseSearch()}),
         ("network", network, {"SparseSearch": ht.SparseSearch(), "Wachter": ht.Wachter(random_state=0)}),
@@ -128,7 +130,7 @@ def main() -> None:
                 results[f"{name}, {kind}, {title}"] = row
                 show(f"{name}, {kind}, {title}", row)
     command = f"python -m benchmarks.panel --people {options.people} --guides {options.guides}"
-    values = {"people": options.people, "guides": options.guides, "jobs": results}
+    values = {"people": options.people, "guides": options.guides, "load before": load, "jobs": results}
     record("panel", f"{command} --rounds {options.rounds}", values, shown=False)
 
 
