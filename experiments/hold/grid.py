@@ -40,7 +40,7 @@ class Cell:
     model: Any
     X: Any
     y: Any
-    schema: ht.Schema
+    schema: ht.Schema | None
     people: Any
     net: bool
     models: Any
@@ -73,12 +73,12 @@ def cell(dataset: str, kind: str, split: int) -> Cell:
     )  # fmt: skip
 
 
-def _own(kind: str, schema: ht.Schema, X: Any, y: Any, seed: int) -> ht.RecourseClassifier:
+def _own(kind: str, schema: ht.Schema | None, X: Any, y: Any, seed: int) -> ht.RecourseClassifier:
     model = ht.Linear() if kind == "logistic" else ht.MLP()
     return ht.RecourseClassifier(schema=schema, model=model, hold=None, random_state=seed).fit(X, y)
 
 
-def _trees(kind: str, schema: ht.Schema, X: Any, y: Any, seed: int) -> Any:
+def _trees(kind: str, schema: ht.Schema | None, X: Any, y: Any, seed: int) -> Any:
     from lightgbm import LGBMClassifier
     from sklearn.compose import make_column_transformer
     from sklearn.ensemble import RandomForestClassifier
