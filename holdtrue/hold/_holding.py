@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import equinox as eqx
 import numpy as np
@@ -98,6 +98,8 @@ class Holding(AbstractBasedMethod):
     True
     """
 
+    needs_guides: ClassVar[bool] = True
+
     def __init__(
         self,
         *,
@@ -155,7 +157,11 @@ class Holding(AbstractBasedMethod):
         self.check_parameters()
         super().fit(model, X, y)
         if guides is None:
-            drawn = self._drawn(model, X, y, tables, on_model)
+            try:
+                drawn = self._drawn(model, X, y, tables, on_model)
+            except CapabilityError as error:
+                where = "Use another method to go without, or fit(..., guides=...) what holdtrue.retrain returned."
+                raise CapabilityError(f"Holding: needs models trained again. {error} {where}") from error
             guides, judges = _dealt(drawn, self.n_guides)
         elif judges is None:
             guides, judges = _dealt(guides, (len(guides) + 1) // 2)
