@@ -3,6 +3,7 @@
 import copy
 import functools
 import json
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state, resample
 
 from holdtrue._registry import made
-from holdtrue.batch import FittedClassifier, Predictor, distances
+from holdtrue.batch import FittedClassifier, Predictor, distances, solve
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.hold._calibrate import Outcome, Point, people_for, point_of, smallest_slack
 from holdtrue.hold._panel import margins, with_guides
@@ -27,13 +28,14 @@ from holdtrue.methods import (
     SparseSearch,
     Wachter,
     checked_level,
+    climbing,
 )
 from holdtrue.metrics import clopper_pearson
-from holdtrue.models import EnsembleModel, fresh, to_arrays, with_arrays
+from holdtrue.models import EnsembleModel, PanelModel, fresh, to_arrays, with_arrays
 from holdtrue.parameters import Count, Probability, Seed
 from holdtrue.retraining import AbstractRetrained, ClassifierWithRows, Retrained, TrainedClassifier, Vary, retrain
 from holdtrue.schema import Restrictions, Table, TableLike, as_table
-from holdtrue.search import CLEARANCE, Problems, Solutions, Status, is_found
+from holdtrue.search import CLEARANCE, Least, Problems, Solutions, Status, is_found
 
 GUIDE_SEED = 20_261_116
 """What is added to a seed for guides and judges, so that they are not the models which `retrain` draws from it."""
@@ -41,6 +43,7 @@ GUIDE, JUDGE, LEVELS = "guide/", "judge/", "levels"
 PEOPLE = 200  # refused people, at least, by whom a slack is measured
 FEWEST_JUDGES = 5
 AS_FITTED: Literal["as fitted"] = "as fitted"
+CLIMB_STEPS = 400  # at most, for those for whom the base finds nothing
 FIRST_SHARE = 0.4  # of a deadline, for the cheapest recourse
 
 Hold = float | Level | None | Literal["as fitted"]
@@ -214,44 +217,46 @@ class Holding(AbstractBasedMethod):
     def _measured(self, people: Table | None, hold: float, also: Sequence[float] = ()) -> list[Level]:
         """The slack for a level, chosen by judges, and after it what was seen on the way to it and to others."""
         level = Level(
-            hold, 0.0, self.judges_.vary, self._base_name(), confidence=self.confidence, judges=len(self.judges_),
-            guides=len(self.guides_), threshold=self.predictor_.threshold,
+            hold, 0.0, vary=self.judges_.vary, method=self._base_name(), confidence=self.confidence,
+            judges=len(self.judges_), guides=len(self.guides_), threshold=self.predictor_.threshold,
         )  # fmt: skip
         n = 0 if people is None else people.n_rows
         least = people_for(hold, self.confidence, 1)
         if people is None or n == 0 or len(self.judges_) < FEWEST_JUDGES:
             why = f"{n} refused people and {len(self.judges_)} judges: too few to measure by"
             return [replace(level, note=f"Not measured: {why}.")]
-        ask = self._asking(people)
+        ask, spared = functools.cache(self._asking(people)), spared_for(hold, len(self.guides_))
+        levels = []
         if not self._guidable:
-            best = point_of(0.0, ask(None), self.confidence)
-            points, reached = [], best.lower >= hold
+            best = point_of(0.0, ask(None, 0), self.confidence)
+            reached = best.lower >= hold
             note = f"{self._base_name()} cannot be guided by several models: it searches for the model alone."
         else:
-            known = functools.cache(ask)
-            best, reached, points = smallest_slack(known, hold, self.confidence)
-            for other in also:
-                points += smallest_slack(known, checked_level(other, "Holding"), self.confidence)[2]
+            best, reached, _ = smallest_slack(lambda slack: ask(slack, spared), hold, self.confidence)
+            for other in dict.fromkeys((hold, *also)):
+                few = spared_for(checked_level(other, "Holding"), len(self.guides_))
+                points = smallest_slack(functools.partial(ask, spared=few), other, self.confidence)[2]
+                levels += [_level(replace(level, spared=few), point) for point in points]
             note = "" if reached else f"No margin that was tried keeps {hold:.0%}; this one keeps most."
             if not reached and best.people < least:
                 note = (
                     f"{best.people} people are too few to show {hold:.0%} with {self.confidence:.0%} confidence, "
                     f"which takes {least}."
                 )
-        chosen = replace(_level(level, best), reached=reached, note=note)
-        seen = {point.slack: point for point in points}
-        return [chosen, *(_level(level, seen[slack]) for slack in sorted(seen) if slack != best.slack)]
+        chosen = replace(_level(replace(level, spared=spared), best), reached=reached, note=note)
+        return [chosen, *(other for other in levels if (other.slack, other.spared) != (best.slack, spared))]
 
-    def _asking(self, people: Table) -> Callable[[float | None], Outcome]:
-        """What comes of a slack for these people; None: of the cheapest recourse."""
+    def _asking(self, people: Table) -> Callable[[float | None, int], Outcome]:
+        """What comes of a slack for these people, with so many guides spared; None: of the cheapest recourse."""
         target = np.full(people.n_rows, self.predictor_.decision.favourable)
         problems = self.problems(people, target, Restrictions())
         first = self._fitted_base().search(problems, None, None)
         reachable = is_found(first.status)
 
-        def ask(slack: float | None) -> Outcome:
-            guided = slack is not None
-            solution = self._guided(problems, first, slack, None, None, fallback=False) if guided else first
+        def ask(slack: float | None, spared: int) -> Outcome:
+            solution = first
+            if slack is not None:
+                solution = self._guided(problems, first, slack, None, None, spared=spared, fallback=False)
             frame = super(Holding, self)._checked(solution, people, target, Restrictions(), time.monotonic())
             found = frame.found
             accepts = self.judges_.accepts(frame.recourse.take(found), frame.target[found])
@@ -298,7 +303,7 @@ class Holding(AbstractBasedMethod):
                 f"recourse: no margin was measured that keeps hold={wanted!r}; the surest is known to keep "
                 f"{shown:.1%}. Fit with hold={wanted!r}."
             )
-        best = min(enough, key=lambda level: level.slack)
+        best = min(enough, key=lambda level: (math.inf if level.price is None else level.price, level.slack))
         out.levels_ = [replace(best, hold=wanted, reached=True, note=""), *self.levels_]
         return out
 
@@ -336,7 +341,8 @@ class Holding(AbstractBasedMethod):
         first = self._fitted_base().search(problems, until, None if guided else on_rows)
         if not guided:
             return _as_cheapest(first, self._cost(problems.x, first.x))
-        return self._guided(problems, first, self.level_.slack, deadline, on_rows)
+        level = self.level_
+        return self._guided(problems, first, level.slack, deadline, on_rows, spared=level.spared)
 
     def _guided(
         self,
@@ -346,23 +352,25 @@ class Holding(AbstractBasedMethod):
         deadline: float | None,
         on_rows: Callable[[int], None] | None,
         *,
+        spared: int = 0,
         fallback: bool = True,
     ) -> Solutions:
-        """Answers that the panel accepts; where there is none, by the largest slack for which there is."""
+        """Answers that the panel accepts; where there is none, what lacks least of it."""
         x, status, n_steps = (np.array(leaf) for leaf in (first.x, first.status, first.n_steps))
         cheapest = np.where(is_found(status), self._cost(problems.x, first.x), np.nan)
         cost = np.array(first.cost)
         left = np.flatnonzero(is_found(status))
         if on_rows is not None:
             on_rows(len(problems) - len(left))
-        for asked in _ladder(slack) if fallback else (slack,):
+        climbs = "differentiable" in self._asked(slack, int(problems.target[0]), spared).predictor_.capabilities
+        for asked in _ladder(slack) if fallback and not climbs else (slack,):
             if len(left) == 0 or (deadline is not None and time.monotonic() >= deadline):
                 break
             answered = np.zeros(len(left), bool)
             for wanted in np.unique(problems.target[left]).tolist():
                 own = problems.target[left] == wanted
                 rows = left[own]
-                method = self._asked(asked, wanted)
+                method = self._asked(asked, wanted, spared)
                 sure = margins(method.predictor_.decision, first.x[rows], problems.target[rows]) >= CLEARANCE
                 done = sure.copy()
                 if (~sure).any():
@@ -373,6 +381,13 @@ class Holding(AbstractBasedMethod):
                     status[some[good]] = found.status[good]
                     n_steps[some] += found.n_steps
                     done[~sure] = good
+                    lacking = some[~good]
+                    if climbs and len(lacking):
+                        agreed, best = self._climbed(method, problems.take(lacking), first.x[lacking], deadline)
+                        kept = agreed | (is_found(best.status) & fallback)
+                        x[lacking[kept]], cost[lacking[kept]] = best.x[kept], best.cost[kept]
+                        n_steps[lacking] += best.n_steps
+                        done[np.flatnonzero(~sure)[~good]] = kept
                 answered[own] = done
             if on_rows is not None:
                 on_rows(int(answered.sum()))
@@ -383,6 +398,18 @@ class Holding(AbstractBasedMethod):
         if on_rows is not None and len(left):
             on_rows(len(left))
         return Solutions(x, status, cost, n_steps, cheapest.astype(np.float32))
+
+    def _climbed(
+        self, method: AbstractMethod, problems: Problems, start: np.ndarray, deadline: float | None
+    ) -> tuple[np.ndarray, Solutions]:
+        """Whom a climb from the cheapest recourse brings to where the panel agrees, and where it leads."""
+        decision = method.predictor_.decision
+        assert isinstance(decision.model, PanelModel)
+        solver = climbing(method, Least(1 + decision.model.n_guides), CLIMB_STEPS)
+        begun = eqx.tree_at(lambda p: p.start, problems, np.asarray(start, np.float32))
+        found = solve(solver, begun, deadline=deadline)
+        agreed = is_found(found.status) & (margins(decision, found.x, problems.target) >= CLEARANCE)
+        return agreed, found
 
     def _checked(
         self, solution: Solutions, table: Table, target: np.ndarray, restrictions: Restrictions, began: float
@@ -420,16 +447,17 @@ class Holding(AbstractBasedMethod):
     # ---- parts --------------------------------------------------------------------------------------
 
     _cheapest = False
-    _panels: dict[tuple[float, int], AbstractMethod]
+    _panels: dict[tuple[float, int, int], AbstractMethod]
 
-    def _asked(self, slack: float, wanted: int) -> AbstractMethod:
+    def _asked(self, slack: float, wanted: int, spared: int) -> AbstractMethod:
         """The base, fitted to the panel: made once for each slack, from the one before where there is one."""
-        if (slack, wanted) not in self._panels:
-            near = next((m for (_, other), m in self._panels.items() if other == wanted), None)
+        key = (slack, wanted, spared)
+        if key not in self._panels:
+            near = next((m for (_, other, _), m in self._panels.items() if other == wanted), None)
             base = self._fitted_base() if near is None else near
-            panel = with_guides(self.predictor_, self.guides_.members, slack, wanted)
-            self._panels[slack, wanted] = base.rebind(panel)
-        return self._panels[slack, wanted]
+            panel = with_guides(self.predictor_, self.guides_.members, slack, wanted, spared)
+            self._panels[key] = base.rebind(panel)
+        return self._panels[key]
 
     @property
     def offers_options(self) -> bool:  # type: ignore[override]
@@ -519,6 +547,11 @@ def _as_cheapest(solution: Solutions, cost: np.ndarray) -> Solutions:
     """The same answers, of which each is the cheapest."""
     cheapest = np.where(is_found(solution.status), cost, np.nan).astype(np.float32)
     return eqx.tree_at(lambda s: s.cheapest, solution, cheapest, is_leaf=lambda leaf: leaf is None)
+
+
+def spared_for(hold: float, n_guides: int) -> int:
+    """How many guides may refuse: as many of a hundred as of the models to come."""
+    return int((1 - hold) * n_guides + 1e-9)
 
 
 def _ladder(slack: float) -> tuple[float, ...]:

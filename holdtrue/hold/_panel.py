@@ -15,7 +15,11 @@ from holdtrue.models.adapters import TreesMembers, TreesPanel
 
 
 def with_guides(
-    predictor: Predictor, guides: tuple[AbstractMembers, ...], slack: float, wanted: int | None = None
+    predictor: Predictor,
+    guides: tuple[AbstractMembers, ...],
+    slack: float,
+    wanted: int | None = None,
+    spared: int = 0,
 ) -> Predictor:
     """The classifier as a search asks it: a yes is what the model and all guides give, with something to spare.
 
@@ -29,19 +33,21 @@ def with_guides(
         By how much, in log-odds, each must clear the threshold; below 0, how much a guide may lack.
     wanted : int, optional
         Index of the class that people want; the favourable one when omitted.
+    spared : int, default=0
+        How many guides may refuse.
     """
     wanted = predictor.decision.favourable if wanted is None else wanted
     model = predictor.decision.model.alone
-    return replace(predictor, decision=predictor.decision.of(_panel(model, guides, slack, wanted)))
+    return replace(predictor, decision=predictor.decision.of(_panel(model, guides, slack, wanted, spared)))
 
 
 def _panel(
-    model: AbstractModel, guides: tuple[AbstractMembers, ...], slack: float, wanted: int
+    model: AbstractModel, guides: tuple[AbstractMembers, ...], slack: float, wanted: int, spared: int
 ) -> PanelModel | TreesPanel:
     by = jnp.asarray(slack, jnp.float32)
     if isinstance(model, TreesModel) and len(guides) == 1 and isinstance(guides[0], TreesMembers):
-        return TreesPanel(model=model, guides=guides[0], slack=by, wanted=wanted)  # pyright: ignore[reportCallIssue]
-    return PanelModel(model, guides, by, wanted)
+        return TreesPanel(model=model, guides=guides[0], slack=by, wanted=wanted, spared=spared)  # pyright: ignore[reportCallIssue]
+    return PanelModel(model, guides, by, wanted, spared)
 
 
 def margins(decision: Decision, x: np.ndarray, target: np.ndarray) -> np.ndarray:

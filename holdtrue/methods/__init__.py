@@ -5,6 +5,7 @@ from holdtrue.methods._beta_rce import BetaRCE
 from holdtrue.methods._causal_recourse import CausalRecourse
 from holdtrue.methods._cchvae import CCHVAE
 from holdtrue.methods._cfproto import CFProto
+from holdtrue.methods._criterion import climbing
 from holdtrue.methods._eccco import ECCCo
 from holdtrue.methods._elastic_net import ElasticNet
 from holdtrue.methods._ellice import ElliCE
@@ -70,6 +71,7 @@ __all__ = [
     "VanillaRandom",
     "Wachter",
     "checked_level",
+    "climbing",
     "fitting",
     "join",
     "method",

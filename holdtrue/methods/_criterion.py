@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from holdtrue.batch import Predictor, map_rows
 from holdtrue.encoding import norm_weights
+from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._with_base import AbstractClimbingMethod
 from holdtrue.models import Decision
 from holdtrue.search import (
@@ -26,7 +27,7 @@ BALL_STEPS, GROWTH = 10, 1.2  # of the ball that a climb goes up in: in 600 step
 AT_ONCE = 32  # rows whose neighbours are asked about together: each has many
 
 
-def climbing(method: AbstractClimbingMethod, criterion: AbstractCriterion, n_steps: int) -> StableSolver:
+def climbing(method: AbstractMethod, criterion: AbstractCriterion, n_steps: int) -> StableSolver:
     """Follow the criterion's gradient in a ball that grows; for differentiable models."""
     return StableSolver(
         decision=method.predictor_.decision,

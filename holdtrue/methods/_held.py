@@ -26,6 +26,8 @@ class Level:
     slack : float
         By how much, in log-odds, the model and every guide must clear the threshold; below 0, how much a guide may
         lack.
+    spared : int
+        How many of the guides may refuse.
     vary : str
         The kind of retraining that it speaks of.
     method : str
@@ -55,6 +57,7 @@ class Level:
 
     hold: float
     slack: float
+    spared: int = 0
     vary: str = ""
     method: str = ""
     kept: float | None = None

@@ -160,7 +160,11 @@ class PanelModel(AbstractModel):
 
     def logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
         """Logits of the least sure member, less the slack."""
-        return least_sure(self.member_logits(x), self.slack, self.wanted, self.spared)
+        return self.logits_of(self.member_logits(x))
+
+    def logits_of(self, members: Float[Array, "m k"]) -> Float[Array, " k"]:
+        """The same from every member's logits, the model's own first."""
+        return least_sure(members, self.slack, self.wanted, self.spared)
 
     @property
     def first(self) -> tuple[Float[Array, "h d"], Float[Array, " h"]] | None:

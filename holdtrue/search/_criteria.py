@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from holdtrue.models import AbstractMembers, Decision
+from holdtrue.models import AbstractMembers, Decision, PanelModel
 from holdtrue.search._norm_ball import TINY
 from holdtrue.search._problem import Problem
 
@@ -90,6 +90,26 @@ class Agreement(AbstractPolled):
         mean = jnp.mean(margins)
         deviation = jnp.sqrt(jnp.sum((margins - mean) ** 2) / (margins.shape[0] - 1) + TINY)
         return Verdict(margins[0], mean, jnp.minimum(jnp.min(margins), mean - self.caution * deviation))
+
+
+class Least(AbstractCriterion):
+    """Where the decision is a panel's: the panel accepts; the mean margin of its members is climbed."""
+
+    n_members: int = eqx.field(static=True)
+
+    @property
+    def n_asked(self) -> int:
+        """The model and its guides."""
+        return self.n_members
+
+    def __call__(self, decision: Decision, problem: Problem, x: Float[Array, " d"]) -> Verdict:
+        """What the member on whom it hangs has to spare."""
+        panel = decision.model
+        assert isinstance(panel, PanelModel)  # the method has seen to it
+        members = panel.member_logits(x)
+        each = jax.vmap(lambda logits: decision.margin_of(logits, problem.target))(members)
+        spare = decision.margin_of(panel.logits_of(members), problem.target)
+        return Verdict(each[0], jnp.mean(each), spare)
 
 
 class Quorum(AbstractPolled):

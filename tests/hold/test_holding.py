@@ -10,6 +10,7 @@ from xgboost import XGBClassifier
 
 import holdtrue as ht
 from holdtrue.errors import CapabilityError, DataError
+from holdtrue.hold._holding import spared_for
 
 rng = np.random.default_rng(0)
 N = 300
@@ -66,6 +67,23 @@ def test_goes_exactly_to_where_the_least_sure_says_yes(clf, holding, people, sla
     assert (plan.recourse.columns["income"][reachable] >= needed[reachable] - 1e-5).all()
     alone = line(models[0], 0.0, people, encoder) - people.income
     np.testing.assert_allclose(plan.held.cheapest * encoder.scale[0], alone, atol=0.01)
+
+
+def test_some_guides_may_be_spared(clf, holding, people):
+    plan = holding.recourse(people, hold=ht.Level(0.95, 0.0, spared=2))
+    encoder, own = clf.predictor_.encoder, clf.predictor_.decision.model
+    guides = [line(holding.guides_.member(i).decision.model, 0.0, people, encoder) for i in range(6)]
+    needed = np.maximum(line(own, 0.0, people, encoder), np.sort(guides, axis=0)[-3])
+    reachable = needed <= 1
+    np.testing.assert_allclose(plan.recourse.columns["income"][reachable], needed[reachable], atol=0.01)
+    assert [spared_for(hold, 20) for hold in (0.9, 0.95, 0.97, 0.99)] == [2, 1, 0, 0]
+
+
+def test_who_cannot_be_brought_to_agreement_gets_what_lacks_least(holding, people):
+    """Nobody can earn more than 1: beyond a slack that takes more, that is the surest point there is."""
+    plan = holding.recourse(people, hold=ht.Level(0.95, 60.0))
+    assert plan.found.all()
+    np.testing.assert_allclose(plan.recourse.columns["income"], 1.0, atol=0.02)
 
 
 def test_says_what_each_judge_says(clf, holding, people):
