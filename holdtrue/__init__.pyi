@@ -98,6 +98,7 @@ __all__ = [
     "VAECF",
     "AdversarialTraining",
     "Attack",
+    "Backtest",
     "BetaRCE",
     "CFModel",
     "CFProto",

@@ -257,8 +257,9 @@ class Backtest:
         )
         return replace(
             level, slack=slack, kept=share, lower=float(clopper_pearson(yes, people, CONFIDENCE)[0]),
-            reached=kept_it and len(evidence) >= FEWEST_PERIODS, people=people, found=_mean([o.found for _, o in offers]),
-            price=_mean([o.price for _, o in offers]), periods=rows, note=self._note(evidence, slack, term, hold),
+            reached=kept_it and len(evidence) >= FEWEST_PERIODS, people=people,
+            found=_mean([o.found for _, o in offers]), price=_mean([o.price for _, o in offers]), periods=rows,
+            note=self._note(evidence, slack, term, hold),
         )  # fmt: skip
 
     def _note(self, evidence: Sequence[Replayed], slack: float, term: int, hold: float) -> str:

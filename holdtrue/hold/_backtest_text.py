@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from holdtrue.hold._backtest_result import Backtest, Kept
 
 NOTES = (
-    "Kept: share of the offers that the model of that many periods later accepts, mean over periods (worst period).",
-    "Again: share of models trained again on resamples of the same rows. Price: cost in multiples of the cheapest.",
-    "Chosen: in each period the smallest slack whose judged promises, of up to {memory} periods, were kept to {hold}.",
+    "Kept: share of the offers that the model of so many periods later accepts, mean over periods (worst).",
+    "Again: share of models trained again on resamples of the same rows. Price: in multiples of the cheapest.",
+    "Chosen: the smallest slack whose promises of up to {memory} periods, judged by then, were kept to {hold}.",
 )
 
 
@@ -21,8 +21,9 @@ def text(past: "Backtest") -> str:
     span = f"{past.periods[0].period} to {past.periods[-1].period}" if n > 1 else past.periods[0].period
     asked = sum(p.asked for p in past.periods)
     head = (
-        f"Backtest of {setup.get('model')}: {n} period{'' if n == 1 else 's'} ({span}) replayed, {asked:,} refused "
-        f"people,\nwindows of {setup.get('window')}, {setup.get('guides')} guides, {setup.get('method')}"
+        f"Backtest of {setup.get('model')}: {n} period{'' if n == 1 else 's'} ({span}) replayed, "
+        f"{asked:,} refused people,\n"
+        f"windows of {setup.get('window')}, {setup.get('guides')} guides, {setup.get('method')}"
     )
     parts = [head, "", *_columns(_by_slack(past)), "", *_columns(_by_period(past)), ""]
     parts += [_choice(past, past.kept(term)) for term in past.terms]

@@ -1,0 +1,1 @@
+"""Recourse that holds: measured over real years."""
