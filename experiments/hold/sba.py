@@ -4,13 +4,16 @@
 processes with the same ``--keep`` share the years: ``--bases 1996,1998``. What is kept is not computed again.
 
 Amounts, employees and jobs above the 99th percentile of all years are set to it. Cost is counted in ranges of the
-columns, and one loan of 11 million dollars would make every other amount look free.
+columns, and one loan of 11 million dollars would make every other amount look free. Jobs created and retained are
+set to 0 before 1999: until then they stand, with few exceptions, only with loans that were repaid (RetainedJob is
+above 0 for one loan in twenty of 1989 to 1998, and 99.9% of these were repaid), so that one job is a sure yes.
 """
 
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -26,8 +29,9 @@ from holdtrue.schema import Schema
 
 FIRST, LAST = 1992, 2011  # five single years before the first offer; offers of 2008 are asked of 2011's model
 YEARS = [str(year) for year in range(1996, 2009)]
+JOBS_FROM = 1999
 TERMS = (1, 2, 3)
-SLACKS = (-3.0, -2.0, -1.25, -0.75, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5)
+SLACKS = (-2.0, -1.0, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5)
 RESULTS = Path(__file__).parent / "results"
 GOALS = {1: {"mean": 0.95, "worst": 0.88, "price": 1.35}, 2: {"mean": 0.95, "price": 1.6}}
 """What issue and prototype set: share kept, in the mean and in the worst year, and cost over the cheapest."""
@@ -38,7 +42,9 @@ def years() -> tuple[list[tuple[str, pd.DataFrame, np.ndarray]], Schema]:
     data = load("sba_loans")
     assert data.schema is not None
     assert data.groups is not None
-    X, y, year = data.X.copy(), np.asarray(data.y), data.groups["Year"].to_numpy()
+    X: Any = data.X.copy()
+    y, year = np.asarray(data.y), data.groups["Year"].to_numpy()
+    X.loc[year < JOBS_FROM, ["CreateJob", "RetainedJob"]] = 0
     features = []
     for feature in data.schema:
         if feature.has_levels:

@@ -12,6 +12,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from pandas.util import hash_pandas_object
 from sklearn.utils import check_random_state
 
 from holdtrue._json import to_json, write_text
@@ -50,7 +51,7 @@ class Period:
     def digest(self) -> str:
         """What tells this table from others."""
         columns = pd.DataFrame(as_table(self.frame).columns)
-        rows = pd.util.hash_pandas_object(columns, index=False).to_numpy()
+        rows = hash_pandas_object(columns, index=False).to_numpy()
         return hashlib.sha256(rows.tobytes() + json.dumps(self.y.tolist(), default=str).encode()).hexdigest()
 
 

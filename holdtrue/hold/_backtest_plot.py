@@ -22,7 +22,7 @@ def draw(past: "Backtest", path: str | Path | None) -> "Figure":
     """Draw, and write where a path is given."""
     if not past.periods or past.to_frame().empty:
         raise DataError("plot: there is nothing to draw: no offer was judged by a later model.")
-    figure, canvas, left = new_figure(11.5, 4.8)
+    figure, canvas, left = new_figure(11.5, 5.2)
     from matplotlib.ticker import PercentFormatter
 
     figure.delaxes(left)
@@ -36,15 +36,9 @@ def draw(past: "Backtest", path: str | Path | None) -> "Figure":
 
 
 def _against_cost(past: "Backtest", axes: "Axes") -> None:
-    frame = past.to_frame()
     for term, (colour, mark) in zip(past.terms, _looks(past), strict=True):
-        own = frame[frame.term == term]
-        if own.empty:
-            continue
-        mean = own[own.slack.notna()].groupby("slack")[["price", "kept"]].mean()
-        plain = own[own.slack.isna()][["price", "kept"]].mean()
-        xs = np.append(plain["price"], mean["price"])
-        ys = np.append(plain["kept"], mean["kept"])
+        points = [_point(past, slack, term) for slack in (None, *past.slacks)]
+        xs, ys = np.array([p for p in points if p is not None]).reshape(-1, 2).T
         axes.plot(xs, ys, color=colour, lw=1.4, marker=mark, ms=4, mfc="white", mec=colour, zorder=2,
                   label=f"{term} ahead")  # fmt: skip
         kept = past.kept(term)
@@ -59,9 +53,16 @@ def _against_cost(past: "Backtest", axes: "Axes") -> None:
     )  # fmt: skip
     axes.text(axes.get_xlim()[1], past.hold, f"{past.hold:.0%} ", ha="right", va="bottom", color=SOFT, fontsize=9)
     axes.legend(
-        frameon=False, loc="lower right", labelcolor=INK, fontsize=9, title="filled: chosen as it was known",
-        title_fontsize=9,
+        frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3, labelcolor=INK, fontsize=9,
+        title="filled: chosen as it was known", title_fontproperties={"size": 9},
     )  # fmt: skip
+
+
+def _point(past: "Backtest", slack: float | None, term: int) -> tuple[float, float] | None:
+    """Price and share kept at a slack, mean over the periods that have both."""
+    offers = [period.at(slack) for period in past.periods]
+    told = [(o.price, share) for o in offers if o.price is not None and (share := o.share(term)) is not None]
+    return (float(np.mean([p for p, _ in told])), float(np.mean([s for _, s in told]))) if told else None
 
 
 def _by_period(past: "Backtest", axes: "Axes") -> None:
@@ -75,18 +76,22 @@ def _by_period(past: "Backtest", axes: "Axes") -> None:
     )  # fmt: skip
     for term, (colour, mark) in zip(past.terms, _looks(past), strict=True):
         kept = past.kept(term)
-        told = [c for c in kept.choices if c.kept is not None]
+        told = [(place[c.period], c.kept) for c in kept.choices if c.kept is not None]
         if not told:
             continue
-        axes.plot([place[c.period] for c in told], [c.kept for c in told], color=colour, lw=1.4, marker=mark, ms=6,
-                  label=f"{term} ahead: {kept.mean:.1%} at {kept.price:.2f}x", zorder=3)  # fmt: skip
+        xs, ys = np.array(told).T
+        axes.plot(xs, ys, color=colour, lw=1.4, marker=mark, ms=6, zorder=3,
+                  label=f"{term} ahead: {kept.mean:.1%} at {kept.price:.2f}x")  # fmt: skip
     every = -(-len(labels) // 13)
     axes.set_xticks(range(0, len(labels), every), labels[::every])
     if max(map(len, labels)) > 5:
         axes.tick_params(axis="x", rotation=30)
     axes.set_ylim(top=1.02)
     dress(axes, x="period of the offer", y="", title=f"Kept by period, chosen for {past.hold:.0%} as it was known")
-    axes.legend(frameon=False, loc="lower left", labelcolor=INK, fontsize=9)
+    # Below: shares may lie anywhere, so that no corner is sure to be free.
+    axes.legend(
+        frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, labelcolor=INK, fontsize=9
+    )
 
 
 def _looks(past: "Backtest") -> list[tuple[str, str]]:
