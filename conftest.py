@@ -98,7 +98,8 @@ def _keep_programs(config: pytest.Config) -> None:
     """
     import jax
 
-    if jax.config.jax_compilation_cache_dir is not None or config.cache is None:  # pyright: ignore
+    folder = getattr(config, "cache", None)  # none with -p no:cacheprovider
+    if folder is None or getattr(jax.config, "jax_compilation_cache_dir", None) is not None:
         return
     from jax._src.lru_cache import LRUCache
 
@@ -110,14 +111,18 @@ def _keep_programs(config: pytest.Config) -> None:
         own.replace(path)
 
     LRUCache.put = put
-    kept = config.cache.mkdir("xla")
-    if not hasattr(config, "workerinput"):  # one process tidies up
-        old = time.time() - DAYS_KEPT * 86_400
-        for path in kept.iterdir():
-            if path.stat().st_mtime < old:
-                path.unlink()
-    jax.config.update("jax_compilation_cache_dir", str(kept))
+    jax.config.update("jax_compilation_cache_dir", str(folder.mkdir("xla")))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Throw away programs that were compiled long ago; one process does, before others look."""
+    folder = getattr(session.config, "cache", None)
+    if folder is None or hasattr(session.config, "workerinput"):
+        return
+    for path in folder.mkdir("xla").iterdir():
+        if path.stat().st_mtime < time.time() - DAYS_KEPT * 86_400:
+            path.unlink(missing_ok=True)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -6,6 +6,7 @@ from benchmarks import (
     faults,
     gate,
     generators,
+    panel,
     peers,
     retrain,
     scale,
@@ -19,6 +20,6 @@ from benchmarks import (
 if __name__ == "__main__":
     sys.argv = sys.argv[:1]
     for module in (
-        faults, wachter, retrain, stream, scale, gate, serve, peers, throughput, trees, generators,
+        faults, wachter, retrain, stream, scale, gate, serve, peers, throughput, trees, panel, generators,
     ):  # fmt: skip
         module.main()

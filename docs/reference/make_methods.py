@@ -41,7 +41,7 @@ schema's `cost_weight` per feature.
 | `mad` | sum of the changes, each over the median absolute deviation of its column | 1 |
 """
 LASTING = """
-Some methods look for recourse that is to last, each by a test of its own. All of them return what the model accepts;
+Some methods look for recourse that is to last, each by a test of its own. All return what the model accepts;
 who cannot be brought to pass the test keeps the valid point that lacks least, and is not told so by the status.
 
 | method | a point passes where | model | against |

@@ -1,1 +1,1 @@
-"""Recourse that holds: measured over real years."""
+"""Recourse that holds, beside what else there is: the same people, unseen judges, every kind of model."""

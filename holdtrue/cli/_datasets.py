@@ -41,9 +41,9 @@ def _list(as_json: bool) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading, justify in (("name", "left"), ("rows", "right"), ("features", "right"), ("classes", "right"),
-                             ("target", "left"), ("there", "left")):  # fmt: skip
-        table.add_column(heading, justify=justify, no_wrap=heading == "name")  # type: ignore[arg-type]
+    for heading in ("name", "rows", "features", "classes", "target", "there"):
+        is_count = heading in ("rows", "features", "classes")
+        table.add_column(heading, justify="right" if is_count else "left", no_wrap=heading == "name")
     for row in rows:
         there = "embedded" if row["kept_in"] == "embedded" else "yes" if row["available"] else "no"
         numbers = [f"{row[key]:,}" for key in ("rows", "features", "classes")]

@@ -1,6 +1,7 @@
 """Recourse that holds: another method's search, asked of the model and its guides, told by judges."""
 
 import copy
+import functools
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -128,6 +129,7 @@ class Holding(AbstractBasedMethod):
         judges: AbstractRetrained | None = None,
         tables: Sequence[tuple[TableLike, ArrayLike]] | None = None,
         level: Level | None = None,
+        also: Sequence[float] = (),
         on_model: Callable[[int], None] | None = None,
     ) -> Self:
         """Train guides and judges, and measure the margin.
@@ -145,6 +147,8 @@ class Holding(AbstractBasedMethod):
             single periods, so that they differ as periods differed.
         level : Level, optional
             A margin that was measured elsewhere, by `holdtrue.backtest` for instance; none is measured then.
+        also : sequence of float
+            Further levels to measure, for ``recourse(X, hold=...)``.
         on_model : callable, optional
             Told how many models are trained.
         """
@@ -156,7 +160,7 @@ class Holding(AbstractBasedMethod):
         elif judges is None:
             guides, judges = _dealt(guides, (len(guides) + 1) // 2)
         self.guides_, self.judges_, self._panels = guides, judges, {}
-        self.levels_ = self._measured(self._people(model, X), self.hold) if level is None else [level]
+        self.levels_ = self._measured(self._people(model, X), self.hold, also) if level is None else [level]
         self.state_ |= self._stored()
         return self
 
@@ -208,8 +212,8 @@ class Holding(AbstractBasedMethod):
             refused = np.sort(check_random_state(self.random_state).choice(refused, n, replace=False))
         return table.take(refused)
 
-    def _measured(self, people: Table | None, hold: float) -> list[Level]:
-        """The slack for a level, chosen by judges, and after it what was seen on the way."""
+    def _measured(self, people: Table | None, hold: float, also: Sequence[float] = ()) -> list[Level]:
+        """The slack for a level, chosen by judges, and after it what was seen on the way to it and to others."""
         level = Level(
             hold, 0.0, self.judges_.vary, self._base_name(), confidence=self.confidence, judges=len(self.judges_),
             guides=len(self.guides_), threshold=self.predictor_.threshold,
@@ -225,7 +229,10 @@ class Holding(AbstractBasedMethod):
             points, reached = [], best.lower >= hold
             note = f"{self._base_name()} cannot be guided by several models: it searches for the model alone."
         else:
-            best, reached, points = smallest_slack(ask, hold, self.confidence)
+            known = functools.cache(ask)
+            best, reached, points = smallest_slack(known, hold, self.confidence)
+            for other in also:
+                points += smallest_slack(known, checked_level(other, "Holding"), self.confidence)[2]
             note = "" if reached else f"No margin that was tried keeps {hold:.0%}; this one keeps most."
             if not reached and best.people < least:
                 note = (
@@ -233,7 +240,8 @@ class Holding(AbstractBasedMethod):
                     f"which takes {least}."
                 )
         chosen = replace(_level(level, best), reached=reached, note=note)
-        return [chosen, *(_level(level, p) for p in points if p.slack != best.slack)]
+        seen = {point.slack: point for point in points}
+        return [chosen, *(_level(level, seen[slack]) for slack in sorted(seen) if slack != best.slack)]
 
     def _asking(self, people: Table) -> Callable[[float | None], Outcome]:
         """What comes of a slack for these people; None: of the cheapest recourse."""

@@ -268,8 +268,7 @@ class AbstractMethod(AbstractConfigured):
         proposed = decode_recourse(encoder, solution.x, table, restrictions).columns
         action = _only(found, proposed, columns)
         recourse, consequences = self.outcome(table, action)
-        logits_before = predictor.logits(table)
-        logits_after = predictor.logits(recourse)
+        logits_before, logits_after = predictor.logits_of_each(table, recourse)
         decided = predictor.decide_of(logits_after)
         valid = decided == target
         kept = np.array([not b for b in broken_limits(encoder, table, recourse, restrictions, consequences)])

@@ -13,7 +13,7 @@ from holdtrue.methods._base import AbstractSolverMethod
 from holdtrue.models import AbstractTrees, Boxes, batch_logits, boxes_of
 from holdtrue.parameters import Count
 from holdtrue.schema import Feature
-from holdtrue.search import DiveSolver, SparseSolver, value_grid
+from holdtrue.search import DiveSolver, FirstLayer, SparseSolver, value_grid
 
 BLOCK = 64  # rows asked at a step
 DEFAULT_CHANGES = 3
@@ -150,6 +150,7 @@ def sparse_solver(method: Any, effects: Effects | None = None) -> SparseSolver:
     blocks = -(-n_edits // BLOCK)
     most = DEFAULT_CHANGES if method.max_changes is None else method.max_changes
     deeper = method.width * max(most - 2, 0)
+    model = method.predictor_.decision.model
     return SparseSolver(
         decision=method.predictor_.decision,
         values=jnp.asarray(values),
@@ -160,6 +161,8 @@ def sparse_solver(method: Any, effects: Effects | None = None) -> SparseSolver:
         width=method.width,
         block=BLOCK,
         effects=effects,
+        first=FirstLayer.of(model),
+        first_alone=None if model.alone is model else FirstLayer.of(model.alone),
     )
 
 

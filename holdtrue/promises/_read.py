@@ -96,7 +96,8 @@ def _quick(
     texts: Sequence[str | None], schema: Schema, classes: np.ndarray, group: str | None, keys: bool
 ) -> Columns | None:
     """All records at once, or None where this cannot be done."""
-    if any(text is None or "\n" in text for text in texts):
+    lines = [text for text in texts if text is not None and "\n" not in text]
+    if len(lines) < len(texts):
         return None
     kinds = {feature.name: _kind(feature) for feature in schema}
     parts = {"recourse": kinds}
@@ -108,7 +109,7 @@ def _quick(
     structs = [(name, pa.struct(list(part.items()))) for name, part in parts.items()]
     wanted = pa.schema([("target", label), *structs, *([("subject", pa.string())] if keys else [])])
     try:
-        data = "\n".join(texts).encode()  # type: ignore[arg-type]
+        data = "\n".join(lines).encode()
         found = pyarrow.json.read_json(
             io.BytesIO(data),
             # One block: the batch is what bounds memory.

@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, get_args
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state, resample
 
@@ -20,7 +22,6 @@ from holdtrue.models import (
     SideBySide,
     Stacked,
     TreesModel,
-    batch_logits,
     fresh,
     model_digest,
     stack,
@@ -106,49 +107,65 @@ class Refitted(AbstractRetrained):
 
     @functools.cached_property
     def _read(self) -> tuple[AbstractModel, ...]:
-        return tuple(_read(model, self.rows) for model in self.models)
+        return _read(self.models, self.rows)
 
     @functools.cached_property
     def members(self) -> tuple[AbstractMembers, ...]:  # type: ignore[override]
         """The models as a search asks them: those of one kind together, others side by side."""
-        return tuple(_together(self._read))
+        return tuple(members for members, _ in _together(self._read))
 
     def digests(self) -> tuple[str | None, ...]:
         """What tells each model from others; None for one that cannot be read."""
         return tuple(None if model.on_host else model_digest(model) for model in self._read)
 
 
-def _read(foreign: BlackBox, rows: Table) -> AbstractModel:
-    """What a search asks in place of a model: its adapter, where one reads it and agrees with it."""
-    black_box = foreign.model(foreign.n_classes(rows))
-    try:
-        model, _ = understand(foreign, rows)
-    except NotUnderstood:
-        return black_box
+def _read(models: Sequence[BlackBox], rows: Table) -> tuple[AbstractModel, ...]:
+    """What a search asks in place of each model: its adapter, where one reads it and agrees with it."""
     some = rows.take(np.arange(min(rows.n_rows, LOOKED_AT)))
-    theirs = np.exp(foreign.log_proba(some))
-    encoded = jnp.asarray(foreign.encoder.encode(some), jnp.float32)
-    ours = np.asarray(jax.nn.softmax(batch_logits(model, encoded), axis=-1))
-    return model if theirs.shape == ours.shape and np.abs(theirs - ours).max() <= CLOSE else black_box
+    encoded = jnp.asarray(models[0].encoder.encode(some), jnp.float32)
+    read = [_adapter(model, rows) for model in models]
+    for members, whose in _together(read):
+        if members.on_host:
+            continue
+        # All members of a kind in one program: alone, each would be compiled, since no two have as many leaves.
+        ours = np.asarray(_probabilities(members, encoded))
+        for place, own in zip(whose, ours.swapaxes(0, 1), strict=True):
+            theirs = np.exp(models[place].log_proba(some))
+            if theirs.shape != own.shape or not np.abs(theirs - own).max() <= CLOSE:
+                read[place] = models[place].model(models[place].n_classes(rows))
+    return tuple(read)
 
 
-def _together(models: Sequence[AbstractModel]) -> Iterator[AbstractMembers]:
-    """Group models that can share arrays."""
-    trees = [model for model in models if isinstance(model, TreesModel)]
-    asked = tuple(model for model in models if model.on_host)
-    rest = [model for model in models if not isinstance(model, TreesModel) and not model.on_host]
+def _adapter(foreign: BlackBox, rows: Table) -> AbstractModel:
+    try:
+        return understand(foreign, rows)[0]
+    except NotUnderstood:
+        return foreign.model(foreign.n_classes(rows))
+
+
+@eqx.filter_jit
+def _probabilities(members: AbstractMembers, x: Float[Array, "n d"]) -> Float[Array, "n m k"]:
+    return jax.nn.softmax(jax.vmap(members.member_logits)(x), axis=-1)
+
+
+def _together(models: Sequence[AbstractModel]) -> Iterator[tuple[AbstractMembers, list[int]]]:
+    """Group models that can share arrays, with the places of each group's members."""
+    trees = {i: model for i, model in enumerate(models) if isinstance(model, TreesModel)}
     while trees:
-        group = [model for model in trees if same_trees([trees[0], model])]
-        trees = [model for model in trees if not same_trees([group[0], model])]
-        yield merged(group)
-    shapes: dict[Any, list[AbstractModel]] = {}
-    for model in rest:
-        leaves, structure = jax.tree.flatten(model)
-        shapes.setdefault((structure, tuple(np.shape(leaf) for leaf in leaves)), []).append(model)
+        first = next(iter(trees.values()))
+        group = {i: model for i, model in trees.items() if same_trees([first, model])}
+        trees = {i: model for i, model in trees.items() if i not in group}
+        yield merged(list(group.values())), list(group)
+    shapes: dict[Any, list[int]] = {}
+    for i, model in enumerate(models):
+        if not isinstance(model, TreesModel) and not model.on_host:
+            leaves, structure = jax.tree.flatten(model)
+            shapes.setdefault((structure, tuple(np.shape(leaf) for leaf in leaves)), []).append(i)
     for group in shapes.values():
-        yield Stacked(stack(group))
+        yield Stacked(stack([models[i] for i in group])), group
+    asked = [i for i, model in enumerate(models) if model.on_host]
     if asked:
-        yield SideBySide(asked)
+        yield SideBySide(tuple(models[i] for i in asked)), asked
 
 
 def seeded(estimator: Any, seed: int, *, only_unset: bool = False) -> Any:

@@ -119,11 +119,15 @@ class Table:
             ):
                 # Outside pandas a missing number is null, and NaN is a number.
                 values = [None if v != v else v for v in values.tolist()] if np.isnan(values).any() else values
-            series[name] = nw.new_series(name, values, backend=backend)
-        out = nw.from_dict(series, backend=backend).to_native()
-        if frame.implementation.is_pandas() and len(out) == len(self.native):
-            out.index = self.native.index
-        return out
+            series[name] = values
+        if frame.implementation.is_pandas():
+            # At once: a series for every column takes longer than a model with few rows.
+            out = pd.DataFrame(series)
+            if len(out) == len(self.native):
+                out.index = self.native.index
+            return out
+        named = {name: nw.new_series(name, values, backend=backend) for name, values in series.items()}
+        return nw.from_dict(named, backend=backend).to_native()
 
 
 if TYPE_CHECKING:

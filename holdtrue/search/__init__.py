@@ -53,7 +53,7 @@ from holdtrue.search._robust_bayesian import OddsSolver
 from holdtrue.search._shells import ShellSolver, fewest_changes
 from holdtrue.search._solver import CLEARANCE, AbstractSolver, AnyState, State, iterate
 from holdtrue.search._space import AbstractSpace, RowSpace
-from holdtrue.search._sparse import SparseSolver, value_grid
+from holdtrue.search._sparse import FirstLayer, SparseSolver, value_grid
 from holdtrue.search._stable import StableSolver
 from holdtrue.search._tree_cells import DiveSolver
 
@@ -84,6 +84,7 @@ __all__ = [
     "ElasticSolver",
     "Ellipsoid",
     "EnergyConstrained",
+    "FirstLayer",
     "GeneratorSolver",
     "GradientAction",
     "GradientSolver",

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from holdtrue.causal import Effects
 from holdtrue.encoding import Feasible, Norm
-from holdtrue.models import Decision
+from holdtrue.models import AbstractModel, Decision
 from holdtrue.search._additive import addend, as_total
 from holdtrue.search._problem import Problem, Status, is_found
 from holdtrue.search._solver import CLEARANCE, AbstractSolver, State
@@ -54,6 +54,21 @@ class Walk(NamedTuple):
     next_merit: Float[Array, " w"]
 
 
+class FirstLayer(NamedTuple):
+    """A model's first layer, a row of weights per input: a change of a few inputs reads a few rows."""
+
+    weight: Float[Array, "d h"]
+    bias: Float[Array, " h"]
+
+    @staticmethod
+    def of(model: AbstractModel) -> "FirstLayer | None":
+        """Turned once: in a search's loop it would be turned, and put together for a panel, at every step."""
+        if model.first is None:
+            return None
+        weight, bias = model.first
+        return FirstLayer(jnp.asarray(weight).T, jnp.asarray(bias))
+
+
 class SparseSolver(AbstractSolver):
     """The cheapest recourse that changes at most `max_changes` features, among given values.
 
@@ -64,6 +79,9 @@ class SparseSolver(AbstractSolver):
 
     With `effects`, rows are actions: the model is asked about, and limits across features hold for, the row that
     an action leads to. The cost is the action's own, so the enumeration proves what it proves without them.
+
+    `first` and `first_alone` are the first layers of the model and of the model without its guides, if they have
+    one: what a change does is then added to their sums.
     """
 
     decision: Decision
@@ -75,11 +93,18 @@ class SparseSolver(AbstractSolver):
     width: int = eqx.field(static=True)
     block: int = eqx.field(static=True)
     effects: Effects | None = None
+    first: FirstLayer | None = None
+    first_alone: FirstLayer | None = None
 
     @property
     def n_asked(self) -> int:
         """A block of edits at a time."""
         return self.block
+
+    @property
+    def n_lanes(self) -> int | None:
+        """One person, whose block is a batch of its own; but a call to Python should bring many rows."""
+        return None if self.decision.model.on_host else 1
 
     # ---- edits --------------------------------------------------------------------------------------
 
@@ -167,8 +192,10 @@ class SparseSolver(AbstractSolver):
             allowed = allowed & within
         if problem.feasible.layout.clauses or problem.feasible.layout.n_constraints:
             allowed = allowed & jax.vmap(problem.feasible.satisfied)(after)
-        margins = self._margins(problem, x, moves, after)
         cost = jax.vmap(lambda row: self.cost(row, problem))(rows)
+        # A set that is refused counts while nothing is found: those nearest to a yes are extended.
+        extends = (walk.depth > 0) & ~polishing & ~is_found(state.status) & (self.max_changes > 2)
+        margins = self._margins(problem, x, moves, after, allowed & (extends | (cost < state.best_cost)), extends)
         good = allowed & (margins >= CLEARANCE)
         best = jnp.argmin(jnp.where(good, cost, jnp.inf))
         point, margin, ok = self._settled(problem, rows[best], margins[best])
@@ -225,17 +252,45 @@ class SparseSolver(AbstractSolver):
         return jnp.sum(jnp.abs(x[:n] - problem.x[:n]) > 1e-7)
 
     def _margins(
-        self, problem: Problem, x: Float[Array, " d"], moves: Edits, rows: Float[Array, "b d"]
+        self,
+        problem: Problem,
+        x: Float[Array, " d"],
+        moves: Edits,
+        rows: Float[Array, "b d"],
+        open_: Bool[Array, " b"],
+        all_count: Bool[Array, ""],
     ) -> Float[Array, " b"]:
-        """Margins of a row with each of the moves, from the first layer's sums where the model has one."""
+        """Margins of a row with each of the moves.
+
+        Guides are asked only where the model itself accepts one of the `open_` rows, or where refused rows count
+        too; else the margins are the model's own, of which none is a yes that matters.
+        """
         model = self.decision.model
-        first = model.first
+        if model.alone is model:
+            return self._margins_of(model, self.first, problem, x, moves, rows)
+        own = self._margins_of(model.alone, self.first_alone, problem, x, moves, rows)
+        return jax.lax.cond(
+            all_count | jnp.any(open_ & (own >= CLEARANCE)),
+            lambda: self._margins_of(model, self.first, problem, x, moves, rows),
+            lambda: own,
+        )
+
+    def _margins_of(
+        self,
+        model: AbstractModel,
+        first: FirstLayer | None,
+        problem: Problem,
+        x: Float[Array, " d"],
+        moves: Edits,
+        rows: Float[Array, "b d"],
+    ) -> Float[Array, " b"]:
+        """Margins by one model, from the first layer's sums where it is given."""
         if first is None or self.effects is not None:  # effects reach other columns than the moves name
             logits = jax.vmap(model.logits)(rows)
         else:
             weight, bias = first
-            moved = weight.T[moves.to] * moves.up[:, None] + weight.T[moves.off] * moves.down[:, None]
-            logits = jax.vmap(model.rest)((weight @ x + bias)[None, :] + moved)
+            moved = weight[moves.to] * moves.up[:, None] + weight[moves.off] * moves.down[:, None]
+            logits = jax.vmap(model.rest)((x @ weight + bias)[None, :] + moved)
         return jax.vmap(lambda row: self.decision.margin_of(row, problem.target))(logits)
 
     def _settled(

@@ -184,7 +184,7 @@ class DiveSolver(AbstractSolver):
         improved = state.best_cost < before * (1 - 1e-6)
         first = (walk.number == 0) & (walk.depth == 0)
         walk = walk._replace(
-            lead=jnp.where(first, self._leads(walk, margins, cost, allowed), walk.lead),
+            lead=jax.lax.cond(first, lambda: self._leads(walk, margins, cost, allowed), lambda: walk.lead),
             best=jnp.where(improved, target, walk.best),
             turn=jnp.where(improved, 0, walk.turn + 1),
         )

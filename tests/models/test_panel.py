@@ -47,6 +47,14 @@ def test_the_least_sure_by_hand(margins, spared, chosen):
     np.testing.assert_allclose(least_sure(logits, jnp.asarray(0.0), 0, 0), [0.0, max(margins)])
 
 
+@pytest.mark.parametrize("spared", [0, 1, 2, 5])
+def test_the_least_sure_of_many_rows_is_that_of_each(spared):
+    logits = jnp.asarray(np.random.default_rng(0).normal(size=(5, 3, 20)), jnp.float32)
+    together = least_sure(logits, jnp.asarray(0.5), 2, spared)
+    for row in range(20):
+        np.testing.assert_array_equal(together[:, row], least_sure(logits[..., row], jnp.asarray(0.5), 2, spared))
+
+
 @pytest.mark.parametrize("guides", [Stacked(stack([boundary(0.4), boundary(0.7)])),
                                     SideBySide((boundary(0.4), boundary(0.7)))])  # fmt: skip
 def test_a_panel_of_lines_has_the_furthest_boundary(guides):
@@ -74,11 +82,13 @@ def test_one_look_at_the_leaves_of_all_members(model):
     (members,) = ht.retrain(predictor, X, y, 3).members
     panel = TreesPanel(predictor.decision.model, members, jnp.asarray(0.3), 1)
     boxes = boxes_of(panel)
+    other_way = TreesPanel(predictor.decision.model, members, jnp.asarray(0.3), 0)
     for row in predictor.encoder.encode(X[:6]).astype(np.float32):
         numbers, codes = panel.slots(row)
         ranks = boxes.cells.ranks(numbers, codes)
         total, moved = boxes.sums(ranks, jnp.zeros(boxes.cells.n_slots, bool))
         np.testing.assert_allclose(panel.logits_of(total), panel.logits(row), atol=1e-4)
+        np.testing.assert_allclose(other_way.logits_of(total), other_way.logits(row), atol=1e-4)
         # One feature moved to the middle of a cell: the same as asking about that row.
         for cell in (0, 3, 7):
             slot, low, high = (float(v[cell]) for v in (boxes.cells.slot, boxes.cells.low, boxes.cells.high))

@@ -34,7 +34,7 @@ def test_a_share_of_the_guides_never_sees_a_category(blind, told_c, told_d):
     guides = Guides(n_guides=4, n_held=0, blind=blind).panel(context(), RoCourseNet())
     predictor = MLP(widths=(8,)).build(6, 2, jax.random.key(0))
     scene: Any = SimpleNamespace(predictor=predictor, tally=Tally.begin(guides.permits))
-    judges = guides.judges(guides.init(predictor), scene, jax.random.key(1))
+    judges = jax.jit(guides.judges(guides.init(predictor), scene, jax.random.key(1)))
     person = jnp.asarray([0.3, 1, 0, 0, 1, 0.0])
     other_c, other_d = jnp.asarray([0.3, 0, 1, 0, 1, 0.0]), jnp.asarray([0.3, 1, 0, 0, 0, 1.0])
     other_u = jnp.asarray([0.9, 1, 0, 0, 1, 0.0])
@@ -72,7 +72,7 @@ def test_a_renumbering_moves_levels_and_nothing_else(scaling):
     encoder = Encoder.fit(SCHEMA, TABLE, scaling=scaling)
     permits, x = Permits.of(encoder), jnp.asarray(encoder.encode(TABLE), jnp.float32)
     codings = Renumbering.draw(permits, jnp.asarray(1.0), 400, jax.random.key(0))
-    read = np.asarray(jax.vmap(codings.read)(x) * permits.scale + permits.offset)
+    read = np.asarray(jax.jit(jax.vmap(codings.read))(x) * permits.scale + permits.offset)
     raw = np.asarray(x * permits.scale + permits.offset)
     np.testing.assert_array_equal(read[..., 0], np.repeat(raw[:, :1], 400, axis=1))
     for group in permits.layout.groups:

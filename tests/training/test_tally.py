@@ -91,7 +91,7 @@ def test_guides_differ_in_the_rare_levels_that_they_know():
     guides = Guides(n_guides=8, n_held=0, rare=0.03).panel(TrainingContext(permits, 1), RoCourseNet())
     predictor = MLP(widths=(8,)).build(x.shape[1], 2, jax.random.key(0))
     scene: Any = SimpleNamespace(predictor=predictor, tally=tally_of(permits, x))
-    judges = guides.judges(guides.init(predictor), scene, jax.random.key(1))
+    judges = jax.jit(guides.judges(guides.init(predictor), scene, jax.random.key(1)))
     person, other, rare = (jnp.asarray([0.5, 0.5, *levels]) for levels in ((1, 0, 0), (0, 1, 0), (0, 0, 1.0)))
     nothing = jnp.asarray([0.5, 0.5, 0, 0, 0.0])
     apart = np.abs(np.asarray(judges(rare) - judges(nothing))).max(axis=1) > 1e-6

@@ -2,6 +2,7 @@
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -11,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 import holdtrue as ht
 from holdtrue.models import batch_logits
 from holdtrue.models.adapters import TreesModel, boxes_of
+from holdtrue.models.adapters._boxes import running_sums
 from holdtrue.testing._world import SCHEMA, people
 
 from .conftest import labels, mixed, ordinal
@@ -93,3 +95,9 @@ def test_leaves_are_those_that_a_row_can_reach():
     assert len(boxes.slot) <= 3
     assert 4 <= len(boxes.tree) <= 4 * 8
     assert boxes.n_rows >= 1
+
+
+@pytest.mark.parametrize("n", [0, 1, 16, 17, 256, 1000])
+def test_running_sums_are_cumulative(n):
+    x = np.random.default_rng(0).integers(-9, 9, (3, n)).astype(np.float32)
+    np.testing.assert_array_equal(running_sums(jnp.asarray(x)), np.cumsum(x, axis=1))

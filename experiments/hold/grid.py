@@ -1,0 +1,250 @@
+"""Cost against survival: four tables, five kinds of model, `hold` at three levels and the field's robust methods.
+
+    python -m experiments.hold.grid                    # all of it; what is in results/ is not run again
+    python -m experiments.hold.grid german_credit xgboost 0 --processes 16
+
+A cell is a table, a kind of model and a split. In each, everybody's recourse is asked of 50 models trained on
+resamples and 50 of other seeds, none of which any search has seen.
+"""
+
+import argparse
+import functools
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import holdtrue as ht
+from experiments._results import made_with
+
+DATASETS = ("german_credit", "loanapp", "heloc", "adult")
+KINDS = ("logistic", "mlp", "forest", "xgboost", "lightgbm")
+SPLITS = (0, 1, 2)
+RESULTS = Path(__file__).parent / "results" / "grid"
+TRAIN = 4_000  # rows learned from, at most
+PEOPLE = 40
+UNSEEN = 50  # of resamples, and as many of other seeds
+LEVELS = (0.9, 0.95, 0.99)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A table, a kind of model and a split, with all that methods are given."""
+
+    model: Any
+    X: Any
+    y: Any
+    schema: ht.Schema | None
+    people: Any
+    net: bool
+    models: Any
+    bootstraps: Any
+    seeds: Any
+
+
+def cell(dataset: str, kind: str, split: int) -> Cell:
+    """Train everything that a cell needs."""
+    from sklearn.model_selection import train_test_split
+
+    data = ht.datasets.load(dataset)
+    X, y = data.X, np.asarray(data.y)
+    train, test = train_test_split(np.arange(len(X)), test_size=0.3, random_state=split, stratify=y)
+    train, test = train[:TRAIN], test[:TRAIN]
+    learned, labels = X.iloc[train], y[train]
+    net = kind in ("logistic", "mlp")
+    model = (
+        _own(kind, data.schema, learned, labels, split)
+        if net
+        else _trees(kind, data.schema, learned, labels, split)
+    )
+    predictor = model.predictor_ if net else model
+    decided = predictor.decide(predictor.encoder.schema.check(X.iloc[test]))
+    refused = test[decided != predictor.decision.favourable][:PEOPLE]
+    again = lambda n, vary, seed: ht.retrain(model, learned, labels, n=n, vary=vary, random_state=seed)  # noqa: E731
+    return Cell(
+        model, learned, labels, data.schema, X.iloc[refused], net, again(40, "anew", 1000 + split),
+        again(UNSEEN, "bootstrap", 2000 + split), again(UNSEEN, "seed", 3000 + split),
+    )  # fmt: skip
+
+
+def _own(kind: str, schema: ht.Schema | None, X: Any, y: Any, seed: int) -> ht.RecourseClassifier:
+    model = ht.Linear() if kind == "logistic" else ht.MLP()
+    return ht.RecourseClassifier(schema=schema, model=model, hold=None, random_state=seed).fit(X, y)
+
+
+def _trees(kind: str, schema: ht.Schema | None, X: Any, y: Any, seed: int) -> Any:
+    from lightgbm import LGBMClassifier
+    from sklearn.compose import make_column_transformer
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+    from xgboost import XGBClassifier
+
+    words = [name for name in X if X[name].dtype.kind not in "biuf"]
+    columns = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), words), remainder="passthrough",
+        verbose_feature_names_out=False,
+    )  # fmt: skip
+    made: dict[str, Callable[[], Any]] = {
+        "forest": lambda: RandomForestClassifier(50, max_depth=8, random_state=seed, n_jobs=1),
+        "xgboost": lambda: XGBClassifier(
+            n_estimators=150, max_depth=5, learning_rate=0.1, subsample=0.8, colsample_bytree=0.8,
+            random_state=seed, n_jobs=1,
+        ),
+        "lightgbm": lambda: LGBMClassifier(
+            n_estimators=150, num_leaves=31, learning_rate=0.1, subsample=0.8, subsample_freq=1,
+            colsample_bytree=0.8, random_state=seed, n_jobs=1, verbose=-1,
+        ),
+    }  # fmt: skip
+    model = make_pipeline(columns, made[kind]()) if words else made[kind]()
+    return ht.wrap(model.fit(X, y), schema, X)
+
+
+def methods(of: Cell) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Every method by name, as something that returns it fitted."""
+    guides, judges = of.models.take(np.arange(20)), of.models.take(np.arange(20, 40))
+    base = "wachter" if of.net else "sparse_search"
+
+    def plain(method: Any) -> Callable[[], Any]:
+        return lambda: method.fit(of.model, of.X, of.y)
+
+    def guided(method: Any) -> Callable[[], Any]:
+        return lambda: method.fit(of.model, of.X, of.y, guides=guides)
+
+    def held(name: str) -> Iterator[tuple[str, Callable[[], Any]]]:
+        """All levels from one fitting, which measures the margins of each."""
+        method = ht.Holding(base=name, hold=LEVELS[1], random_state=0)
+        for level in (LEVELS[1], LEVELS[0], LEVELS[2]):
+            yield f"hold {level}, {name}", functools.partial(at, method, level)
+
+    def at(method: ht.Holding, level: float) -> Any:
+        if not hasattr(method, "levels_"):
+            method.fit(of.model, of.X, of.y, guides=guides, judges=judges, also=LEVELS)
+        try:
+            return method.at(level)
+        except ht.errors.DataError:  # not reached: the surest margin that was measured, which says so
+            surest = max(method.levels_, key=lambda known: known.lower or 0.0)
+            return method.at(replace(surest, hold=level, reached=False))
+
+    yield "cheapest", plain(ht.SparseSearch(random_state=0))
+    yield from held("sparse_search")
+    if of.net:
+        yield "wachter", plain(ht.Wachter(random_state=0))
+        yield from held("wachter")
+        yield "stable_search", guided(ht.StableSearch(random_state=0))
+        yield "sns", plain(ht.SNS(random_state=0))
+        for tolerance in (0.01, 0.03):
+            yield f"ellice {tolerance}", plain(ht.ElliCE(base=base, tolerance=tolerance, random_state=0))
+    for radius in (0.1, 0.2):
+        yield f"roar {radius}", plain(ht.ROAR(radius=radius, random_state=0))
+    for slack in (0.2, 0.4):
+        yield f"rbr {slack}", plain(ht.RBR(slack=slack, random_state=0))
+    for stability in (0.5, 0.7):
+        yield f"robx {stability}", plain(ht.RobX(base=base, min_stability=stability, random_state=0))
+        yield f"trex {stability}", plain(ht.TRex(base=base, min_stability=stability, random_state=0))
+    yield "beta_rce", guided(ht.BetaRCE(base=base, random_state=0))
+    for rate in (0.1, 0.01):
+        yield f"probe {rate}", plain(ht.PROBE(base=base, rate=rate, random_state=0))
+
+
+def run(dataset: str, kind: str, split: int) -> dict[str, Any]:
+    """One cell: everybody's cost and survival under every method."""
+    began = time.monotonic()
+    of = cell(dataset, kind, split)
+    seconds = {"trained": time.monotonic() - began}
+    rows: dict[str, Any] = {}
+    for name, fitted in methods(of):
+        try:
+            rows[name] = asked(of, fitted)
+        except Exception as error:  # a method that fails in a cell is told on the page, and the others go on
+            rows[name] = {"error": f"{type(error).__name__}: {error}"[:300]}
+    seconds["all"] = time.monotonic() - began
+    return {
+        "dataset": dataset, "kind": kind, "split": split, "n_train": len(of.X), "n_people": len(of.people),
+        "methods": rows, "seconds": {k: round(v, 1) for k, v in seconds.items()},
+        "command": f"python -m experiments.hold.grid {dataset} {kind} {split}", **made_with({}),
+    }  # fmt: skip
+
+
+def asked(of: Cell, fitted: Callable[[], Any]) -> dict[str, Any]:
+    """Recourse of everybody by one method, and what the unseen models say of it."""
+    began = time.monotonic()
+    method = fitted()
+    fit = time.monotonic() - began
+    method.recourse(of.people)
+    began = time.monotonic()
+    plan = method.recourse(of.people)
+    again = time.monotonic() - began
+    found = plan.found
+    encoder = plan.predictor.encoder
+    cost = ht.metrics.costs(encoder, encoder.encode(plan.factual), encoder.encode(plan.recourse))["l1"]
+    out: dict[str, Any] = {
+        "found": found.astype(int).tolist(),
+        "cost": _short(np.where(found, cost, np.nan)),
+        "fit_seconds": round(fit, 2),
+        "seconds": round(again, 3),
+    }
+    for name, models in (("bootstraps", of.bootstraps), ("seeds", of.seeds)):
+        yes = models.accepts(plan.recourse, plan.target).mean(axis=0)
+        out[name] = _short(np.where(found, yes, np.nan))
+    if plan.held is not None:
+        out["stated"] = _short(plan.held.survival)
+        out["holds"] = plan.held.holds.astype(int).tolist()
+        out["level"] = {k: v for k, v in plan.held.level.to_dict().items() if k not in ("format", "periods")}
+    return out
+
+
+def _short(values: np.ndarray) -> list[float | None]:
+    return [None if v != v else round(float(v), 4) for v in values]
+
+
+def _kept(dataset: str, kind: str, split: int, folder: Path) -> Path:
+    return folder / f"{dataset}-{kind}-{split}.json"
+
+
+def _write(which: tuple[str, str, int], folder: Path) -> str:
+    path = _kept(*which, folder)
+    text = json.dumps(run(*which), allow_nan=False)
+    beside = path.with_suffix(".part")
+    beside.write_text(text + "\n", encoding="utf-8")
+    os.replace(beside, path)
+    return path.name
+
+
+def main() -> None:
+    """Run what is not there yet."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dataset", nargs="?", choices=DATASETS)
+    parser.add_argument("kind", nargs="?", choices=KINDS)
+    parser.add_argument("split", nargs="?", type=int, choices=SPLITS)
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    cells = [
+        (dataset, kind, split)
+        for split in (SPLITS if given.split is None else [given.split])
+        for dataset in ([given.dataset] if given.dataset else DATASETS)
+        for kind in ([given.kind] if given.kind else KINDS)
+        if not _kept(dataset, kind, split, given.out).exists()
+    ]
+    if given.processes == 1:
+        for which in cells:
+            print(_write(which, given.out), flush=True)
+        return
+    import multiprocessing
+
+    with ProcessPoolExecutor(given.processes, multiprocessing.get_context("spawn"), max_tasks_per_child=1) as pool:
+        for done in as_completed([pool.submit(_write, which, given.out) for which in cells]):
+            error = done.exception()
+            print(f"failed: {error!r}" if error else done.result(), flush=True)
+
+
+if __name__ == "__main__":
+    main()
