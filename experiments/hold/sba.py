@@ -9,13 +9,13 @@ set to 0 before 1999: until then they stand, with few exceptions, only with loan
 above 0 for one loan in twenty of 1989 to 1998, and 99.9% of these were repaid), so that one job is a sure yes.
 """
 
+import argparse
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 import pandas as pd
 
@@ -89,25 +89,26 @@ def against_goals(past: Backtest) -> dict[str, dict[str, object]]:
     return out
 
 
-@click.command()
-@click.option(
-    "--keep", default=".cache/hold-sba", show_default=True, help="Where each year is kept as it is done."
-)
-@click.option("--bases", help="Only these years, with commas; writes no result.")
-@click.option("--people", default=60, show_default=True)
-@click.option("--guides", default=30, show_default=True)
-def main(keep: str, bases: str | None, people: int, guides: int) -> None:
+def main() -> None:
     """Replay, print, and write the results."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--keep", type=Path, default=Path("hold-sba"), help="where each year is kept as it is done"
+    )
+    parser.add_argument("--bases", type=lambda text: text.split(","), help="only these years; writes no result")
+    parser.add_argument("--people", type=int, default=60)
+    parser.add_argument("--guides", type=int, default=30)
+    given = parser.parse_args()
     use_cache()
     began = time.perf_counter()
-    past = replay(Path(keep), YEARS if bases is None else bases.split(","), people, guides)
-    if bases is not None:
+    past = replay(given.keep, given.bases or YEARS, given.people, given.guides)
+    if given.bases is not None:
         return
     print(past)
     RESULTS.mkdir(exist_ok=True)
     text = to_json(
         past.to_dict()
-        | made_with({"people": people, "guides": guides})
+        | made_with({"people": given.people, "guides": given.guides})
         | {
             "command": f"python -m experiments.hold.sba {' '.join(sys.argv[1:])}".strip(),
             "seconds": {"this call": round(time.perf_counter() - began, 1)},

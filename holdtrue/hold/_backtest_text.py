@@ -21,7 +21,7 @@ def text(past: "Backtest") -> str:
     span = f"{past.periods[0].period} to {past.periods[-1].period}" if n > 1 else past.periods[0].period
     asked = sum(p.asked for p in past.periods)
     head = (
-        f"Backtest of {setup.get('model')}: {n} period{'' if n == 1 else 's'} ({span}) replayed, "
+        f"Backtest of {setup.get('model')}: {_count(n, 'period')} ({span}) replayed, "
         f"{asked:,} refused people,\n"
         f"windows of {setup.get('window')}, {setup.get('guides')} guides, {setup.get('method')}"
     )
@@ -68,11 +68,15 @@ def _choice(past: "Backtest", kept: "Kept") -> str:
     if kept.mean is None or kept.worst is None:
         return f"{_ahead(kept.term).capitalize()}: no period could be chosen for and judged; {now}"
     worst = f"{percent(_none(kept.worst.kept))} in the worst ({kept.worst.period})"
+    rests = f"{_count(len(kept.choices), 'period')} and {kept.people:,} people"
     return (
-        f"{_ahead(kept.term).capitalize()}, {past.hold:.0%} wanted: {percent(kept.mean)} kept in the mean of "
-        f"{len(kept.choices)} periods and {kept.people:,} people, {worst}, at {_times(_none(kept.price))} the "
-        f"cheapest cost; {now}"
+        f"{_ahead(kept.term).capitalize()}, {past.hold:.0%} wanted: {percent(kept.mean)} kept in the mean of {rests}, "
+        f"{worst}, at {_times(_none(kept.price))} the cheapest cost; {now}"
     )
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def _ahead(term: int) -> str:
