@@ -256,7 +256,7 @@ class Backtest:
             for name, o in offers
         )
         return replace(
-            level, slack=slack, kept=share, lower=float(clopper_pearson(yes, people, CONFIDENCE)[0]),
+            level, slack=slack, kept=share, lower=_bound(yes, people),
             reached=kept_it and len(evidence) >= FEWEST_PERIODS, people=people,
             found=_mean([o.found for _, o in offers]), price=_mean([o.price for _, o in offers]), periods=rows,
             note=self._note(evidence, slack, term, hold),
@@ -264,8 +264,10 @@ class Backtest:
 
     def _note(self, evidence: Sequence[Replayed], slack: float, term: int, hold: float) -> str:
         """On how much it rests, the worst period, and why it is not reached where it is not."""
-        told = [(p.at(slack).share(term), p.period) for p in evidence]
-        worst = min((share, name) for share, name in told if share is not None)
+        told = [(share, p.period) for p in evidence if (share := p.at(slack).share(term)) is not None]
+        if not told:
+            return f"Hardly anybody could be brought to any slack that was tried, in {_periods(evidence)}."
+        worst = min(told)
         text = f"Rests on {_periods(evidence)}; the worst, {worst[1]}, kept {worst[0]:.1%}."
         if not self._choice(evidence, term, hold)[2]:
             return f"No slack that was tried kept {hold:.0%}; this one kept most. {text}"
@@ -381,6 +383,10 @@ class Backtest:
         from holdtrue.hold._backtest_plot import draw
 
         return draw(self, path)
+
+
+def _bound(yes: int, people: int) -> float | None:
+    return float(clopper_pearson(yes, people, CONFIDENCE)[0]) if people else None
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

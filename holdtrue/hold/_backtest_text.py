@@ -70,8 +70,8 @@ def _choice(past: "Backtest", kept: "Kept") -> str:
     worst = f"{percent(_none(kept.worst.kept))} in the worst ({kept.worst.period})"
     rests = f"{_count(len(kept.choices), 'period')} and {kept.people:,} people"
     return (
-        f"{_ahead(kept.term).capitalize()}, {past.hold:.0%} wanted: {percent(kept.mean)} kept in the mean of {rests}, "
-        f"{worst}, at {_times(_none(kept.price))} the cheapest cost; {now}"
+        f"{_ahead(kept.term).capitalize()}, {past.hold:.0%} wanted: {percent(kept.mean)} kept in the mean of "
+        f"{rests}, {worst}, at {_times(_none(kept.price))} the cheapest cost; {now}"
     )
 
 

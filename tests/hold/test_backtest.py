@@ -197,6 +197,14 @@ def test_a_slack_that_hardly_anybody_is_brought_to_does_not_count():
     )
     assert past.level().slack == 1
     assert replace(past, periods=few).level().slack == 2
+    nobody = tuple(
+        replace(p, offers=(p.offers[0], *(replace(o, people=0, found=0.0, kept={1: 0}) for o in p.offers[1:])))
+        for p in past.periods
+    )
+    level = replace(past, periods=nobody).level()
+    assert not level.reached
+    assert "Hardly anybody could be brought" in level.note
+    assert "-" in str(replace(past, periods=nobody))
 
 
 # ---- text, picture, files ---------------------------------------------------------------------------
