@@ -51,7 +51,8 @@ class Period:
     def digest(self) -> str:
         """What tells this table from others."""
         columns = pd.DataFrame(as_table(self.frame).columns)
-        rows = hash_pandas_object(columns, index=False).to_numpy()
+        hashed: Any = hash_pandas_object  # pandas gives it no type
+        rows = hashed(columns, index=False).to_numpy()
         return hashlib.sha256(rows.tobytes() + json.dumps(self.y.tolist(), default=str).encode()).hexdigest()
 
 
