@@ -96,13 +96,14 @@ def main() -> None:
         "--keep", type=Path, default=Path("hold-sba"), help="where each year is kept as it is done"
     )
     parser.add_argument("--bases", type=lambda text: text.split(","), help="only these years; writes no result")
+    parser.add_argument("--write", action="store_true", help="with --bases: write the result of these years")
     parser.add_argument("--people", type=int, default=60)
     parser.add_argument("--guides", type=int, default=30)
     given = parser.parse_args()
     use_cache()
     began = time.perf_counter()
     past = replay(given.keep, given.bases or YEARS, given.people, given.guides)
-    if given.bases is not None:
+    if given.bases is not None and not given.write:
         return
     print(past)
     RESULTS.mkdir(exist_ok=True)
