@@ -1,7 +1,8 @@
 """Small-business loans year by year: promises for one, two and three years, chosen on what was known by then.
 
 ``python -m experiments.hold.sba`` replays the years with XGBoost and writes ``results/sba.json``. Several
-processes with the same ``--keep`` share the years: ``--bases 1996,1998``. What is kept is not computed again.
+processes with the same ``--keep`` share the years: ``--bases 1996,1998``. What is kept, in ``results/sba``, is not
+computed again.
 
 Amounts, employees and jobs above the 99th percentile of all years are set to it. Cost is counted in ranges of the
 columns, and one loan of 11 million dollars would make every other amount look free. Jobs created and retained are
@@ -10,7 +11,6 @@ above 0 for one loan in twenty of 1989 to 1998, and 99.9% of these were repaid),
 """
 
 import argparse
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -92,9 +92,7 @@ def against_goals(past: Backtest) -> dict[str, dict[str, object]]:
 def main() -> None:
     """Replay, print, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--keep", type=Path, default=Path("hold-sba"), help="where each year is kept as it is done"
-    )
+    parser.add_argument("--keep", type=Path, default=RESULTS / "sba", help="where each year is kept as it is done")
     parser.add_argument("--bases", type=lambda text: text.split(","), help="only these years; writes no result")
     parser.add_argument("--write", action="store_true", help="with --bases: write the result of these years")
     parser.add_argument("--people", type=int, default=60)
@@ -111,7 +109,8 @@ def main() -> None:
         past.to_dict()
         | made_with({"people": given.people, "guides": given.guides})
         | {
-            "command": f"python -m experiments.hold.sba {' '.join(sys.argv[1:])}".strip(),
+            "command": f"python -m experiments.hold.sba --people {given.people} --guides {given.guides}"
+            + (f" --bases {','.join(given.bases)} --write" if given.bases else ""),
             "seconds": {"this call": round(time.perf_counter() - began, 1)},
             "goals": against_goals(past),
         },
