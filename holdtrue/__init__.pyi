@@ -22,7 +22,7 @@ from holdtrue import (
 from holdtrue._version import __version__
 from holdtrue.causal import SCM
 from holdtrue.classifier import Certificate, RecourseClassifier, recourse, wrap
-from holdtrue.hold import Held, Holding, Level
+from holdtrue.hold import Backtest, Held, Holding, Level, backtest
 from holdtrue.ledger import Ledger, Record
 from holdtrue.methods import (
     CCHVAE,
@@ -98,6 +98,7 @@ __all__ = [
     "VAECF",
     "AdversarialTraining",
     "Attack",
+    "Backtest",
     "BetaRCE",
     "CFModel",
     "CFProto",
@@ -162,6 +163,7 @@ __all__ = [
     "__version__",
     "attack",
     "audit",
+    "backtest",
     "batch",
     "causal",
     "certify",

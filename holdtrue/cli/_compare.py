@@ -77,7 +77,7 @@ def command(
     from holdtrue.studies.compare import Comparison
 
     chosen = _methods(methods, given)
-    made = _model(model, given, labelled.schema, seed)
+    made = model_of(model, given, labelled.schema, seed)
     done = Comparison.read(output) if resume and output is not None and Path(output).exists() else None
     named = Dataset(
         name=Path(data.removeprefix("dataset:")).stem, X=labelled.X, y=labelled.y, schema=labelled.schema,
@@ -170,7 +170,8 @@ def _methods(names: str, given: dict[str, JsonObject]) -> JsonObject:
     return {name: configure(by_name(name), given.get(name, {})) for name in asked}
 
 
-def _model(name: str, given: dict[str, JsonObject], schema: Any, seed: int) -> Any:
+def model_of(name: str, given: dict[str, JsonObject], schema: Any, seed: int) -> Any:
+    """A classifier that is not fitted, by the name of its model, or one from a file."""
     from holdtrue.classifier import RecourseClassifier, named_model, pipeline
     from holdtrue.cli._fit import build
     from holdtrue.cli._model import load_model

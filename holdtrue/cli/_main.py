@@ -19,6 +19,7 @@ COMMANDS = {
     "recourse": "Find recourse for every person in a table, of any length.",
     "audit": "Report on a model's recourse: does it work, what does it cost, does it hold?",
     "shelf-life": "State each recourse's chance to hold after a retraining, and mark the fragile ones.",
+    "backtest": "Replay past periods: how long would recourse have held, and what did it cost?",
     "certify": "Choose a threshold that leaves nearly everybody recourse, and certify it.",
     "verify": "Check a certificate of recourse again, against the model and the data.",
     "compare": "Run recourse methods side by side on one dataset and one model.",

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import click
@@ -26,6 +27,22 @@ format_option = click.option(
 seed_option = click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), metavar="INTEGER", default=0, help="Seed of everything random."
 )
+
+
+def _share(text: str) -> float:
+    number = text.strip().removesuffix("%")
+    try:  # in decimals, so that 0.7% is 0.007
+        return float(Decimal(number) / (100 if number != text.strip() else 1))
+    except InvalidOperation:
+        return -1.0
+
+
+def read_chance(text: str) -> float:
+    """The wanted chance of holding: 95% or 0.95."""
+    share = _share(text)
+    if not 0 < share < 1:
+        raise DataError(f"--hold: must be a chance between 0 and 1; got {text!r}. Write 95% or 0.95.")
+    return share
 
 
 def parse_settings(pairs: Sequence[str]) -> JsonObject:

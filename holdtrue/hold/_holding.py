@@ -5,7 +5,7 @@ import functools
 import json
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -161,7 +161,7 @@ class Holding(AbstractBasedMethod):
         super().fit(model, X, y)
         if guides is None:
             try:
-                drawn = self._drawn(model, X, y, tables, on_model)
+                drawn = self.drawn(model, X, y, self.n_guides + self.n_judges, tables=tables, on_model=on_model)
             except CapabilityError as error:
                 where = "Use another method to go without, or fit(..., guides=...) what holdtrue.retrain returned."
                 raise CapabilityError(f"Holding: needs models trained again. {error} {where}") from error
@@ -177,10 +177,17 @@ class Holding(AbstractBasedMethod):
         """Fit the base."""
         return self._learn_base(x, y)
 
-    def _drawn(
-        self, model: Any, X: Any, y: Any, tables: Any, on_model: Callable[[int], None] | None
+    def drawn(
+        self,
+        model: Any,
+        X: TableLike | None,
+        y: ArrayLike | None,
+        n: int,
+        *,
+        tables: Sequence[tuple[TableLike, ArrayLike]] | None = None,
+        on_model: Callable[[int], None] | None = None,
     ) -> AbstractRetrained:
-        n = self.n_guides + self.n_judges
+        """`n` models as `fit` trains them, to be shared out between guides and judges."""
         seed = (GUIDE_SEED + (0 if self.random_state is None else self.random_state)) % 2**32
         own = isinstance(model, TrainedClassifier) and model.training_ is not None
         rows = {} if own else {"X": X, "y": y}
@@ -257,7 +264,7 @@ class Holding(AbstractBasedMethod):
             solution = first
             if slack is not None:
                 solution = self._guided(problems, first, slack, None, None, spared=spared, fallback=False)
-            frame = super(Holding, self)._checked(solution, people, target, Restrictions(), time.monotonic())
+            frame = self._unjudged(solution, people, target)
             found = frame.found
             accepts = self.judges_.accepts(frame.recourse.take(found), frame.target[found])
             cheapest = self._cost(problems.x[found], first.x[found]).mean() if found.any() else np.nan
@@ -343,6 +350,37 @@ class Holding(AbstractBasedMethod):
             return _as_cheapest(first, self._cost(problems.x, first.x))
         level = self.level_
         return self._guided(problems, first, level.slack, deadline, on_rows, spared=level.spared)
+
+    def ladder(self, X: TableLike, slacks: Sequence[float]) -> Iterator[tuple[float | None, RecourseFrame]]:
+        """Recourse for the same people at one slack after another, the cheapest without guides (None) first.
+
+        A recourse that clears the next slack too is kept, so that only the others are searched for again. Who is
+        not brought to a slack has none there and beyond: nobody is given what a smaller one found.
+
+        Parameters
+        ----------
+        X : dataframe
+            People as they are.
+        slacks : sequence of float
+            Asked in ascending order.
+        """
+        self._check_fitted()
+        if not self._guidable:
+            raise CapabilityError(
+                f"Holding: {self._base_name()} cannot be guided by several models. Use SparseSearch, or Wachter."
+            )
+        table = self.predictor_.encoder.schema.check(X, where="Holding")
+        target = np.full(table.n_rows, self.predictor_.decision.favourable)
+        problems = self.problems(table, target, Restrictions())
+        solution = self._fitted_base().search(problems, None, None)
+        yield None, self._unjudged(solution, table, target)
+        for slack in sorted(slacks):
+            solution = self._guided(problems, solution, slack, None, None, fallback=False)
+            yield slack, self._unjudged(solution, table, target)
+
+    def _unjudged(self, solution: Solutions, table: Table, target: np.ndarray) -> RecourseFrame:
+        """Answers checked as any method's are, without the judges."""
+        return super()._checked(solution, table, target, Restrictions(), time.monotonic())
 
     def _guided(
         self,
