@@ -204,7 +204,7 @@ class Holding(AbstractBasedMethod):
     def _measured(self, people: Table | None, hold: float) -> list[Level]:
         """The slack for a level, chosen by judges, and after it what was seen on the way."""
         level = Level(
-            hold, 0.0, self.judges_.vary, self._base_name(), confidence=self.confidence, judges=len(self.judges_),
+            hold, 0.0, self.judges_.vary, self.base_name, confidence=self.confidence, judges=len(self.judges_),
             guides=len(self.guides_), threshold=self.predictor_.threshold,
         )  # fmt: skip
         n = 0 if people is None else people.n_rows
@@ -216,7 +216,7 @@ class Holding(AbstractBasedMethod):
         if not self._guidable:
             best = point_of(0.0, ask(None), self.confidence)
             points, reached = [], best.lower >= hold
-            note = f"{self._base_name()} cannot be guided by several models: it searches for the model alone."
+            note = f"{self.base_name} cannot be guided by several models: it searches for the model alone."
         else:
             best, reached, points = smallest_slack(ask, hold, self.confidence)
             note = "" if reached else f"No margin that was tried keeps {hold:.0%}; this one keeps most."
@@ -387,7 +387,7 @@ class Holding(AbstractBasedMethod):
         if found.any():
             yes[found] = self.judges_.accepts(plan.recourse.take(found), plan.target[found]).sum(axis=0)
         share = np.where(found, yes / n, np.nan)
-        lower, upper = clopper_pearson(yes, n, self.confidence, side="both")
+        lower, upper = clopper_pearson(yes, n, self.level_.confidence, side="both")
         held = Held(
             survival=share,
             lower=np.where(found, lower, np.nan),
@@ -395,6 +395,8 @@ class Holding(AbstractBasedMethod):
             holds=found & (yes >= self.level_.hold * n - 1e-9),
             cheapest=plan.cost.copy() if cheapest is None else np.where(found, cheapest, np.nan),
             level=self.level_,
+            n_models=n,
+            vary=self.judges_.vary,
             guided=self._guidable and not self._cheapest and cheapest is not None,
         )
         return replace(plan, held=held)
@@ -428,7 +430,13 @@ class Holding(AbstractBasedMethod):
         panel = with_guides(self.predictor_, self.guides_.members, 0.0)
         return self._fresh_base().needs <= panel.capabilities
 
-    def _base_name(self) -> str:
+    def unfitted_base(self) -> AbstractMethod:
+        """The method that searches, with its parameters and not fitted."""
+        return self._fresh_base()
+
+    @property
+    def base_name(self) -> str:
+        """What the method that searches is called."""
         return type(self._fresh_base()).__name__
 
     def _fresh_base(self) -> AbstractMethod:

@@ -11,7 +11,7 @@ from holdtrue.methods._frame import RecourseFrame, Sentences, join, number, phra
 from holdtrue.methods._generated import Generated
 from holdtrue.methods._generic import Generic
 from holdtrue.methods._growing_spheres import GrowingSpheres
-from holdtrue.methods._held import Held, Level, checked_level
+from holdtrue.methods._held import COLUMNS, UNKNOWN, Held, Level, Tally, checked_level
 from holdtrue.methods._highest_score import HighestScore
 from holdtrue.methods._latent_search import LatentSearch
 from holdtrue.methods._linear_program import LinearProgram
@@ -30,11 +30,13 @@ from holdtrue.methods._with_base import AbstractBasedMethod
 
 __all__ = [
     "CCHVAE",
+    "COLUMNS",
     "METHODS",
     "RBR",
     "REVISE",
     "ROAR",
     "SNS",
+    "UNKNOWN",
     "AbstractBasedMethod",
     "AbstractMethod",
     "AbstractSolverMethod",
@@ -57,6 +59,7 @@ __all__ = [
     "Sentences",
     "SparseSearch",
     "StableSearch",
+    "Tally",
     "VanillaRandom",
     "Wachter",
     "checked_level",

@@ -5,12 +5,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from holdtrue._json import plain, to_json, write_text
 from holdtrue._types import JsonObject
 from holdtrue.metrics import clopper_pearson
 from holdtrue.reports import Summary, document, head, html, markdown, rich, summarise, text
 
-__all__ = ["GateReport", "Group", "Honour", "Instead", "Labelled", "Rate", "rate", "summarise"]
+__all__ = ["Expected", "GateReport", "Group", "Honour", "Instead", "Labelled", "Rate", "rate", "summarise"]
 FORMAT = "holdtrue-gate"
 VERSION = 1
 
@@ -107,6 +109,45 @@ class Honour:
     labelled: Labelled | None
 
 
+@dataclass(frozen=True)
+class Expected:
+    """How many promises were expected to break, by what each said of its chance to hold.
+
+    Attributes
+    ----------
+    n : int
+        Promises that said it.
+    share, lower, upper : float
+        Mean of the stated chances to break, and of the ends of their intervals.
+    broken : int
+        How many of them the new model would break, and `broken_share`, that share.
+    """
+
+    n: int
+    share: float
+    lower: float
+    upper: float
+    broken: int
+    broken_share: float
+
+
+def expected(stated: np.ndarray, broken: np.ndarray) -> Expected | None:
+    """Set what promises said of themselves beside what came; None where none said anything.
+
+    Parameters
+    ----------
+    stated : array of shape (n, 3)
+        Chance to hold, and the ends of its interval.
+    broken : array of bool
+    """
+    said = np.isfinite(stated).all(axis=1)
+    if not said.any():
+        return None
+    share, upper, lower = (1.0 - stated[said].mean(axis=0)).tolist()
+    k = int(broken[said].sum())
+    return Expected(int(said.sum()), share, lower, upper, k, k / int(said.sum()))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class GateReport:
     """What a new model would do to the promises of a ledger. Names no person.
@@ -123,6 +164,8 @@ class GateReport:
         Why not, and how often.
     share, lower, upper : float
         Of broken promises, with the exact interval at `confidence`.
+    expected : Expected or None
+        The share that was expected to break; None where no promise said anything of its chance to hold.
     shortfall : Summary
         How far below the needed probability the broken ones are.
     group : str or None
@@ -153,6 +196,7 @@ class GateReport:
     lower: float
     upper: float
     confidence: float
+    expected: Expected | None
     shortfall: Summary
     group: str | None
     groups: list[Group]
@@ -189,7 +233,7 @@ class GateReport:
     def to_dict(self) -> JsonObject:
         """Return plain types for JSON, None for what there was nothing to measure on."""
         parts = dict(vars(self))
-        for name in ("instead", "further", "honour"):
+        for name in ("expected", "instead", "further", "honour"):
             parts[name] = None if parts[name] is None else _dict(parts[name])
         parts["groups"] = [asdict(group) for group in self.groups]
         parts["at"] = self.at.isoformat()
