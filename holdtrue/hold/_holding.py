@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state, resample
 
 from holdtrue._registry import made
 from holdtrue.batch import FittedClassifier, Predictor, distances
+from holdtrue.encoding import Norm
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.hold._calibrate import Outcome, Point, people_for, point_of, smallest_slack
 from holdtrue.hold._panel import margins, with_guides
@@ -155,10 +156,22 @@ class Holding(AbstractBasedMethod):
             guides, judges = _dealt(drawn, self.n_guides)
         elif judges is None:
             guides, judges = _dealt(guides, (len(guides) + 1) // 2)
-        self.guides_, self.judges_, self._panels = guides, judges, {}
+        for models in (guides, judges):
+            self._check_alike(models)
+        self.guides_, self.judges_ = guides, judges
+        self._panels, self._known = {}, {}
         self.levels_ = self._measured(self._people(model, X), self.hold) if level is None else [level]
         self.state_ |= self._stored()
         return self
+
+    def _check_alike(self, models: AbstractRetrained) -> None:
+        """Refuse models that read a table in another way than the classifier."""
+        own, other = self.predictor_.encoder.schema, models.predictor.encoder.schema
+        if own.digest() != other.digest():
+            raise DataError(
+                "Holding: guides and judges were trained with another schema than the model's; their columns do "
+                "not agree. Call holdtrue.retrain with the same `schema`."
+            )
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Fit the base."""
@@ -291,7 +304,7 @@ class Holding(AbstractBasedMethod):
     def around(self, base: AbstractMethod) -> "Holding":
         """These guides, judges and levels about another base, which was fitted to the same classifier."""
         out = copy.copy(self)
-        out.base, out._panels = base, {}
+        out.base, out._panels, out._known = base, {}, {}
         kept = {name: value for name, value in self.state_.items() if not name.startswith("base/")}
         out.state_ = kept | {f"base/{name}": value for name, value in base.state_.items()}
         return out
@@ -409,6 +422,8 @@ class Holding(AbstractBasedMethod):
 
     _cheapest = False
     _panels: dict[tuple[float, int], AbstractMethod]
+    _known: dict[str, Any]
+    """What follows from the base and the guides, and is asked at every call; shared with `at`'s copies."""
 
     def _asked(self, slack: float, wanted: int) -> AbstractMethod:
         """The base, fitted to the panel: made once for each slack, from the one before where there is one."""
@@ -427,8 +442,26 @@ class Holding(AbstractBasedMethod):
     @property
     def _guidable(self) -> bool:
         """Whether the base can be asked of several models at once."""
-        panel = with_guides(self.predictor_, self.guides_.members, 0.0)
-        return self._fresh_base().needs <= panel.capabilities
+        if "guidable" not in self._known:
+            panel = with_guides(self.predictor_, self.guides_.members, 0.0)
+            self._known["guidable"] = self._fresh_base().needs <= panel.capabilities
+        return self._known["guidable"]
+
+    def _fitted_base(self) -> AbstractMethod:
+        """The base as it was fitted, put together once."""
+        base = self._known.get("base")
+        if base is None or base.predictor_ is not self.predictor_:
+            base = self._known["base"] = super()._fitted_base()
+        return base
+
+    @property
+    def norm(self) -> Norm:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The base's norm."""
+        if not hasattr(self, "_known"):
+            return super().norm
+        if "norm" not in self._known:
+            self._known["norm"] = super().norm
+        return self._known["norm"]
 
     def unfitted_base(self) -> AbstractMethod:
         """The method that searches, with its parameters and not fitted."""
@@ -465,7 +498,7 @@ class Holding(AbstractBasedMethod):
     def restore(self, predictor: Predictor, state: dict[str, np.ndarray]) -> Self:
         """Put back what `fit` learned, as from a model file."""
         super().restore(predictor, state)
-        self._panels = {}
+        self._panels, self._known = {}, {}
         vary = str(state["vary"])
         model = predictor.decision.model.alone
         if any(name.startswith(GUIDE) for name in state):

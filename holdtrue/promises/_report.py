@@ -1,6 +1,6 @@
 """What the gate found: numbers to keep as JSON, words to read."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from holdtrue._types import JsonObject
 from holdtrue.metrics import clopper_pearson
 from holdtrue.reports import Summary, document, head, html, markdown, rich, summarise, text
 
-__all__ = ["Expected", "GateReport", "Group", "Honour", "Instead", "Labelled", "Rate", "rate", "summarise"]
+__all__ = ["Expected", "GateReport", "Group", "Honour", "Instead", "Labelled", "Rate", "Said", "rate", "summarise"]
 FORMAT = "holdtrue-gate"
 VERSION = 1
 
@@ -131,21 +131,34 @@ class Expected:
     broken_share: float
 
 
-def expected(stated: np.ndarray, broken: np.ndarray) -> Expected | None:
-    """Set what promises said of themselves beside what came; None where none said anything.
+@dataclass
+class Said:
+    """Sums of what promises said of themselves, beside what came of them."""
 
-    Parameters
-    ----------
-    stated : array of shape (n, 3)
-        Chance to hold, and the ends of its interval.
-    broken : array of bool
-    """
-    said = np.isfinite(stated).all(axis=1)
-    if not said.any():
-        return None
-    share, upper, lower = (1.0 - stated[said].mean(axis=0)).tolist()
-    k = int(broken[said].sum())
-    return Expected(int(said.sum()), share, lower, upper, k, k / int(said.sum()))
+    n: int = 0
+    broken: int = 0
+    sums: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+    def see(self, stated: np.ndarray, broken: np.ndarray) -> None:
+        """Add some promises.
+
+        Parameters
+        ----------
+        stated : array of shape (n, 3)
+            Chance to hold, and the ends of its interval; NaN where nothing was said.
+        broken : array of bool
+        """
+        said = np.isfinite(stated).all(axis=1)
+        self.n += int(said.sum())
+        self.broken += int(broken[said].sum())
+        self.sums = self.sums + stated[said].sum(axis=0)
+
+    def expected(self) -> Expected | None:
+        """The share that was expected to break; None where no promise said anything."""
+        if not self.n:
+            return None
+        share, upper, lower = (1.0 - self.sums / self.n).tolist()
+        return Expected(self.n, share, lower, upper, self.broken, self.broken / self.n)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

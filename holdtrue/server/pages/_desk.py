@@ -190,9 +190,10 @@ def _option(case: Case, row: JsonObject, option: JsonObject, path: Any, cheapest
         })  # fmt: skip
     survival = option["survival"] or {}
     least, cost = survival.get("cheapest"), option["cost"]
+    dearer = least and cost and cost > 1.005 * least  # by more than the digits that are shown
     return option | {
         "changes": changes, "path": path, "seen": _seen(option["recourse"]), "cheapest": cost == cheapest,
-        "holds": survival.get("holds"), "price": cost / least - 1 if least and cost and cost > least else None,
+        "holds": survival.get("holds"), "price": cost / least - 1 if dearer else None,
     }  # fmt: skip
 
 
