@@ -21,7 +21,7 @@ OLDEST := tests/schema tests/encoding tests/ledger tests/test_package.py tests/c
 .PHONY: run test quick check tests shapes oldest format docs bench clean
 
 run: $(PACKAGE)
-	$(BIN)/holdtrue demo
+	$(BIN)/holdtrue demo --picture demo.png
 
 # Beside one another: linting and type-checking take one core for a minute, and the end of the tests leaves one free.
 test: $(TOOLS)
@@ -78,7 +78,7 @@ bench: $(TOOLS)
 	$(BIN)/python -m benchmarks
 
 $(PACKAGE): pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --no-compile --editable .
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[plots]'
 	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib holdtrue >/dev/null 2>&1 || true # pip compiles on one core
 	touch $(PACKAGE)
 

@@ -50,6 +50,10 @@ class NoSuchPromise(LedgerError, LookupError):
     """The ledger has no promise of this id."""
 
 
+class DoesNotHold(DataError):
+    """A recourse is known not to hold, and nobody has written why it should be promised all the same."""
+
+
 class NotLive(LedgerError):
     """The promise was superseded, fulfilled, forgotten, or has run out: nothing more can be done with it."""
 

@@ -48,14 +48,16 @@ def main(folder: Path, n_models: int = 100) -> None:
 def _desk(page: Page, address: str, row: int, folder: Path) -> None:
     page.goto(f"{address}/desk/{row}")
     page.screenshot(path=folder / "page-options.png", clip=_to(page, ".options"))
-    page.locator("button[name=lock]").first.click()
-    page.wait_for_selector("tr.limited")
+    page.locator("button[name=fix]").first.click()
+    page.wait_for_selector("tr.restricted")
     page.wait_for_timeout(300)
     page.screenshot(
         path=folder / "page-locked.png", clip=_to(page, ".columns tbody tr:nth-child(8)"), full_page=True
     )
     page.locator("button[name=option]").nth(1).click()
     page.wait_for_selector("h1:has-text('Promise this?')")
+    if page.locator("#reason").count():  # what does not hold is promised only with one
+        page.fill("#reason", "The applicant's employer has confirmed the new salary.")
     page.click("text=Issue the promise")
     page.wait_for_selector("h1:has-text('Promised')")
     page.wait_for_timeout(300)

@@ -2,7 +2,7 @@
 
 import copy
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -146,6 +146,8 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         sample_weight: ArrayLike | None = None,
         *,
         on_epoch: Callable[[int, float], None] | None = None,
+        on_model: Callable[[int], None] | None = None,
+        periods: Sequence[tuple[TableLike, ArrayLike]] | None = None,
     ) -> Self:
         """Learn from a table and its labels.
 
@@ -156,6 +158,10 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         sample_weight : array of shape (n,), optional
         on_epoch : callable, optional
             Told the epoch and its loss, for a progress bar.
+        on_model : callable, optional
+            Told how many guides and judges are trained.
+        periods : sequence of (X, y), optional
+            Past periods, each by itself, for guides and judges: see `Holding.fit`.
         """
         self.check_parameters()
         table, schema = self._read_for_fit(X, y)
@@ -193,7 +199,13 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         self.training_: TrainingData | None = TrainingData(data, copies, seed)
         self._assemble(encoder, model, context.favourable)
         self._retrained: dict[Any, Retrained] = {}
-        self.method_ = self._fresh_method().fit(self, table, y)
+        method = self._fresh_method()
+        if isinstance(method, Holding):
+            self.method_: AbstractMethod = method.fit(self, table, y, tables=periods, on_model=on_model)
+        elif periods is not None:
+            raise DataError("RecourseClassifier: `periods` are for guides; got hold=None. Leave one of them out.")
+        else:
+            self.method_ = method.fit(self, table, y)
         return self
 
     def predict_proba(self, X: TableLike) -> np.ndarray:

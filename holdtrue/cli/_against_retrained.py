@@ -178,7 +178,7 @@ def with_rows(classifier: Any, X: Any, y: Any, n: int, work: Callable[..., Any],
 
     # The loaded schema, with its bounds and levels: the retrained models must read the same columns.
     again: Any = clone(classifier)
-    again.set_params(schema=classifier.schema_)
+    again.set_params(schema=classifier.schema_, hold=None)  # guides are not what is trained again here
     with progress("retraining", n, "models") as bar:
         try:
             if classifier.training_ is not None:

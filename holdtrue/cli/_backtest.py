@@ -8,7 +8,7 @@ import click
 from holdtrue._cache import use_cache
 from holdtrue._types import Keywords
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, say
-from holdtrue.cli._options import json_option, parse_settings, pick_label, read_chance, seed_option, set_option
+from holdtrue.cli._options import json_option, parse_settings, pick_label, read_hold, seed_option, set_option
 from holdtrue.errors import DataError
 
 TERMS = (1, 2, 3)
@@ -65,7 +65,7 @@ def command(
     for place in (out, plot):
         if place is not None:
             check_place(place)
-    wanted = read_chance(hold)
+    wanted = read_hold(hold)
     given = by_owner(parse_settings(settings))
     odd = [owner for owner in given if owner not in ("model", "regime", "method")]
     if odd:

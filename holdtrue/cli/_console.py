@@ -56,6 +56,12 @@ class Progress:
         if self.bar is not None:
             self.bar.update(self.task, completed=done)
 
+    def part(self, what: str, done: float, total: float, unit: str) -> None:
+        """Say how much is done of another part of the work."""
+        if self.bar is not None:
+            of = _of(total, unit)
+            self.bar.update(self.task, description=what, total=total, completed=done, of=of)
+
     def by(self, more: float) -> None:
         """Say how much more is done."""
         if self.bar is not None:
@@ -74,13 +80,17 @@ def progress(what: str, total: float | None, unit: str = "", *, hidden: bool = F
     columns = (
         parts.TextColumn("{task.description}"),
         parts.BarColumn(),
-        parts.TextColumn("{task.completed:,.0f}" + ("" if total is None else f" of {total:,.0f}") + f" {unit}"),
+        parts.TextColumn("{task.completed:,.0f}{task.fields[of]}"),
         parts.TimeElapsedColumn(),
         parts.TextColumn("left"),
         parts.TimeRemainingColumn(),
     )
     with parts.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield Progress(bar, bar.add_task(what, total=total))
+        yield Progress(bar, bar.add_task(what, total=total, of=_of(total, unit)))
+
+
+def _of(total: float | None, unit: str) -> str:
+    return ("" if total is None else f" of {total:,.0f}") + f" {unit}"
 
 
 def interruptible(work: Callable[[], T]) -> T:

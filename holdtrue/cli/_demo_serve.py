@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from holdtrue._cache import use_cache
+from holdtrue._types import Keywords
 from holdtrue.cli._console import Interrupted, interruptible, say
 from holdtrue.cli._serve import check_uvicorn, listen
 
@@ -53,14 +54,14 @@ def seeded(folder: Path, n_models: int, seed: int) -> tuple[Any, Any]:
     from holdtrue.server import Applicants, Quotas, Service
 
     bank, train, _, classifier = trained(seed)
-    retrained = retrain_again(classifier, train.X, train.y, n_models, seed + 1)
+    retrained = retrain_again(classifier, train.X, train.y, n_models, seed + 1, vary="anew")
     refused = bank.X[classifier.predict(bank.X) != bank.favourable]
     plan = classifier.recourse(refused[:PROMISED])
     keys = [_key(number) for number in refused.index[:PROMISED]]
     life = ht.shelf_life(plan, against=retrained)
     ledger = ht.Ledger.create(folder / "promises.db")
-    promised = ht.records(plan, keys, valid_for=DAYS, model_version=VERSION, life=life)
-    ledger.issue(promised)
+    terms: Keywords = {"valid_for": DAYS, "model_version": VERSION, "life": life}
+    promised = ht.promise(plan, keys, ledger, only_holding=True, **terms)
     gates = folder / "gates"
     gates.mkdir()
     first = None

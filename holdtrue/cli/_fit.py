@@ -9,7 +9,15 @@ import click
 from holdtrue._cache import use_cache
 from holdtrue._types import JsonObject
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, say
-from holdtrue.cli._options import configure, json_option, parse_settings, pick_label, seed_option, set_option
+from holdtrue.cli._options import (
+    configure,
+    json_option,
+    parse_settings,
+    pick_label,
+    read_hold,
+    seed_option,
+    set_option,
+)
 from holdtrue.errors import DataError, HoldtrueError
 
 FAMILIES = ("model", "regime", "method")
@@ -37,6 +45,15 @@ FAMILIES = ("model", "regime", "method")
 @click.option(
     "--threshold", type=float, default=0.5, show_default=True, help="Probability from which the answer is yes."
 )
+@click.option("--hold", metavar="SHARE",
+              help="The wanted chance that the model trained again still accepts a recourse: 95% or 0.95; none "
+              "trains one model, and nothing is then known about how long recourse holds.  [default: 95%]",
+              )  # fmt: skip
+@click.option("--guides", type=click.IntRange(min=1), metavar="N",
+              help="Further trainings that guide a search, and as many that judge.  [default: 20]")  # fmt: skip
+@click.option("--period", "periods", multiple=True, metavar="TABLE",
+              help="Rows of a past period, with labels; may be repeated. Most guides and judges are then trained "
+              "on single periods, so that they differ as periods differed.")  # fmt: skip
 @click.option("--scaling", type=click.Choice(["minmax", "standard", "standard-all"]), default="minmax",
               show_default=True, help="How numbers are scaled.")  # fmt: skip
 @click.option("--test-size", type=click.FloatRange(0, 1, max_open=True), default=0.2, show_default=True,
@@ -48,13 +65,16 @@ FAMILIES = ("model", "regime", "method")
 def command(
     table: str, target: str | None, out: str, schema_file: str | None, write_schema: str | None,
     favourable: str | None, model: str | None, regime: str, method: str | None, config: str | None,
-    settings: tuple[str, ...], threshold: float, scaling: str, test_size: float, held_out: str | None, seed: int,
-    as_json: bool,
+    settings: tuple[str, ...], threshold: float, hold: str | None, guides: int | None, periods: tuple[str, ...],
+    scaling: str, test_size: float, held_out: str | None, seed: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Train a classifier on TABLE and write a model file.
 
     Without --schema the columns are guessed and every guess is printed; read them, since only you know what a
     person can change. `holdtrue schema` writes the guess to a file for you to correct.
+
+    The model file carries the model, and further trainings of it (--hold, --guides) by which `holdtrue recourse`
+    finds recourse that a retraining accepts too.
 
     Parameters of the model, the regime and the method are set with their family first:
 
@@ -74,6 +94,8 @@ def command(
             raise DataError("--held-out: no rows are held out; got --test-size 0. Hold some out.")
     names: JsonObject = {"model": model, "regime": regime, "method": method}
     given = by_family(with_config(config, names) | parse_settings(settings))
+    held: JsonObject = {} if hold is None else {"hold": read_hold(hold)}
+    held |= {} if guides is None else {"n_guides": guides}
     data = read_labelled(table, target, schema_file)
     labels = sorted(set(data.y.tolist()))
     wanted = pick_label(favourable, labels, "--favourable")
@@ -94,9 +116,13 @@ def command(
         scaling=scaling,  # type: ignore[arg-type]
         random_state=seed,
         **objects,
+        **held,
     )
+    past = [read_period(period, target, data) for period in periods]
+    if past and classifier.hold is None:
+        raise DataError("--period: is for guides; got --hold none. Leave one of them out.")
     train, test = split(len(data.y), data.y, test_size, seed)
-    fit_with_progress(classifier, data.X.iloc[train], data.y[train])
+    fit_with_progress(classifier, data.X.iloc[train], data.y[train], past)
     classifier.save(out)
     if held_out is not None:
         write_rows(held_out, data.X.iloc[test], "label" if target is None else target, data.y[test])
@@ -114,6 +140,7 @@ def command(
         "accuracy": float((decided == data.y[judged]).mean()),
         "accuracy_on": "held-out rows" if len(test) else "training rows",
         "refused": int((everyone != good).sum()),
+        "hold": told_level(classifier),
         "seconds": round(time.monotonic() - began, 2),
     }
     print_json(summary) if as_json else click.echo(describe(summary))
@@ -128,8 +155,41 @@ def describe(summary: JsonObject) -> str:
         f"Trained on {summary['trained_on']:,} rows. "
         f"Accuracy {summary['accuracy']:.1%} on {summary['accuracy_on']}. "
         f"Of all rows, {summary['refused']:,} are refused.\n"
+        f"{how_it_holds(summary['hold'])}\n"
         f"Written to {summary['out']}. ({summary['seconds']:.1f} s)"
     )
+
+
+def told_level(classifier: Any) -> JsonObject | None:
+    """What is known about how long recourse holds, in plain types; None where nothing is."""
+    level = getattr(classifier.method_, "level_", None)
+    return None if level is None else level.to_dict()
+
+
+def how_it_holds(level: JsonObject | None) -> str:
+    """The same in words."""
+    from holdtrue.methods import UNKNOWN, Level
+
+    if level is None:
+        return f"{UNKNOWN}: it was fitted with --hold none."
+    known = Level.from_dict(level)
+    return f"Recourse: {known} {known.guides} models guide the search."
+
+
+def read_period(place: str, target: str | None, data: Any) -> tuple[Any, Any]:
+    """Rows and labels of a past period, held against the table's schema."""
+    from holdtrue.cli._training import labels_of
+    from holdtrue.runs._read import DATASET, Source
+
+    if target is None and not place.startswith(DATASET):
+        raise DataError("--period: needs the label column; got no --target. Write --target COLUMN.")
+    if place.startswith(DATASET):
+        from holdtrue.runs._read import dataset
+
+        read = dataset(place)
+        return read.X, read.y
+    rows = Source(place).whole(data.schema)
+    return data.schema.check(rows, where="--period").native[data.schema.names], labels_of(rows, str(target))
 
 
 def write_rows(out: str, X: Any, target: str, y: Any) -> None:
@@ -234,13 +294,17 @@ def split(n: int, y: Any, test_size: float, seed: int) -> tuple[Any, Any]:
     return np.sort(train), np.sort(test)
 
 
-def fit_with_progress(classifier: Any, X: Any, y: Any) -> Any:
-    """Fit with a bar, hearing Ctrl-C."""
+def fit_with_progress(classifier: Any, X: Any, y: Any, periods: Any = ()) -> Any:
+    """Fit with a bar, hearing Ctrl-C: first over epochs, then over the further trainings."""
     epochs = None if classifier.regime is None else classifier.regime.epochs(len(y))
     with progress("training", epochs, "epochs") as bar:
         on_epoch = (lambda epoch, loss: bar.to(epoch + 1)) if bar.shown else None
+        on_model = (
+            (lambda n: bar.part("training it again", n, 2 * classifier.n_guides, "models")) if bar.shown else None
+        )
+        how: JsonObject = {"on_epoch": on_epoch, "on_model": on_model, "periods": list(periods) or None}
         try:
-            return interruptible(lambda: classifier.fit(X, y, on_epoch=on_epoch))
+            return interruptible(lambda: classifier.fit(X, y, **how))
         except KeyboardInterrupt as error:
             raise Interrupted("Interrupted. The model was not finished, so nothing was written.") from error
         except HoldtrueError:

@@ -1,7 +1,6 @@
 """`holdtrue gate`: what a new model would do to the promises that bind."""
 
 import sys
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import click
@@ -10,7 +9,7 @@ from holdtrue._cache import use_cache
 from holdtrue._types import Keywords
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, results, say
 from holdtrue.cli._ledger import ledger_option
-from holdtrue.cli._options import json_option
+from holdtrue.cli._options import json_option, read_share
 from holdtrue.errors import DataError
 
 
@@ -54,7 +53,7 @@ def command(
     from holdtrue.ledger import Ledger
     from holdtrue.runs import check_place
 
-    share, edges = read_share(limit), _numbers(bins)
+    share, edges = read_share(limit, "--max-broken"), _numbers(bins)
     for out in (*outs, *([cases] if cases else [])):
         check_place(out)
     who = group if people is None else _groups(people, subject, group)
@@ -87,18 +86,6 @@ def command(
         for out in (*outs, *([cases] if cases else [])):
             say(f"Written to {out}.")
     ctx.exit(0 if report.ok else 1)
-
-
-def read_share(text: str) -> float:
-    """A share as people write it: 1% or 0.01. A bare 1 could be either, and is refused."""
-    number = text.strip().removesuffix("%")
-    try:  # in decimals, so that 0.7% is 0.007
-        share = float(Decimal(number) / (100 if number != text.strip() else 1))
-    except InvalidOperation:
-        share = -1.0
-    if not 0 <= share <= 1 or text.strip() == "1":
-        raise DataError(f"--max-broken: must be a share of the promises; got {text!r}. Write 1% or 0.01.")
-    return share
 
 
 def _numbers(text: str | None) -> list[float] | None:

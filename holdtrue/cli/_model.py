@@ -17,17 +17,23 @@ def load_model(path: str) -> Any:
 
 
 def choose_method(classifier: Any, name: str | None, settings: Keywords, reference: str | None) -> Any:
-    """Return the fitted method that was asked for, or the classifier's own."""
+    """Return the fitted method that was asked for, or the classifier's own.
+
+    Where the classifier holds, names and settings mean the method that searches: its guides are kept about that.
+    """
     from sklearn.base import clone
 
+    from holdtrue.hold import Holding
     from holdtrue.methods import method as by_name
     from holdtrue.runs import Source
 
     own = classifier.method_
-    cls = type(own) if name is None else by_name(name)
-    if cls is type(own) and not settings and reference is None:
+    inner = own.unfitted_base() if isinstance(own, Holding) else own
+    cls = type(inner) if name is None or by_name(name) is type(own) else by_name(name)
+    same = cls is type(inner)
+    if same and not settings and reference is None:
         return own
-    make = (lambda: clone(own)) if cls is type(own) else cls
+    make = (lambda: clone(inner)) if same else cls
     chosen = configure(make, settings)
     if cls.needs_rows and reference is None:
         raise DataError(
@@ -35,7 +41,8 @@ def choose_method(classifier: Any, name: str | None, settings: Keywords, referen
             "Give the table that the model learned from."
         )
     rows = None if reference is None else Source(reference).whole(classifier.schema_)
-    return chosen.fit(classifier, rows)
+    fitted = chosen.fit(classifier, rows)
+    return own.around(fitted) if same and isinstance(own, Holding) else fitted
 
 
 def read_restrictions(path: str | None) -> dict[int, Any]:

@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 from typing import Any
 
 import click
@@ -29,6 +30,14 @@ seed_option = click.option(
 )
 
 
+def read_share(text: str, option: str) -> float:
+    """A share as people write it: 1% or 0.01. A bare 1 could be either, and is refused."""
+    share = _share(text)
+    if not 0 <= share <= 1 or text.strip() == "1":
+        raise DataError(f"{option}: must be a share of the promises; got {text!r}. Write 1% or 0.01.")
+    return share
+
+
 def _share(text: str) -> float:
     number = text.strip().removesuffix("%")
     try:  # in decimals, so that 0.7% is 0.007
@@ -37,11 +46,18 @@ def _share(text: str) -> float:
         return -1.0
 
 
-def read_chance(text: str) -> float:
-    """The wanted chance of holding: 95% or 0.95."""
+def read_hold(text: str, *, files: bool = False) -> Any:
+    """The wanted chance of holding: 95% or 0.95, none for the cheapest recourse, or a level file."""
+    from holdtrue.methods import Level
+
+    if text.strip().lower() == "none":
+        return None
+    if files and (text.endswith(".json") or Path(text).is_file()):
+        return Level.load(text)
     share = _share(text)
     if not 0 < share < 1:
-        raise DataError(f"--hold: must be a chance between 0 and 1; got {text!r}. Write 95% or 0.95.")
+        others = ", none, or a level file" if files else " or none"
+        raise DataError(f"--hold: must be a chance between 0 and 1; got {text!r}. Write 95%, 0.95{others}.")
     return share
 
 

@@ -17,6 +17,7 @@ from holdtrue.cli._options import (
     parse_settings,
     pick_label,
     ray_options,
+    read_hold,
     set_option,
     where,
 )
@@ -30,6 +31,9 @@ from holdtrue.errors import DataError, HoldtrueError
 @format_option
 @click.option("--method", metavar="NAME", help="Another method than the model's own; see `holdtrue methods`.")
 @set_option
+@click.option("--hold", metavar="SHARE",
+              help="The chance that the model trained again accepts: 95% or 0.95; none for the cheapest recourse; "
+              "or a level file.  [default: as the model was fitted]")  # fmt: skip
 @click.option("--reference", metavar="TABLE", help="Training rows, for methods that need them.")
 @click.option("--target", metavar="LABEL", help="The wanted class; the model's favourable one by default.")
 @click.option("--deadline", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
@@ -52,15 +56,19 @@ from holdtrue.errors import DataError, HoldtrueError
 @click.option("--valid-for", type=click.FloatRange(min=0, min_open=True), metavar="DAYS",
               help="With --ledger: how long the promises hold.  [default: without an end]")  # fmt: skip
 @click.option("--model-version", metavar="TEXT", help="With --ledger: your own name for the model.")
+@click.option("--reason", metavar="TEXT",
+              help="With --ledger: why recourse that is known not to hold is promised all the same; without, "
+              "it is not.")  # fmt: skip
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
 @ray_options
 @json_option
 def command(
     model: str, table: str, out: str, format_: Any, method: str | None, settings: tuple[str, ...],
-    reference: str | None, target: str | None, deadline: float | None, only_refused: bool,
+    hold: str | None, reference: str | None, target: str | None, deadline: float | None, only_refused: bool,
     restrictions: str | None, bad_rows: Any, chunk_rows: int, n_recourses: int,
     ledger: str | None, subject: str | None,
-    valid_for: float | None, model_version: str | None, resume: bool, as_json: bool, **ray: Any,
+    valid_for: float | None, model_version: str | None, reason: str | None, resume: bool,
+    as_json: bool, **ray: Any,
 ) -> None:  # fmt: skip
     """Find recourse for every person in TABLE under MODEL, a file that `holdtrue fit` wrote.
 
@@ -69,10 +77,16 @@ def command(
     holdtrue_changes (the change in words). Who has no recourse stays as they are and has a status that says why.
     With --options, holdtrue_row says whose each row is (from 0) and holdtrue_option which of theirs.
 
+    A model that was fitted with --hold knows how sure each recourse is to survive a retraining: holdtrue_survival,
+    with its interval in holdtrue_survival_lower and holdtrue_survival_upper, holdtrue_holds, and beside the cost
+    that of the cheapest recourse, holdtrue_cheapest_cost. Another --method searches for the model alone, unless
+    --hold is given.
+
     The table is read and written in chunks, so its length does not matter. With --out FILE, finished chunks are
     kept in FILE.parts until all are there: an interrupted run goes on with --resume.
 
-    With --ledger every recourse that is found is issued as a promise, each option one of its own. The same run,
+    With --ledger every recourse that is found is issued as a promise, each option one of its own; one that is
+    known not to hold only with a --reason, which the promise keeps and no letter prints. The same run,
     resumed or repeated, issues none twice; with another table, model or other options it promises anew.
 
     With --ray the chunks go to the workers of a Ray cluster, with the same answers; what a lost worker had is done
@@ -91,6 +105,7 @@ def command(
             f"--ray: chunks are finished in any order, so it needs a file; got --out {out}. Write --out FILE."
         )
     asked, limits = parse_settings(settings), read_restrictions(restrictions)
+    level: Any = {} if hold is None else {"hold": read_hold(hold, files=True)}
     use_cache()
     executor = where(**ray)  # before jax begins: a local cluster is forked from this process
     hidden = out == "-" and sys.stdout.isatty()  # a bar among the rows would garble both
@@ -103,7 +118,8 @@ def command(
                 classifier, source, out, format=format_, method=chosen, target=label, deadline=deadline,
                 only_refused=only_refused, restrictions=limits, bad_rows=bad_rows, chunk_rows=chunk_rows,
                 n_recourses=n_recourses, ledger=ledger, subject=subject, valid_for=valid_for,
-                model_version=model_version, resume=resume, executor=executor, on_rows=bar.by,
+                model_version=model_version, reason=reason, resume=resume, executor=executor, on_rows=bar.by,
+                **level,
             )  # fmt: skip
     except errors.Interrupted as stopped:
         raise Interrupted(in_options(str(stopped))) from stopped
@@ -112,7 +128,7 @@ def command(
     if done.beyond:
         few = list(done.beyond[:5])
         say(f"warning: restrictions name rows that are not in the table; got {few} of {done.rows}.")
-    text = to_json(done.to_dict()) if as_json else str(done)
+    text = to_json(done.to_dict()) if as_json else in_options(str(done))
     (say if is_stream(out) else click.echo)(text)
 
 

@@ -325,7 +325,7 @@ class _Task:
         base.predictor_ = predictor
         return {
             "model": _name(self.recipe),
-            "method": base._base_name(),
+            "method": base.base_name,
             "window": self.window,
             "people": self.people,
             "guides": self.n_guides,

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state, resample
 
 from holdtrue._registry import made
 from holdtrue.batch import FittedClassifier, Predictor, distances, solve
+from holdtrue.encoding import Norm
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.hold._calibrate import Outcome, Point, people_for, point_of, smallest_slack
 from holdtrue.hold._panel import margins, with_guides
@@ -168,10 +169,22 @@ class Holding(AbstractBasedMethod):
             guides, judges = _dealt(drawn, self.n_guides)
         elif judges is None:
             guides, judges = _dealt(guides, (len(guides) + 1) // 2)
-        self.guides_, self.judges_, self._panels = guides, judges, {}
+        for models in (guides, judges):
+            self._check_alike(models)
+        self.guides_, self.judges_ = guides, judges
+        self._panels, self._known = {}, {}
         self.levels_ = self._measured(self._people(model, X), self.hold, also) if level is None else [level]
         self.state_ |= self._stored()
         return self
+
+    def _check_alike(self, models: AbstractRetrained) -> None:
+        """Refuse models that read a table in another way than the classifier."""
+        own, other = self.predictor_.encoder.schema, models.predictor.encoder.schema
+        if own.digest() != other.digest():
+            raise DataError(
+                "Holding: guides and judges were trained with another schema than the model's; their columns do "
+                "not agree. Call holdtrue.retrain with the same `schema`."
+            )
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Fit the base."""
@@ -224,7 +237,7 @@ class Holding(AbstractBasedMethod):
     def _measured(self, people: Table | None, hold: float, also: Sequence[float] = ()) -> list[Level]:
         """The slack for a level, chosen by judges, and after it what was seen on the way to it and to others."""
         level = Level(
-            hold, 0.0, vary=self.judges_.vary, method=self._base_name(), confidence=self.confidence,
+            hold, 0.0, vary=self.judges_.vary, method=self.base_name, confidence=self.confidence,
             judges=len(self.judges_), guides=len(self.guides_), threshold=self.predictor_.threshold,
         )  # fmt: skip
         n = 0 if people is None else people.n_rows
@@ -237,7 +250,7 @@ class Holding(AbstractBasedMethod):
         if not self._guidable:
             best = point_of(0.0, ask(None, 0), self.confidence)
             reached = best.lower >= hold
-            note = f"{self._base_name()} cannot be guided by several models: it searches for the model alone."
+            note = f"{self.base_name} cannot be guided by several models: it searches for the model alone."
         else:
             best, reached, _ = smallest_slack(lambda slack: ask(slack, spared), hold, self.confidence)
             for other in dict.fromkeys((hold, *also)):
@@ -317,7 +330,7 @@ class Holding(AbstractBasedMethod):
     def around(self, base: AbstractMethod) -> "Holding":
         """These guides, judges and levels about another base, which was fitted to the same classifier."""
         out = copy.copy(self)
-        out.base, out._panels = base, {}
+        out.base, out._panels, out._known = base, {}, {}
         kept = {name: value for name, value in self.state_.items() if not name.startswith("base/")}
         out.state_ = kept | {f"base/{name}": value for name, value in base.state_.items()}
         return out
@@ -367,7 +380,7 @@ class Holding(AbstractBasedMethod):
         self._check_fitted()
         if not self._guidable:
             raise CapabilityError(
-                f"Holding: {self._base_name()} cannot be guided by several models. Use SparseSearch, or Wachter."
+                f"Holding: {self.base_name} cannot be guided by several models. Use SparseSearch, or Wachter."
             )
         table = self.predictor_.encoder.schema.check(X, where="Holding")
         target = np.full(table.n_rows, self.predictor_.decision.favourable)
@@ -466,7 +479,7 @@ class Holding(AbstractBasedMethod):
         if found.any():
             yes[found] = self.judges_.accepts(plan.recourse.take(found), plan.target[found]).sum(axis=0)
         share = np.where(found, yes / n, np.nan)
-        lower, upper = clopper_pearson(yes, n, self.confidence, side="both")
+        lower, upper = clopper_pearson(yes, n, self.level_.confidence, side="both")
         held = Held(
             survival=share,
             lower=np.where(found, lower, np.nan),
@@ -474,6 +487,8 @@ class Holding(AbstractBasedMethod):
             holds=found & (yes >= self.level_.hold * n - 1e-9),
             cheapest=plan.cost.copy() if cheapest is None else np.where(found, cheapest, np.nan),
             level=self.level_,
+            n_models=n,
+            vary=self.judges_.vary,
             guided=self._guidable and not self._cheapest and cheapest is not None,
         )
         return replace(plan, held=held)
@@ -486,6 +501,8 @@ class Holding(AbstractBasedMethod):
 
     _cheapest = False
     _panels: dict[tuple[float, int, int], AbstractMethod]
+    _known: dict[str, Any]
+    """What follows from the base and the guides, and is asked at every call; shared with `at`'s copies."""
 
     def _asked(self, slack: float, wanted: int, spared: int) -> AbstractMethod:
         """The base, fitted to the panel: made once for each slack, from the one before where there is one."""
@@ -505,10 +522,34 @@ class Holding(AbstractBasedMethod):
     @property
     def _guidable(self) -> bool:
         """Whether the base can be asked of several models at once."""
-        panel = with_guides(self.predictor_, self.guides_.members, 0.0)
-        return self._fresh_base().needs <= panel.capabilities
+        if "guidable" not in self._known:
+            panel = with_guides(self.predictor_, self.guides_.members, 0.0)
+            self._known["guidable"] = self._fresh_base().needs <= panel.capabilities
+        return self._known["guidable"]
 
-    def _base_name(self) -> str:
+    def _fitted_base(self) -> AbstractMethod:
+        """The base as it was fitted, put together once."""
+        base = self._known.get("base")
+        if base is None or base.predictor_ is not self.predictor_:
+            base = self._known["base"] = super()._fitted_base()
+        return base
+
+    @property
+    def norm(self) -> Norm:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The base's norm."""
+        if not hasattr(self, "_known"):
+            return super().norm
+        if "norm" not in self._known:
+            self._known["norm"] = super().norm
+        return self._known["norm"]
+
+    def unfitted_base(self) -> AbstractMethod:
+        """The method that searches, with its parameters and not fitted."""
+        return self._fresh_base()
+
+    @property
+    def base_name(self) -> str:
+        """What the method that searches is called."""
         return type(self._fresh_base()).__name__
 
     def _fresh_base(self) -> AbstractMethod:
@@ -537,7 +578,7 @@ class Holding(AbstractBasedMethod):
     def restore(self, predictor: Predictor, state: dict[str, np.ndarray]) -> Self:
         """Put back what `fit` learned, as from a model file."""
         super().restore(predictor, state)
-        self._panels = {}
+        self._panels, self._known = {}, {}
         vary = str(state["vary"])
         model = predictor.decision.model.alone
         if any(name.startswith(GUIDE) for name in state):

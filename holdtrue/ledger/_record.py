@@ -19,6 +19,8 @@ FORMAT = "holdtrue-record"
 FORMER = "holdfast-record"  # the same, as ledgers begun under the project's first name hold it
 VERSION = 1
 SUBJECT = 200  # characters of a subject's key
+REASON = 2000  # characters of a reason
+ADDED = ("reason",)  # fields that older records have not: one without them has the digest that it had
 TIME = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}Z")
 
 
@@ -70,6 +72,9 @@ class Record:
         In UTC.
     valid_until : datetime or None
         Until when the promise holds; None where no end was named.
+    reason : str or None
+        Why a recourse that is known not to hold was promised all the same. For whoever asks later; no letter
+        prints it.
     id : str
         32 hexadecimal digits, random: the promise's name in a ledger.
     """
@@ -94,6 +99,7 @@ class Record:
     certificate: JsonObject | None = None
     issued: datetime = field(default_factory=utc_now)
     valid_until: datetime | None = None
+    reason: str | None = None
     id: str = field(default_factory=new_id)
 
     def __post_init__(self) -> None:
@@ -115,8 +121,9 @@ class Record:
             )
 
     def to_dict(self) -> JsonObject:
-        """Return plain types for JSON."""
+        """Return plain types for JSON; without what came later (`ADDED`) where there is nothing to say of it."""
         parts = {f.name: getattr(self, f.name) for f in fields(self)}
+        parts = {name: value for name, value in parts.items() if name not in ADDED or value is not None}
         times = {name: None if parts[name] is None else to_text(parts[name]) for name in ("issued", "valid_until")}
         return {"format": FORMAT, "version": VERSION, **parts, **times}
 
@@ -143,13 +150,13 @@ class Record:
         if raw["format"] == FORMER:  # restrictions were called limits then
             raw = {"restrictions" if name == "limits" else name: value for name, value in raw.items()}
         known = [f.name for f in fields(cls)]
-        absent = [name for name in known if name not in raw]
+        absent = [name for name in known if name not in raw and name not in ADDED]
         if absent:
             raise DataError(f"Record: fields are absent; got no {', '.join(absent[:5])}. Copy the record again.")
         for name in raw:
             if name not in (*known, "format", "version"):
                 raise DataError(f"Record: unknown field; got {_short(name)}. {did_you_mean(name, known)}")
-        parts = {name: raw[name] for name in known}
+        parts = {name: raw[name] for name in known if name in raw}
         parts["issued"] = from_text(raw["issued"], "issued")
         if raw["valid_until"] is not None:
             parts["valid_until"] = from_text(raw["valid_until"], "valid_until")
@@ -306,6 +313,15 @@ def _is_model(value: object) -> bool:
     )
 
 
+def _is_reason(value: object) -> bool:
+    return (
+        isinstance(value, str)
+        and len(value.strip()) > 0
+        and len(value) <= REASON
+        and not any(unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\r\t" for c in value)
+    )
+
+
 def _or_none(fits: Callable[[object], bool]) -> Callable[[object], bool]:
     return lambda value: value is None or fits(value)
 
@@ -339,5 +355,6 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "certificate": (_or_none(_is_object), "an object or None"),
     "issued": (_is_time, "a time with a time zone"),
     "valid_until": (_or_none(_is_time), "a time with a time zone, or None"),
+    "reason": (_or_none(_is_reason), f"a text of 1 to {REASON} characters, or None"),
     "id": (_is_id, "32 hexadecimal digits"),
 }

@@ -14,7 +14,7 @@ from holdtrue.methods._frame import RecourseFrame, Sentences, join, number, phra
 from holdtrue.methods._generated import Generated
 from holdtrue.methods._generic import Generic
 from holdtrue.methods._growing_spheres import GrowingSpheres
-from holdtrue.methods._held import Held, Level, checked_level
+from holdtrue.methods._held import COLUMNS, UNKNOWN, Held, Level, Tally, checked_level
 from holdtrue.methods._highest_score import HighestScore
 from holdtrue.methods._latent_search import LatentSearch
 from holdtrue.methods._linear_program import LinearProgram
@@ -36,12 +36,14 @@ from holdtrue.methods._with_base import AbstractBasedMethod
 
 __all__ = [
     "CCHVAE",
+    "COLUMNS",
     "METHODS",
     "PROBE",
     "RBR",
     "REVISE",
     "ROAR",
     "SNS",
+    "UNKNOWN",
     "AbstractBasedMethod",
     "AbstractMethod",
     "AbstractSolverMethod",
@@ -68,6 +70,7 @@ __all__ = [
     "SparseSearch",
     "StableSearch",
     "TRex",
+    "Tally",
     "VanillaRandom",
     "Wachter",
     "checked_level",

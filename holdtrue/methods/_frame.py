@@ -11,7 +11,7 @@ from holdtrue._types import Keywords, NativeFrame
 from holdtrue.batch import Predictor
 from holdtrue.causal import overwrite
 from holdtrue.encoding import differs
-from holdtrue.methods._held import Held
+from holdtrue.methods._held import COLUMNS, UNKNOWN, Held
 from holdtrue.schema import Feature, Restrictions, Schema, Table, plain
 from holdtrue.search import Status, is_found
 
@@ -99,7 +99,7 @@ class RecourseFrame:
     def holding(self) -> str:
         """One sentence on how long the plan holds, also where nothing is known of it."""
         if self.held is None:
-            return "How long it holds is not known"
+            return UNKNOWN
         return self.held.summary(self.found, self.cost)
 
     @property
@@ -198,13 +198,7 @@ class RecourseFrame:
     def _held_columns(self) -> dict[str, np.ndarray]:
         if self.held is None:
             return {}
-        return {
-            "holdtrue_survival": self.held.survival,
-            "holdtrue_survival_lower": self.held.lower,
-            "holdtrue_survival_upper": self.held.upper,
-            "holdtrue_holds": self.held.holds,
-            "holdtrue_cheapest_cost": self.held.cheapest,
-        }
+        return {name: getattr(self.held, part) for name, part in COLUMNS.items()}
 
     def _sentence(self, i: int, changed: np.ndarray) -> str:
         status = Status(self.status[i])

@@ -13,6 +13,15 @@ from holdtrue.errors import DataError
 
 FORMAT = "holdtrue-level"
 PER_ROW = ("survival", "lower", "upper", "holds", "cheapest")
+COLUMNS = {
+    "holdtrue_survival": "survival",
+    "holdtrue_survival_lower": "lower",
+    "holdtrue_survival_upper": "upper",
+    "holdtrue_holds": "holds",
+    "holdtrue_cheapest_cost": "cheapest",
+}
+"""What a table of answers calls them."""
+UNKNOWN = "How long it holds is not known"
 
 
 @dataclass(frozen=True)
@@ -143,6 +152,10 @@ class Held:
         Cost of the cheapest recourse that the search found for the model alone, whether it holds or not; NaN where
         there is none.
     level : Level
+    n_models : int
+        Judges that were asked.
+    vary : str
+        The kind of retraining that they are.
     guided : bool
         Whether guides took part in the search; without, it was only judged.
     """
@@ -153,7 +166,14 @@ class Held:
     holds: np.ndarray
     cheapest: np.ndarray
     level: Level
+    n_models: int
+    vary: str
     guided: bool = True
+
+    @property
+    def confidence(self) -> float:
+        """Of each interval."""
+        return self.level.confidence
 
     def take(self, rows: np.ndarray) -> "Held":
         """Some rows."""
@@ -169,15 +189,88 @@ class Held:
 
     def summary(self, found: np.ndarray, cost: np.ndarray) -> str:
         """One sentence: how many hold, how sure they are, and what holding costs."""
-        n = int(found.sum())
-        if n == 0:
+        return str(self.tally(found, cost))
+
+    def tally(self, found: np.ndarray, cost: np.ndarray) -> "Tally":
+        """The same in numbers, which can be added up.
+
+        Parameters
+        ----------
+        found : array of bool
+            Rows that count.
+        cost : array
+            Of every row.
+        """
+        both = found & np.isfinite(self.cheapest) & (self.cheapest > 0)
+        return Tally(
+            n=int(found.sum()),
+            holds=int(self.holds[found].sum()),
+            survival=float(self.survival[found].sum()),
+            n_priced=int(both.sum()) if self.guided else 0,
+            cost=float(cost[both].sum()),
+            cheapest=float(self.cheapest[both].sum()),
+            hold=self.level.hold,
+            judges=self.n_models,
+            vary=self.vary,
+        )
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many recourses hold, as sums over people; printed, a sentence.
+
+    Attributes
+    ----------
+    n, holds : int
+        Recourses, and those that hold.
+    survival : float
+        Sum of the shares of judges that accept.
+    n_priced : int
+        Recourses whose price is known, with the sums of their `cost` and of that of their `cheapest`.
+    hold : float
+        The wanted chance.
+    judges : int
+        Models that were asked, and `vary`, their kind.
+    """
+
+    n: int
+    holds: int
+    survival: float
+    n_priced: int
+    cost: float
+    cheapest: float
+    hold: float
+    judges: int
+    vary: str
+
+    def __add__(self, other: "Tally") -> "Tally":
+        sums = {name: getattr(self, name) + getattr(other, name) for name in SUMS}
+        return replace(self, **sums)
+
+    def __str__(self) -> str:
+        if self.n == 0:
             return "Nobody has a recourse that could hold."
         text = (
-            f"{int(self.holds[found].sum())} of {n} hold at {self.level.hold:.0%}; on average "
-            f"{np.mean(self.survival[found]):.0%} of {self.level.judges} models trained again ({self.level.vary}) "
-            "accept"
+            f"{self.holds:,} of {self.n:,} hold at {self.hold:.0%}; on average {self.survival / self.n:.0%} of "
+            f"{self.judges} models trained again ({self.vary}) accept"
         )
-        both = found & np.isfinite(self.cheapest) & (self.cheapest > 0)
-        if both.any() and self.guided:
-            text += f", at a cost of {np.mean(cost[both]):.2f} instead of {np.mean(self.cheapest[both]):.2f}"
+        if self.n_priced:
+            cost, cheapest = self.cost / self.n_priced, self.cheapest / self.n_priced
+            text += f", at a cost of {cost:.2f} instead of {cheapest:.2f}"
         return text + "."
+
+    def to_dict(self) -> JsonObject:
+        """Means for JSON; None where there is nobody."""
+        return {
+            "hold": self.hold,
+            "vary": self.vary,
+            "judges": self.judges,
+            "recourses": self.n,
+            "holds": self.holds,
+            "mean_survival": self.survival / self.n if self.n else None,
+            "mean_cost": self.cost / self.n_priced if self.n_priced else None,
+            "mean_cheapest_cost": self.cheapest / self.n_priced if self.n_priced else None,
+        }
+
+
+SUMS = ("n", "holds", "survival", "n_priced", "cost", "cheapest")

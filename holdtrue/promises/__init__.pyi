@@ -1,7 +1,7 @@
 from holdtrue.promises._cases import Case, CaseFile
 from holdtrue.promises._gate import gate
 from holdtrue.promises._letter import Letter, Stationery, compose, letters, offered
-from holdtrue.promises._records import promise, records, survival_of
+from holdtrue.promises._records import check_holding, drafts, lacks_reason, promise, records, stated_survival
 from holdtrue.promises._replay import Replay, replay
 from holdtrue.promises._report import GateReport, Group, Honour, Instead, Labelled
 
@@ -16,12 +16,15 @@ __all__ = [
     "Letter",
     "Replay",
     "Stationery",
+    "check_holding",
     "compose",
+    "drafts",
     "gate",
+    "lacks_reason",
     "letters",
     "offered",
     "promise",
     "records",
     "replay",
-    "survival_of",
+    "stated_survival",
 ]

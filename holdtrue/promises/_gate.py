@@ -21,7 +21,7 @@ from holdtrue.promises._cases import Case, CaseFile
 from holdtrue.promises._groups import Grouping
 from holdtrue.promises._keep_all import Lowest, honour, labelled_rows
 from holdtrue.promises._read import columns_of, read
-from holdtrue.promises._report import GateReport, rate, summarise
+from holdtrue.promises._report import GateReport, Said, rate, summarise
 
 T = TypeVar("T")
 BATCH = 4096
@@ -123,6 +123,7 @@ def gate(
         lower=share.lower,
         upper=share.upper,
         confidence=confidence,
+        expected=run.said.expected(),
         shortfall=summarise(run.shortfalls()),
         group=grouping.name,
         groups=run.grouping.rates(confidence),
@@ -157,6 +158,7 @@ class _Run:
     risk: float = 0.0
     reasons: dict[str, int] = field(default_factory=dict)
     below: list[np.ndarray] = field(default_factory=list)
+    said: Said = field(default_factory=Said)
     shown: list[JsonObject] = field(default_factory=list)
     waiting: list[Case] = field(default_factory=list)
     working: "Future[None] | None" = None
@@ -181,6 +183,7 @@ class _Run:
             chance[asked.rows], below[asked.rows] = _below(predictor, logits, asked.target)
             broken[asked.rows] = fails
         labels = self.grouping.count(asked.group, broken)
+        self.said.see(asked.stated, broken)
         self.n_live += len(batch)
         self.n_broken += int(broken.sum())
         self.n_unreadable += len(asked.reasons)

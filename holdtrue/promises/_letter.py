@@ -1,5 +1,6 @@
 """What a person receives: the decision, what would change it, and how long that holds; from a template."""
 
+import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from holdtrue.ledger import LARGEST, Ledger, Record, to_text, utc_now
 from holdtrue.schema import Schema
 
 OPTIONS = 3  # in one letter, at most
+PARTS = ("subject", "date", "until", "decided", "wanted", "measured")
 TEMPLATES = Path(__file__).parent / "templates"
 # Characters that turn the direction of what follows: a letter could be made to read otherwise than it is.
 TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -33,6 +35,8 @@ class Letter:
         When the decision was made, and how long the offer holds (None without an end).
     decided, wanted : str or None
         The two decisions in your own words, where given.
+    measured : str or None
+        How often offers like this one were kept in the past, where that was asked.
     """
 
     subject: str | None
@@ -42,6 +46,7 @@ class Letter:
     decided: str | None
     wanted: str | None
     stationery: "Stationery"
+    measured: str | None = None
 
     @cached_property
     def text(self) -> str:
@@ -80,7 +85,7 @@ class Stationery:
         """Fill in a template."""
         if html not in self._templates:
             self._templates[html] = _template(self.places[html], html)
-        parts = {name: getattr(letter, name) for name in ("subject", "date", "until", "decided", "wanted")}
+        parts = {name: getattr(letter, name) for name in PARTS}
         try:
             return self._templates[html].render(**parts, options=list(letter.options))
         except Exception as error:  # whatever a template does wrong, down to dividing by zero
@@ -137,6 +142,7 @@ def letters(
                 decided=(words or {}).get(some[0].decision_before),
                 wanted=(words or {}).get(some[0].target),
                 stationery=stationery,
+                measured=_measured(some),
             )
         )
     return out
@@ -151,12 +157,28 @@ def compose(
     decided: str | None,
     wanted: str | None,
     stationery: Stationery,
+    measured: str | None = None,
 ) -> Letter:
     """One letter, of what would change the decision in words."""
     options = tuple(dict.fromkeys(_line(sentence) for sentence in sentences))[:OPTIONS]
     end = None if until is None else f"{_day(until)}, {until.astimezone(UTC):%H:%M} UTC"
     name = None if subject is None else _line(subject)
-    return Letter(name, options, _day(issued), end, decided, wanted, stationery)
+    return Letter(name, options, _day(issued), end, decided, wanted, stationery, measured)
+
+
+def _measured(some: Sequence[Record]) -> str | None:
+    """How often such offers were kept when the model was renewed in the past, by the least sure of them."""
+    levels = [(record.survival or {}).get("level") or {} for record in some]
+    known = [level for level in levels if level.get("term") and level.get("kept") is not None]
+    if len(known) < len(levels):
+        return None
+    least = min(known, key=lambda level: level["kept"])
+    times = {1: "once", 2: "twice"}.get(least["term"], f"{least['term']} times")
+    kept = math.floor(100 * least["kept"])
+    return (
+        f"We have checked how offers like this one fared in the past: {kept} of 100 still held after our rules "
+        f"had been renewed {times}."
+    )
 
 
 def offered(ledger: Ledger, id: str) -> list[Record]:
@@ -242,5 +264,5 @@ def _unusable(place: Path, error: Exception) -> DataError:
     reason = f"{type(error).__name__}: {str(error)[:200]}"
     return DataError(
         f"letter: the template cannot be used; got {str(place)!r} ({reason}). It may use subject, date, options, "
-        "until, decided and wanted."
+        "until, decided, wanted and measured."
     )

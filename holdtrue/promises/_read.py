@@ -36,6 +36,8 @@ class Asked:
         Their wanted class, as its position among the model's classes.
     reasons : dict
         Why each of the others cannot be asked about, by position in the batch.
+    stated : array of shape (n, 3)
+        What every promise of the batch said of its chance to hold: estimate, lower, upper; NaN where nothing.
     group : array or None
         Value of the group's column (or the person's key), for all promises of the batch.
     """
@@ -44,6 +46,7 @@ class Asked:
     table: Table
     target: np.ndarray
     reasons: dict[int, str]
+    stated: np.ndarray
     group: np.ndarray | None
 
 
@@ -65,7 +68,7 @@ def read(
         Read the people's keys in the place of a group.
     """
     texts = [promise.text for promise in batch]
-    columns, targets, groups, reasons = _quick(texts, schema, classes, group, keys) or _one_by_one(
+    columns, targets, stated, groups, reasons = _quick(texts, schema, classes, group, keys) or _one_by_one(
         texts, schema, group, keys
     )
     index: dict[Any, int] = {label_key(label): i for i, label in enumerate(classes.tolist())}
@@ -81,7 +84,7 @@ def read(
         reasons |= {int(rows[i]): reason for i, reason in refused.items()}
         kept = np.array([i for i in range(len(rows)) if i not in refused], int)
         table, rows = _some(table, kept), rows[kept]
-    return Asked(rows, table, wanted[rows], reasons, groups)
+    return Asked(rows, table, wanted[rows], reasons, stated, groups)
 
 
 def _some(table: Table, rows: np.ndarray) -> Table:
@@ -89,7 +92,8 @@ def _some(table: Table, rows: np.ndarray) -> Table:
     return as_table({name: values[rows] for name, values in table.columns.items()})
 
 
-Columns = tuple[JsonObject, Sequence[Any], np.ndarray | None, dict[int, str]]
+Columns = tuple[JsonObject, Sequence[Any], np.ndarray, np.ndarray | None, dict[int, str]]
+STATED = ("estimate", "lower", "upper")
 
 
 def _quick(
@@ -107,7 +111,9 @@ def _quick(
     if label is None or any(kind is None for part in parts.values() for kind in part.values()):
         return None
     structs = [(name, pa.struct(list(part.items()))) for name, part in parts.items()]
-    wanted = pa.schema([("target", label), *structs, *([("subject", pa.string())] if keys else [])])
+    survival = pa.struct([(name, NUMBER) for name in STATED])
+    needed = [("target", label), *structs, *([("subject", pa.string())] if keys else [])]
+    wanted = pa.schema([*needed, ("survival", survival)])
     try:
         data = "\n".join(lines).encode()
         found = pyarrow.json.read_json(
@@ -118,7 +124,7 @@ def _quick(
         )
     except (pa.ArrowException, UnicodeError):
         return None
-    if found.num_rows != len(texts) or any(found[name].null_count for name in wanted.names):
+    if found.num_rows != len(texts) or any(found[name].null_count for name, _ in needed):
         return None
     rows = found["recourse"].combine_chunks()
     reasons = _absent(texts, rows, schema.names)
@@ -128,7 +134,11 @@ def _quick(
         groups = _objects(found["factual"].combine_chunks().field(group).to_pylist())
     elif keys:
         groups = _objects(found["subject"].to_pylist())
-    return columns, _values(found["target"].combine_chunks()).tolist(), groups, reasons
+    said = found["survival"].combine_chunks()
+    there = said.is_valid().to_numpy(zero_copy_only=False)
+    shares = np.stack([_values(said.field(name)).astype(float) for name in STATED], axis=1)
+    stated = np.where(there[:, None], shares, np.nan)
+    return columns, _values(found["target"].combine_chunks()).tolist(), stated, groups, reasons
 
 
 def _absent(texts: Sequence[Any], rows: pa.StructArray, names: Sequence[str]) -> dict[int, str]:
@@ -181,8 +191,10 @@ def _one_by_one(texts: Sequence[str | None], schema: Schema, group: str | None, 
     targets: list[Any] = []
     groups: list[Any] = []
     reasons: dict[int, str] = {}
+    stated = np.full((len(texts), 3), np.nan)
     for i, text in enumerate(texts):
         raw, reason = _parsed(text, names)
+        stated[i] = _stated(raw)
         if reason is not None:
             reasons[i] = reason
         for name in names:
@@ -190,7 +202,14 @@ def _one_by_one(texts: Sequence[str | None], schema: Schema, group: str | None, 
         targets.append(None if raw is None else raw["target"])
         groups.append(None if raw is None else raw.get("subject") if keys else raw["factual"].get(group))
     as_arrays = {name: _objects(values) for name, values in columns.items()}
-    return as_arrays, targets, _objects(groups) if keys or group is not None else None, reasons
+    return as_arrays, targets, stated, _objects(groups) if keys or group is not None else None, reasons
+
+
+def _stated(raw: JsonObject | None) -> list[float]:
+    survival = None if raw is None else raw.get("survival")
+    said = survival if isinstance(survival, dict) else {}
+    values = [said.get(name) for name in STATED]
+    return [float(v) if isinstance(v, (int, float)) else np.nan for v in values]
 
 
 def _objects(values: list[Any]) -> np.ndarray:

@@ -11,14 +11,16 @@ import numpy as np
 
 from holdtrue._types import JsonObject, Keywords
 from holdtrue.classifier import Certificate, describe, rows_of
-from holdtrue.errors import DataError
-from holdtrue.methods import METHODS, RecourseFrame
+from holdtrue.errors import DataError, DoesNotHold
+from holdtrue.methods import METHODS, Held, RecourseFrame
 from holdtrue.reports import ShelfLife
 from holdtrue.schema import plain
 
 if TYPE_CHECKING:  # the ledger brings SQLAlchemy along, which only those who keep promises need
     from holdtrue.ledger import Ledger, Record
 
+# What a record says of a level: enough to search again, and to say what it rests on.
+LEVEL = ("hold", "slack", "term", "kept", "lower", "reached", "people", "judges", "guides")
 SOFTWARE = ("holdtrue", "jax", "equinox", "optax", "numpy", "scipy")
 
 
@@ -31,10 +33,16 @@ class Terms(TypedDict, total=False):
     certificates: Certificate | Sequence[Any] | None
     ids: Sequence[str | None] | None
     issued: datetime | None
+    reason: str | Sequence[str | None] | None
 
 
 def promise(
-    plan: RecourseFrame, subjects: Sequence[Any], ledger: "Ledger | None" = None, **terms: Unpack[Terms]
+    plan: RecourseFrame,
+    subjects: Sequence[Any],
+    ledger: "Ledger | None" = None,
+    *,
+    only_holding: bool = False,
+    **terms: Unpack[Terms],
 ) -> "list[Record]":
     """Promise every recourse of a plan to its person: make the records and write them into a ledger.
 
@@ -50,8 +58,10 @@ def promise(
     ledger : Ledger, optional
         Without one nothing is issued yet. Keep the records and give them to ``ledger.issue`` later, as often as
         it takes: by its id none is written twice.
+    only_holding : bool, default=False
+        Leave out what is known not to hold and has no reason. Without it, that is refused.
     terms
-        `valid_for`, `model_version`, `life`, `certificates`, `ids`, `issued`: see `records`.
+        `valid_for`, `model_version`, `life`, `certificates`, `ids`, `issued`, `reason`: see `records`.
 
     Returns
     -------
@@ -66,26 +76,19 @@ def promise(
     >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), regime=quick, threshold=0.8)
     >>> plan = clf.fit(bank.X, bank.y).recourse(bank.X[:50])
     >>> with ht.Ledger.create(os.path.join(tempfile.mkdtemp(), "promises.db")) as ledger:
-    ...     made = ht.promise(plan, [f"application {i}" for i in bank.X.index[:50]], ledger, valid_for=90)
-    ...     ledger.counts()["live"] == len(made) == int(plan.found.sum())
+    ...     keys = [f"application {i}" for i in bank.X.index[:50]]
+    ...     made = ht.promise(plan, keys, ledger, valid_for=90, only_holding=True)
+    ...     ledger.counts()["live"] == len(made) <= int(plan.found.sum())
     True
     """
-    made = records(plan, subjects, **terms)
+    made = records(plan, subjects, only_holding=only_holding, **terms)
     if ledger is not None:
         ledger.issue(made)
     return made
 
 
 def records(
-    plan: RecourseFrame,
-    subjects: Sequence[Any],
-    *,
-    valid_for: timedelta | float | None = None,
-    model_version: str | None = None,
-    life: ShelfLife | None = None,
-    certificates: Certificate | Sequence[Any] | None = None,
-    ids: Sequence[str | None] | None = None,
-    issued: datetime | None = None,
+    plan: RecourseFrame, subjects: Sequence[Any], *, only_holding: bool = False, **terms: Unpack[Terms]
 ) -> "list[Record]":
     """Make a record of every recourse of a plan, to be issued: written into a ledger, or to a file.
 
@@ -101,7 +104,8 @@ def records(
     model_version : str, optional
         Your own name for the model.
     life : ShelfLife, optional
-        What `shelf_life` says about this plan: each person's chance that the recourse holds.
+        What `shelf_life` says about this plan: each person's chance that the recourse holds. When omitted what
+        the plan says itself (``plan.held``).
     certificates : Certificate or sequence, optional
         The guarantee of which each record has the terms; the one that the model carries (``clf.certificate_``)
         when omitted. Or one object (or None) per row of the plan.
@@ -109,10 +113,20 @@ def records(
         An id, 32 hexadecimal digits, for the record of each row of the plan; None is a new one.
     issued : datetime, optional
         Now, when omitted.
+    reason : str or sequence, optional
+        Why what is known not to hold is promised all the same: one text, or one (or None) per row of the plan. It
+        is kept in the records of those rows, and in no letter.
+    only_holding : bool, default=False
+        Leave out what is known not to hold and has no reason. Without it, that is refused.
 
     Returns
     -------
     list of Record
+
+    Raises
+    ------
+    DoesNotHold
+        Where a recourse is known not to hold and no reason is given.
 
     Examples
     --------
@@ -121,10 +135,49 @@ def records(
     >>> quick = ht.StandardTraining(n_epochs=5)
     >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), regime=quick, threshold=0.8)
     >>> plan = clf.fit(bank.X, bank.y).recourse(bank.X[:50])
-    >>> promised = ht.records(plan, [f"application {i}" for i in bank.X.index[:50]], valid_for=90)
+    >>> keys = [f"application {i}" for i in bank.X.index[:50]]
+    >>> promised = ht.records(plan, keys, valid_for=90, reason="a demonstration")
     >>> len(promised) == int(plan.found.sum())
     True
     """
+    made = drafts(plan, subjects, **terms)
+    if only_holding:
+        return [record for record in made if not lacks_reason(record)]
+    check_holding(made)
+    return made
+
+
+def lacks_reason(record: "Record") -> bool:
+    """Whether a record promises what is known not to hold, and gives no reason."""
+    return _fails(record.survival) and record.reason is None
+
+
+def check_holding(made: "Sequence[Record]") -> None:
+    """Refuse to promise what is known not to hold, unless somebody has written why."""
+    bad = [record for record in made if lacks_reason(record)]
+    if bad:
+        survival: JsonObject = bad[0].survival or {}
+        first = f"{survival['estimate']:.0%} of {survival['n_models']} retrained models accept it"
+        which = "the recourse is" if len(made) == 1 else f"{len(bad)} of {len(made)} recourses are"
+        raise DoesNotHold(
+            f"promise: {which} known not to hold at {survival['level']['hold']:.0%}; got {bad[0].subject!r}, "
+            f"{first}. Write a `reason`, or promise what holds only."
+        )
+
+
+def drafts(
+    plan: RecourseFrame,
+    subjects: Sequence[Any],
+    *,
+    valid_for: timedelta | float | None = None,
+    model_version: str | None = None,
+    life: ShelfLife | None = None,
+    certificates: Certificate | Sequence[Any] | None = None,
+    ids: Sequence[str | None] | None = None,
+    issued: datetime | None = None,
+    reason: str | Sequence[str | None] | None = None,
+) -> "list[Record]":
+    """Records to be looked at: what `records` makes, and refuses where it may not be issued."""
     from holdtrue.ledger import Record, new_id
 
     keys, predictor = _keys(subjects, len(plan)), plan.predictor
@@ -133,7 +186,9 @@ def records(
         certificates = carried
     if isinstance(certificates, Certificate):
         certificates = [_terms(certificates, model)] * len(plan)
-    _check(plan, life, certificates=certificates, ids=ids)
+    reasons = [reason] * len(plan) if isinstance(reason, str) else reason
+    _check(plan, life, certificates=certificates, ids=ids, reason=reasons)
+    stated = stated_survival(plan, life)
     issued = datetime.now(UTC) if issued is None else issued
     length = timedelta(days=valid_for) if isinstance(valid_for, (int, float)) else valid_for
     before, after = (predictor.classes[predictor.decide(t)].tolist() for t in (plan.factual, plan.recourse))
@@ -162,7 +217,8 @@ def records(
             cost=float(plan.cost[i]),
             method=method | {"option": option[i]},
             restrictions=_listed(plan.restrictions.get(i, {})),
-            survival=None if life is None else survival_of(life, i),
+            survival=stated[i],
+            reason=None if reasons is None or not _fails(stated[i]) else reasons[i],
             certificate=None if certificates is None else certificates[i],
             id=(None if ids is None else ids[i]) or new_id(),
             **shared,
@@ -232,16 +288,40 @@ def _listed(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def survival_of(life: ShelfLife, i: int) -> JsonObject:
-    """What a record says of one row's chance to hold."""
+def stated_survival(plan: RecourseFrame, life: ShelfLife | None = None) -> list[JsonObject | None]:
+    """What is told and recorded of each row's chance to hold; None where nothing is known.
+
+    By the judges of the plan, or by those that `life` asked; it `holds` where the share of them that accept is
+    what the plan's level wants.
+    """
+    held = plan.held
+    asked = life if life is not None else held
+    if asked is None:
+        return [None] * len(plan)
+    shares = zip(*(getattr(asked, name).tolist() for name in ("survival", "lower", "upper")), strict=True)
+    out: list[JsonObject | None] = []
+    for i, (estimate, lower, upper) in enumerate(shares):
+        told: JsonObject = {
+            "estimate": estimate, "lower": lower, "upper": upper, "confidence": asked.confidence,
+            "n_models": asked.n_models, "vary": asked.vary,
+        }  # fmt: skip
+        out.append(told if held is None else told | _of_level(held, i, estimate))
+    return out
+
+
+def _of_level(held: Held, i: int, estimate: float) -> JsonObject:
+    cheapest, wanted = float(held.cheapest[i]), held.level.hold
     return {
-        "estimate": float(life.survival[i]),
-        "lower": float(life.lower[i]),
-        "upper": float(life.upper[i]),
-        "confidence": life.confidence,
-        "n_models": life.n_models,
-        "vary": life.vary,
+        "holds": estimate >= wanted - 1e-9,
+        "cheapest": cheapest if math.isfinite(cheapest) else None,
+        "guided": held.guided,
+        "level": {name: getattr(held.level, name) for name in LEVEL},
     }
+
+
+def _fails(stated: JsonObject | None) -> bool:
+    """Whether a recourse is known not to hold."""
+    return stated is not None and stated.get("holds") is False
 
 
 def software() -> dict[str, str]:

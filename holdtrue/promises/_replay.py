@@ -1,13 +1,14 @@
 """Does a record come out the same when it is computed again?"""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from holdtrue.classifier import RecourseClassifier, rebuild, table_of
 from holdtrue.errors import DataError
+from holdtrue.hold import Holding
 from holdtrue.methods import METHODS, AbstractMethod
-from holdtrue.promises._records import described, records, software
+from holdtrue.promises._records import described, drafts, software
 
 if TYPE_CHECKING:  # the ledger brings SQLAlchemy along, which only those who keep promises need
     from holdtrue.ledger import Record
@@ -66,7 +67,7 @@ def replay(record: "Record", clf: RecourseClassifier, *, reference: Any = None) 
         restrictions={0: record.restrictions} if record.restrictions else None,
         **({"n_recourses": option + 1} if option else {}),
     )
-    made = records(plan, [record.subject] * len(plan), issued=record.issued) if plan.found.any() else []
+    made = drafts(plan, [record.subject] * len(plan), issued=record.issued) if plan.found.any() else []
     again = next((r for r in made if r.method["option"] == option), None)
     if again is None:
         new |= {"recourse": None, "changes": str(plan.changes()[0])}
@@ -81,6 +82,8 @@ def _again(record: "Record", clf: RecourseClassifier, reference: Any) -> Abstrac
     """The method that the record names: the classifier's own with what it learned, or one made anew."""
     own = clf.method_
     name, params = record.method["name"], record.method["params"]
+    if isinstance(own, Holding) and METHODS.get(name) is Holding and reference is None:
+        return _held_again(record, clf, own)
     if METHODS.get(name) is type(own) and described(own.get_params(deep=False)) == params and reference is None:
         return own
     unwritten = [key for key, value in params.items() if isinstance(value, dict) and "$text" in value]
@@ -95,6 +98,23 @@ def _again(record: "Record", clf: RecourseClassifier, reference: Any) -> Abstrac
             "it; got none. Give the table that the model learned from."
         )
     return method.fit(clf, reference)
+
+
+def _held_again(record: "Record", clf: RecourseClassifier, own: Holding) -> AbstractMethod:
+    """The classifier's guides, about the base and at the level that the record names."""
+    base, survival = record.method["params"].get("base"), record.survival or {}
+    if base is not None and described(own.get_params(deep=False))["base"] != base:
+        other = rebuild(base)
+        if type(other).needs_rows:
+            raise DataError(
+                f"replay: {type(other).__name__} learns from training rows, which the model file does not hold "
+                "for it; got none. Give the table that the model learned from."
+            )
+        own = own.around(other.fit(clf))
+    level = survival.get("level")
+    if level is None:
+        return own
+    return own.at(replace(own.level_, hold=level["hold"], slack=level["slack"]) if survival["guided"] else None)
 
 
 def _same(a: Any, b: Any, close: float = CLOSE) -> bool:

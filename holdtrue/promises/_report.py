@@ -1,16 +1,18 @@
 """What the gate found: numbers to keep as JSON, words to read."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from holdtrue._json import plain, to_json, write_text
 from holdtrue._types import JsonObject
 from holdtrue.metrics import clopper_pearson
 from holdtrue.reports import Summary, document, head, html, markdown, rich, summarise, text
 
-__all__ = ["GateReport", "Group", "Honour", "Instead", "Labelled", "Rate", "rate", "summarise"]
+__all__ = ["Expected", "GateReport", "Group", "Honour", "Instead", "Labelled", "Rate", "Said", "rate", "summarise"]
 FORMAT = "holdtrue-gate"
 VERSION = 1
 
@@ -107,6 +109,58 @@ class Honour:
     labelled: Labelled | None
 
 
+@dataclass(frozen=True)
+class Expected:
+    """How many promises were expected to break, by what each said of its chance to hold.
+
+    Attributes
+    ----------
+    n : int
+        Promises that said it.
+    share, lower, upper : float
+        Mean of the stated chances to break, and of the ends of their intervals.
+    broken : int
+        How many of them the new model would break, and `broken_share`, that share.
+    """
+
+    n: int
+    share: float
+    lower: float
+    upper: float
+    broken: int
+    broken_share: float
+
+
+@dataclass
+class Said:
+    """Sums of what promises said of themselves, beside what came of them."""
+
+    n: int = 0
+    broken: int = 0
+    sums: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+    def see(self, stated: np.ndarray, broken: np.ndarray) -> None:
+        """Add some promises.
+
+        Parameters
+        ----------
+        stated : array of shape (n, 3)
+            Chance to hold, and the ends of its interval; NaN where nothing was said.
+        broken : array of bool
+        """
+        said = np.isfinite(stated).all(axis=1)
+        self.n += int(said.sum())
+        self.broken += int(broken[said].sum())
+        self.sums = self.sums + stated[said].sum(axis=0)
+
+    def expected(self) -> Expected | None:
+        """The share that was expected to break; None where no promise said anything."""
+        if not self.n:
+            return None
+        share, upper, lower = (1.0 - self.sums / self.n).tolist()
+        return Expected(self.n, share, lower, upper, self.broken, self.broken / self.n)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class GateReport:
     """What a new model would do to the promises of a ledger. Names no person.
@@ -123,6 +177,8 @@ class GateReport:
         Why not, and how often.
     share, lower, upper : float
         Of broken promises, with the exact interval at `confidence`.
+    expected : Expected or None
+        The share that was expected to break; None where no promise said anything of its chance to hold.
     shortfall : Summary
         How far below the needed probability the broken ones are.
     group : str or None
@@ -153,6 +209,7 @@ class GateReport:
     lower: float
     upper: float
     confidence: float
+    expected: Expected | None
     shortfall: Summary
     group: str | None
     groups: list[Group]
@@ -189,7 +246,7 @@ class GateReport:
     def to_dict(self) -> JsonObject:
         """Return plain types for JSON, None for what there was nothing to measure on."""
         parts = dict(vars(self))
-        for name in ("instead", "further", "honour"):
+        for name in ("expected", "instead", "further", "honour"):
             parts[name] = None if parts[name] is None else _dict(parts[name])
         parts["groups"] = [asdict(group) for group in self.groups]
         parts["at"] = self.at.isoformat()

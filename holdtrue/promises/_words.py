@@ -45,6 +45,13 @@ def _promises(report: GateReport) -> Section:
         share = percent(report.n_unreadable / report.n_live)
         rows.append(("  of these the model cannot be asked about", f"{report.n_unreadable:,}", share, ""))
     rows.append(("may break", "", percent(report.max_broken), ""))
+    e = report.expected
+    if e is not None:
+        rows += [
+            ("expected to break, as they said", f"{e.n * e.share:,.1f}", percent(e.share),
+             _interval(e.lower, e.upper, report)),
+            (f"  of these {e.n:,}, broken", f"{e.broken:,}", percent(e.broken_share), ""),
+        ]  # fmt: skip
     return Section(("Promises", "number", "share", _level(report)), rows)
 
 

@@ -11,10 +11,13 @@ import numpy as np
 
 from holdtrue._json import plain
 from holdtrue.classifier import Certificate, RecourseClassifier
-from holdtrue.methods import AbstractMethod
+from holdtrue.hold import Hold
+from holdtrue.methods import AbstractMethod, Level
 
 LAYOUT = ("format", "chunk_rows", "only_refused")
 """Options that say how answers are cut up and written, not what they are."""
+BESIDE = ("reason",)
+"""Terms that decide which promises are made, not what each of them is: given later, they add the others."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,8 @@ class Identity:
         """Digest of all that a promise of this run depends on, the same however its rows are cut up."""
         parts = self.to_dict()
         parts["options"] = {name: value for name, value in parts["options"].items() if name not in LAYOUT}
+        if self.promises is not None:
+            parts["promises"] = {name: value for name, value in parts["promises"].items() if name not in BESIDE}
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -78,6 +83,11 @@ def method_of(method: AbstractMethod) -> list[str]:
         array = np.ascontiguousarray(value)
         learned.update(f"{name} {array.dtype} {array.shape} ".encode() + array.tobytes())
     return [type(method).__name__, repr(method), learned.hexdigest()]
+
+
+def hold_of(hold: Hold) -> Any:
+    """The asked chance of holding, in plain types."""
+    return hold.to_dict() if isinstance(hold, Level) else hold
 
 
 def certificate_of(certificate: Certificate | None) -> str | None:

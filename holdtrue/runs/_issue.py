@@ -27,15 +27,18 @@ class Terms:
         Days.
     model_version : str or None
         The owner's own name for the model.
+    reason : str or None
+        Why what is known not to hold is promised all the same; without one it is not.
     """
 
     subject: str
     promised: str
     valid_for: float | None = None
     model_version: str | None = None
+    reason: str | None = None
 
     def records(self, plan: RecourseFrame, keys: Sequence[str], rows: np.ndarray) -> "list[Record]":
-        """Make a record of every recourse of a plan.
+        """Make a record of every recourse of a plan that may be promised.
 
         Parameters
         ----------
@@ -49,4 +52,7 @@ class Terms:
 
         places = zip(rows.tolist(), plan.option.tolist(), strict=True)
         ids = [promise_id(self.promised, row, option) for row, option in places]
-        return promise(plan, keys, ids=ids, valid_for=self.valid_for, model_version=self.model_version)
+        return promise(
+            plan, keys, ids=ids, valid_for=self.valid_for, model_version=self.model_version, reason=self.reason,
+            only_holding=True,
+        )  # fmt: skip

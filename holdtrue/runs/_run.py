@@ -1,5 +1,7 @@
 """A table of any length in, everyone's recourse out: `run`."""
 
+import functools
+import operator
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -11,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from holdtrue.batch import AbstractExecutor, EmbeddedExecutor
 from holdtrue.classifier import RecourseClassifier
 from holdtrue.errors import DataError, HoldtrueError, Interrupted
-from holdtrue.methods import AbstractMethod
+from holdtrue.hold import AS_FITTED, Hold, Holding, held_method
+from holdtrue.methods import UNKNOWN, AbstractMethod, Tally
 from holdtrue.methods import method as method_by_name
 from holdtrue.models import fresh
-from holdtrue.runs._identity import Identity, certificate_of, method_of, model_digest
+from holdtrue.runs._identity import Identity, certificate_of, hold_of, method_of, model_digest
 from holdtrue.runs._issue import Terms
 from holdtrue.runs._parts import Parts
 from holdtrue.runs._read import CHUNK, Chunk, Source
@@ -58,6 +61,11 @@ class Run:
     seconds : float
     method : str
     out : str
+    holding : Tally or None
+        How many of the people's first options hold, how sure they are, and what that costs; None where nothing is
+        known about how long they hold.
+    unpromised : int
+        Recourses that were not promised, since they are known not to hold and no reason was given.
     beyond : tuple of int
         Rows that `restrictions` names and the table does not have.
     """
@@ -71,12 +79,17 @@ class Run:
     method: str
     out: str
     repeated: int = 0
+    holding: Tally | None = None
+    unpromised: int = 0
     beyond: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain types for JSON; without what does not apply."""
-        parts = asdict(self)
-        applies = {"promises": self.promises is not None, "repeated": self.repeated > 0, "beyond": False}
+        parts = asdict(self) | {"holding": None if self.holding is None else self.holding.to_dict()}
+        applies = {
+            "promises": self.promises is not None, "repeated": self.repeated > 0, "beyond": False,
+            "unpromised": self.unpromised > 0,
+        }  # fmt: skip
         return {name: value for name, value in parts.items() if applies.get(name, True)}
 
     def __str__(self) -> str:
@@ -86,7 +99,14 @@ class Run:
         if self.promises is not None:
             place += f" {self.promises:,} promises issued"
             place += f", {self.repeated:,} of which were in the ledger already." if self.repeated else "."
-        return f"{self.rows:,} people by {self.method}: {', '.join(parts)}.{cost}{place} ({self.seconds:.1f} s)"
+        if self.unpromised:
+            place += f" {self.unpromised:,} known not to hold were not promised; that takes a `reason`."
+        found = any(self.counts.get(name) for name in WITH_RECOURSE)
+        holding = "" if not found else f" {UNKNOWN if self.holding is None else self.holding}".rstrip(".") + "."
+        return (
+            f"{self.rows:,} people by {self.method}: {', '.join(parts)}.{cost}{holding}{place} "
+            f"({self.seconds:.1f} s)"
+        )
 
 
 def run(
@@ -96,6 +116,7 @@ def run(
     *,
     format: Literal["csv", "parquet", "jsonl"] | None = None,
     method: str | AbstractMethod | None = None,
+    hold: Hold = AS_FITTED,
     reference: Any = None,
     target: Any = None,
     deadline: float | None = None,
@@ -108,6 +129,7 @@ def run(
     subject: str | None = None,
     valid_for: float | None = None,
     model_version: str | None = None,
+    reason: str | None = None,
     resume: bool = False,
     executor: AbstractExecutor | None = None,
     on_rows: Callable[[int], None] | None = None,
@@ -130,7 +152,11 @@ def run(
     format : {"csv", "parquet", "jsonl"}, optional
         By default what `out` ends in.
     method : str or AbstractMethod, optional
-        Another method than the classifier's own.
+        Another method than the classifier's own. It searches for the model alone unless `hold` is given, and is
+        judged all the same.
+    hold : float, Level or None, optional
+        Another chance of holding than the classifier's own; None: the cheapest recourse, judged where there are
+        judges.
     reference : dataframe, optional
         Training rows, for a method that learns from them and is not fitted.
     target : label, optional
@@ -156,6 +182,9 @@ def run(
         How many days the promises hold; without an end when omitted.
     model_version : str, optional
         Your own name for the model, in the promises.
+    reason : str, optional
+        Why recourse that is known not to hold is promised all the same; the promises keep it. Without one it is
+        left out, and counted.
     resume : bool, default=False
         Go on with an interrupted run of the same model, table and options, where there is one.
     executor : AbstractExecutor, optional
@@ -186,11 +215,11 @@ def run(
         raise DataError(f"run: `bad_rows` must be 'stop' or 'report'; got {bad_rows!r}.")
     _check_numbers(deadline=deadline, chunk_rows=chunk_rows, n_recourses=n_recourses, valid_for=valid_for)
     written = _check_output(out, format, table, resume, executor)
-    _check_promises(ledger, out, subject=subject, valid_for=valid_for, model_version=model_version)
+    _check_promises(ledger, out, subject=subject, valid_for=valid_for, model_version=model_version, reason=reason)
     with ExitStack() as stack:
         source = table if isinstance(table, Source) else Source(table)
         clf = clf if isinstance(clf, RecourseClassifier) else RecourseClassifier.load(clf)
-        chosen = _fitted(clf, method, reference)
+        chosen, hold = _held(clf, _fitted(clf, method, reference), hold)
         limits = _limits(restrictions, clf, source)
         if target is not None and target not in clf.classes_.tolist():
             raise DataError(
@@ -199,7 +228,7 @@ def run(
         work = Work(
             classifier=clf, method=chosen, target=target, restrictions=limits,
             until=None if deadline is None else began + deadline, report_bad_rows=bad_rows == "report",
-            only_refused=only_refused, n_recourses=n_recourses, chunk_rows=chunk_rows,
+            only_refused=only_refused, n_recourses=n_recourses, hold=hold, chunk_rows=chunk_rows,
         )  # fmt: skip
         job = _Job(work, source, out, written, on_rows)
         if is_stream(out):
@@ -209,15 +238,16 @@ def run(
             options = {
                 "method": method_of(chosen), "target": plain(target), "deadline": deadline,
                 "only_refused": only_refused, "restrictions": limits, "format": written, "chunk_rows": chunk_rows,
-                "n_recourses": n_recourses,
+                "n_recourses": n_recourses, **({"hold": hold_of(hold)} if isinstance(chosen, Holding) else {}),
             }  # fmt: skip
             terms = None if opened is None else {
                 "ledger": opened.head().ledger, "subject": subject, "valid_for": valid_for,
                 "model_version": model_version, "certificate": certificate_of(clf.certificate_),
+                **({} if reason is None else {"reason": reason}),
             }  # fmt: skip
             identity = Identity(model_digest(clf), source.identity(), options, terms)
             if opened is not None:
-                work.terms = Terms(str(subject), identity.promised, valid_for, model_version)
+                work.terms = Terms(str(subject), identity.promised, valid_for, model_version, reason)
             job.to_file(identity, resume, EmbeddedExecutor() if executor is None else executor, opened)
     return job.summary(time.monotonic() - began)
 
@@ -268,7 +298,10 @@ def _fitted(clf: RecourseClassifier, method: str | AbstractMethod | None, refere
     """The method that was asked for, fitted to the classifier."""
     if method is None and reference is None:
         return clf.method_
-    method = clf.method_ if method is None else method
+    own = clf.method_
+    if method is None and isinstance(own, Holding):
+        return own.around(own.unfitted_base().fit(clf, reference))
+    method = own if method is None else method
     chosen: Any = method_by_name(method)() if isinstance(method, str) else method
     if hasattr(chosen, "predictor_") and reference is None:
         if chosen.predictor_ is not clf.predictor_:
@@ -283,6 +316,15 @@ def _fitted(clf: RecourseClassifier, method: str | AbstractMethod | None, refere
             "table that the model learned from."
         )
     return fresh(chosen).fit(clf, reference)
+
+
+def _held(clf: RecourseClassifier, chosen: AbstractMethod, hold: Hold) -> tuple[AbstractMethod, Hold]:
+    """The method with the classifier's guides, and the level it is asked at; whatever is asked can be answered."""
+    own = clf.method_
+    if isinstance(own, Holding) and not isinstance(chosen, Holding):
+        chosen, hold = own.around(chosen), None if isinstance(hold, str) else hold
+    held_method(chosen, own, hold, own=chosen is own)
+    return chosen, hold
 
 
 def _limits(restrictions: Any, clf: RecourseClassifier, source: Source) -> dict[int, Any]:
@@ -401,6 +443,7 @@ class _Job:
             counts.update(note["counts"])
         found = sum(counts.get(name, 0) for name in WITH_RECOURSE)
         promised = [note["promises"] for note in notes if "promises" in note]
+        held = [Tally(**note["holding"]) for note in notes if "holding" in note]
         rows = _rows(notes)
         return Run(
             rows=rows,
@@ -409,11 +452,21 @@ class _Job:
             mean_cost=sum(note["cost"] for note in notes) / found if found else None,
             promises=sum(promised) if promised else None,
             seconds=round(seconds, 2),
-            method=type(self.work.method).__name__,
+            method=_name(self.work.method),
             out=self.out,
             repeated=self.repeated,
+            holding=functools.reduce(operator.add, held) if held else None,
+            unpromised=sum(note.get("unpromised", 0) for note in notes),
             beyond=tuple(sorted(row for row in self.work.restrictions if row >= rows)),
         )
+
+
+def _name(method: AbstractMethod) -> str:
+    return (
+        f"{type(method).__name__} about {method.base_name}"
+        if isinstance(method, Holding)
+        else type(method).__name__
+    )
 
 
 def _rows(notes: Iterable[Mapping[str, Any]] | Collection[Mapping[str, Any]]) -> int:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,8 @@ import pyarrow as pa
 from holdtrue._types import JsonObject, Keywords
 from holdtrue.classifier import RecourseClassifier
 from holdtrue.errors import DataError
-from holdtrue.methods import AbstractMethod, RecourseFrame
+from holdtrue.hold import AS_FITTED, Hold, Holding
+from holdtrue.methods import COLUMNS, AbstractMethod, RecourseFrame
 from holdtrue.runs._issue import Terms
 from holdtrue.runs._read import Chunk
 from holdtrue.runs._write import numbers_or_null
@@ -31,6 +32,7 @@ SENT = (
     "report_bad_rows",
     "only_refused",
     "n_recourses",
+    "hold",
     "chunk_rows",
     "terms",
 )
@@ -57,6 +59,7 @@ class Work:
     report_bad_rows: bool = False
     only_refused: bool = False
     n_recourses: int = 1
+    hold: Hold = AS_FITTED
     chunk_rows: int = 16_384
     on_rows: Callable[[int], None] | None = None
     terms: Terms | None = None
@@ -87,7 +90,7 @@ class Work:
         plan = self._solve(chunk, rows) if len(rows) else None
         # Whose each written row is: a person has one row, or as many as there are options.
         whose = np.sort(np.concatenate([[] if plan is None else rows[plan.person], list(reasons)]).astype(int))
-        answer = _Answer.of(chunk.people, whose)
+        answer = _Answer.of(chunk.people, whose, judged=isinstance(self.method, Holding))
         if plan is not None:
             answer.fill(np.flatnonzero(~np.isin(whose, list(reasons))), plan)
         for row, reason in reasons.items():
@@ -99,6 +102,8 @@ class Work:
             "counts": dict(zip(names.tolist(), counts.tolist(), strict=True)),
             "cost": float(np.nansum(answer.cost[first & np.isin(answer.status, WITH_RECOURSE)])),
         }
+        if plan is not None and plan.held is not None:
+            note["holding"] = asdict(plan.held.tally(plan.found & (plan.option == 0), plan.cost))
         as_given = np.array_equal(whose, np.arange(n))
         table = answer.table(chunk.table if as_given else chunk.table.take(whose), self.schema)
         if self.n_recourses > 1:
@@ -114,6 +119,7 @@ class Work:
             person = rows[plan.person]
             whom = [keys[i] for i in person.tolist()]
             promised = self.terms.records(plan, whom, chunk.first_row + person)
+            note["unpromised"] = int(plan.found.sum()) - len(promised)
         return Done(table, note | {"written": table.num_rows}, promised)
 
     def _keys(self, chunk: Chunk) -> list[str] | None:
@@ -146,7 +152,7 @@ class Work:
         }  # fmt: skip
         if self.until is not None:
             options["deadline"] = max(self.until - time.monotonic(), 1e-9)
-        return self.classifier.recourse(people, method=self.method, **options)
+        return self.classifier.recourse(people, method=self.method, hold=self.hold, **options)
 
     def _usable(self, chunk: Chunk) -> tuple[np.ndarray, dict[int, str]]:
         """Rows that the schema allows, and the reason for each of the others."""
@@ -187,15 +193,23 @@ class _Answer:
     before: np.ndarray
     after: np.ndarray
     changes: np.ndarray
+    held: dict[str, np.ndarray] = field(default_factory=dict)
+    """How sure each is to hold, by the column that says so; of a run whose answers judges are asked about."""
 
     @classmethod
-    def of(cls, people: Table, whose: np.ndarray) -> "_Answer":
+    def of(cls, people: Table, whose: np.ndarray, *, judged: bool) -> "_Answer":
         """Nothing found yet: everyone as they are."""
         n = len(whose)
         columns = {name: values[whose] for name, values in people.columns.items()}
         cost, before, after = (np.full(n, np.nan) for _ in range(3))
         text = np.full(n, "", object)
-        return cls(columns, np.full(n, INVALID, object), cost, np.zeros(n, bool), before, after, text)
+        held = {
+            name: np.zeros(n, bool) if part == "holds" else np.full(n, np.nan) for name, part in COLUMNS.items()
+        }
+        return cls(
+            columns, np.full(n, INVALID, object), cost, np.zeros(n, bool), before, after, text,
+            held if judged else {},
+        )  # fmt: skip
 
     def fill(self, rows: np.ndarray, plan: RecourseFrame) -> None:
         """Put what was found in its rows."""
@@ -211,6 +225,8 @@ class _Answer:
         self.valid[rows] = plan.valid
         self.before[rows], self.after[rows] = plan.before, plan.after
         self.changes[rows] = list(plan.changes())
+        for name, values in self.held.items():
+            values[rows] = getattr(plan.held, COLUMNS[name])
 
     def table(self, original: pa.Table, schema: Schema) -> pa.Table:
         """All columns of the input, those of the schema as proposed, and how each was found."""
@@ -230,6 +246,8 @@ class _Answer:
             "holdtrue_probability_after": numbers_or_null(self.after),
             "holdtrue_changes": pa.array(self.changes, pa.string()),
         }
+        for name, values in self.held.items():
+            out[name] = pa.array(values, pa.bool_()) if values.dtype == bool else numbers_or_null(values)
         return pa.table(out)
 
 

@@ -14,12 +14,13 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from holdtrue import __version__
 from holdtrue._types import JsonObject
 from holdtrue.errors import HoldtrueError
+from holdtrue.hold import Holding
 from holdtrue.schema import plain
 from holdtrue.server._access import Door
 from holdtrue.server._answers import Json, Thing, answer, may, status_of, told_as
 from holdtrue.server._applicants import Applicants
 from holdtrue.server._batcher import Overloaded
-from holdtrue.server._bodies import Answers, Bodies, Decisions
+from holdtrue.server._bodies import Answers, Bodies, Decisions, hold_of
 from holdtrue.server._keys import KeyRing
 from holdtrue.server._middleware import Guard, Refused
 from holdtrue.server._promises import ledger_routes, promise_routes
@@ -128,17 +129,18 @@ def _open(app: FastAPI, service: Service, allowed: Any) -> None:
     @app.get("/v1/model", response_model=Thing, dependencies=[allowed("officer", "validator")], responses=may())
     async def model() -> Response:
         """The model that is served."""
-        predictor = service.predictor
+        predictor, method = service.predictor, service.classifier.method_
         return Json({
             "model": service.digest,
             "version": service.model_version,
             "classes": predictor.classes.tolist(),
             "favourable": plain(predictor.favourable),
             "threshold": predictor.threshold,
-            "method": type(service.classifier.method_).__name__,
+            "method": method.base_name if isinstance(method, Holding) else type(method).__name__,
+            "level": service.level(),
             "columns": [feature.to_dict() for feature in service.schema],
             "ledger": service.ledger is not None,
-            "retrained": 0 if service.retrained is None else len(service.retrained),
+            "retrained": service.n_judges,
         })  # fmt: skip
 
 
@@ -166,10 +168,11 @@ def _people(app: FastAPI, service: Service, bodies: Bodies, allowed: Any) -> Non
             target=body.target,
             restrictions=body.restrictions,
             n_recourses=body.options,
+            hold=hold_of(body),
             deadline=body.deadline,
         )
         told = []
         for job in jobs:  # they have one deadline
             part = await answer(job)
             told += [unreached() for _ in job.target] if part is None else part[0]
-        return Json({"model": service.digest, "answers": told})
+        return Json({"model": service.digest, "level": service.level(hold_of(body)), "answers": told})

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdtrue.errors import HoldtrueError
+from holdtrue.hold import AS_FITTED, Hold
 from holdtrue.schema import Restrictions
 
 
@@ -31,6 +32,8 @@ class Job:
     restrictions : Restrictions
         What single people, by position, are not asked to change.
     n_recourses : int
+    hold : float, None or "as fitted"
+        The wanted chance of holding; None for the cheapest recourse.
     until : float
         A time of `time.monotonic` after which nobody waits for the answer.
     keep : bool
@@ -46,12 +49,13 @@ class Job:
     n_recourses: int
     until: float
     keep: bool = False
+    hold: Hold = AS_FITTED
     future: "Future[Any]" = field(default_factory=Future)
 
     @property
-    def shape(self) -> tuple[str, int]:
+    def shape(self) -> tuple[str, int, Hold]:
         """What jobs of one call have in common."""
-        return self.kind, self.n_recourses
+        return self.kind, self.n_recourses, self.hold
 
 
 class Batcher:

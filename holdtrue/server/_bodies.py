@@ -6,6 +6,7 @@ from typing import Annotated, Any, Optional
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema, create_model
 
 from holdtrue._types import JsonObject
+from holdtrue.hold import AS_FITTED, Hold
 from holdtrue.schema import Feature, Schema
 from holdtrue.server._quotas import Quotas
 
@@ -42,8 +43,41 @@ class Decisions(BaseModel):
     decisions: list[Decision]
 
 
+class Level(BaseModel):
+    """What is wanted of how long recourse holds, and what that was measured on."""
+
+    hold: float = Field(description="The wanted chance that a retrained model accepts.")
+    term: int | None = Field(description="For how many periods, where that was asked of the past.")
+    vary: str = Field(description="What a retraining is.")
+    judges: int = Field(description="Retrained models that judge every recourse.")
+    guides: int = Field(description="Retrained models that the search asks.")
+    kept: float | None = Field(description="Share of their answers that were a yes when it was measured.")
+    lower: float | None
+    confidence: float
+    reached: bool = Field(description="Whether the lower bound reaches the wanted chance.")
+    people: int
+    note: str
+
+
+class Told(BaseModel):
+    """The level that a recourse was searched at."""
+
+    hold: float
+    slack: float
+    term: int | None
+    kept: float | None
+    lower: float | None
+    reached: bool
+    people: int
+    judges: int
+    guides: int
+
+
 class Survival(BaseModel):
-    """How many of the retrained models still say yes, with the interval of that chance."""
+    """How many of the retrained models still say yes, with the interval of that chance.
+
+    With guides also whether that is as often as wanted, and what the cheapest recourse would cost.
+    """
 
     estimate: float
     lower: float
@@ -51,6 +85,10 @@ class Survival(BaseModel):
     confidence: float
     n_models: int
     vary: str | None
+    holds: bool | None = None
+    cheapest: float | None = None
+    guided: bool | None = None
+    level: Told | None = None
 
 
 class Option(BaseModel):
@@ -77,6 +115,7 @@ class Answers(BaseModel):
     """One answer per person, in order."""
 
     model: str | None
+    level: Level | None = Field(description="Null where nothing is known about how long recourse holds.")
     answers: list[Answer]
 
 
@@ -142,6 +181,16 @@ class Bodies:
         days: Any = (float | None, Field(None, gt=0, le=36500))
         name: Any = (str | None, Field(None, pattern="^[0-9a-f]{32}$", description="Makes it safe to ask twice."))
         which: Any = (int, Field(0, ge=0, lt=quotas.options, description="Which option is promised, from 0."))
+        hold: Any = (
+            float | None,
+            Field(None, gt=0, lt=1, description="The wanted chance that a retrained model accepts; null: the "
+                  "cheapest recourse. As the model was fitted, when omitted."),
+        )  # fmt: skip
+        why: Any = (
+            str | None,
+            Field(None, min_length=1, max_length=2000, description="Why a recourse that is known not to hold is "
+                  "promised all the same; the record keeps it."),
+        )  # fmt: skip
         most = quotas.max_deadline
         deadline: Any = (float | None, Field(None, gt=0, le=most, description="Seconds until an answer is due."))
         self.Predict = create_model("Predict", __base__=Strict, people=people)
@@ -152,6 +201,7 @@ class Bodies:
             restrictions=each,
             options=options,
             target=target,
+            hold=hold,
             deadline=deadline,
         )
         self.Supersede = create_model(
@@ -162,6 +212,8 @@ class Bodies:
             options=options,
             option=which,
             target=target,
+            hold=hold,
+            reason=why,
             deadline=deadline,
             valid_days=days,
             id=name,
@@ -172,6 +224,11 @@ class Bodies:
     def row(self, person: Any) -> JsonObject:
         """The columns of a person, by name."""
         return {name: getattr(person, field) for field, name in self.names.items()}
+
+
+def hold_of(body: Any) -> Hold:
+    """The chance that was asked for: what is left out is not the same as null."""
+    return body.hold if "hold" in body.model_fields_set else AS_FITTED
 
 
 def _kind(feature: Feature) -> Any:

@@ -12,7 +12,7 @@ from holdtrue.errors import DataError, IdTaken, NoSuchPromise, NotLive
 from holdtrue.ledger import Ledger, Promise, Record
 from holdtrue.promises import Letter, letters, offered
 from holdtrue.server._answers import Json, Thing, answer, may, told_as
-from holdtrue.server._bodies import Bodies, Erased, Expired, Forget, Fulfil, Gate, Kept
+from holdtrue.server._bodies import Bodies, Erased, Expired, Forget, Fulfil, Gate, Kept, hold_of
 from holdtrue.server._middleware import Refused
 from holdtrue.server._service import Service, unreached
 
@@ -143,6 +143,8 @@ async def find_record(
     n_recourses: int = 1,
     days: float | None = None,
     id: str | None = None,
+    reason: str | None = None,
+    draft: bool = False,
     **asked: Any,
 ) -> Record:
     """Find recourse for a person and make the record of one of the options; it is not issued yet."""
@@ -151,7 +153,9 @@ async def find_record(
     if told is None:
         raise Refused(409, f"records: nothing was issued. {unreached()['message']}")
     (said,), plan = told
-    record = await run_in_threadpool(service.promise, plan, subject, option=option, days=days, id=id)
+    record = await run_in_threadpool(
+        service.promise, plan, subject, option=option, days=days, id=id, reason=reason, draft=draft
+    )
     if record is None:
         why = said["message"] if not said["options"] else f"Options found: {len(said['options'])}."
         raise Refused(409, f"records: nothing was issued. {why}")
@@ -196,7 +200,7 @@ async def fulfilled(service: Service, id: str, **how: Any) -> bool:
 def _asked(body: Any) -> JsonObject:
     return {
         "option": body.option, "n_recourses": body.options, "restrictions": [body.restrictions],
-        "target": body.target,
+        "target": body.target, "hold": hold_of(body), "reason": body.reason,
         "deadline": body.deadline, "days": body.valid_days, "id": body.id,
     }  # fmt: skip
 

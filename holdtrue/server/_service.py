@@ -15,9 +15,10 @@ from holdtrue._types import JsonObject
 from holdtrue.batch import proba_of
 from holdtrue.classifier import RecourseClassifier, rows_of, table_of
 from holdtrue.errors import DataError
+from holdtrue.hold import AS_FITTED, Hold, Holding, held_method
 from holdtrue.ledger import Ledger, Record
-from holdtrue.methods import RecourseFrame
-from holdtrue.promises import Stationery, gate, promise, survival_of
+from holdtrue.methods import AbstractMethod, RecourseFrame
+from holdtrue.promises import Stationery, check_holding, drafts, gate, stated_survival
 from holdtrue.reports import shelf_life
 from holdtrue.retraining import Retrained
 from holdtrue.schema import Restrictions, Table, normalise_restrictions, plain
@@ -115,6 +116,9 @@ class Service:
                 people = table_of([person] * size, self.schema, where="warm")
                 plan = self.classifier.recourse(people, target=has, n_recourses=n_recourses, deadline=600)
                 self.answers(plan)
+                if isinstance(self.classifier.method_, Holding):  # guides are asked about what was found
+                    for hold in (AS_FITTED, None):
+                        self.classifier.recourse(people, target=wanted, hold=hold, deadline=600)
         # Who has what they want is not searched for; so one person in earnest, and all that follows an option.
         self.answers(self.classifier.recourse(one, target=wanted, n_recourses=options, deadline=600))
 
@@ -175,6 +179,7 @@ class Service:
         target: Any = None,
         restrictions: Sequence[Any] | None = None,
         n_recourses: int = 1,
+        hold: Hold = AS_FITTED,
         deadline: float | None = None,
         keep: bool = False,
     ) -> list[Job]:
@@ -183,6 +188,7 @@ class Service:
         target = plain(self.predictor.favourable) if target is None else target
         if not any(target == label and type(target) is type(label) for label in classes):
             raise DataError(f"recourse: `target` is not a class; got {target!r}. Classes are {classes!r}.")
+        self._asked(hold)
         size = self.quotas.batch
         if len(rows) > size:  # a fault is then told by its place in the whole request
             self.table(rows)
@@ -193,7 +199,7 @@ class Service:
         for start in range(0, len(rows), size):
             part = rows[start : start + size]
             own = individual.take(range(start, start + len(part)))
-            jobs.append(Job(kind, part, [target] * len(part), own, n_recourses, until, keep))
+            jobs.append(Job(kind, part, [target] * len(part), own, n_recourses, until, keep, hold))
         self._batcher.submit(jobs)
         return jobs
 
@@ -231,6 +237,7 @@ class Service:
             restrictions=Restrictions.join((job.restrictions, len(job.rows)) for job in jobs),
             deadline=max(job.until for job in jobs) - time.monotonic(),
             n_recourses=jobs[0].n_recourses,
+            hold=jobs[0].hold,
         )
         told = self.answers(plan)
         out = []
@@ -256,7 +263,7 @@ class Service:
         """What is told of a plan: for every person a status, and their options in order."""
         words, out = plan.changes(), []
         factuals, recourses = (rows_of(t, self.schema) for t in (plan.factual, plan.recourse))
-        life = self._life(plan)
+        survival = stated_survival(plan, self._life(plan))
         for i, (person, status, found) in enumerate(
             zip(plan.person.tolist(), plan.status, plan.found, strict=True)
         ):
@@ -274,13 +281,31 @@ class Service:
                     "changes": words[i],
                     "cost": _number(plan.cost[i]),
                     "probability": _number(plan.after[i]),
-                    "survival": None if life is None else survival_of(life, i),
+                    "survival": survival[i],
                 })  # fmt: skip
         return out
+
+    @property
+    def n_judges(self) -> int:
+        """Retrained models by which every recourse is told how sure it is to hold."""
+        if self.retrained is not None:
+            return len(self.retrained)
+        level = self.level()
+        return 0 if level is None else level["judges"]
 
     def _life(self, plan: RecourseFrame) -> Any:
         """How long what was found will hold, where there are models to ask."""
         return None if self.retrained is None else shelf_life(plan, against=self.retrained)
+
+    def level(self, hold: Hold = AS_FITTED) -> JsonObject | None:
+        """What is wanted of how long recourse holds, and what that rests on; None where nothing is known."""
+        method = self._asked(hold)
+        return told_level(method) if isinstance(method, Holding) else None
+
+    def _asked(self, hold: Hold) -> AbstractMethod:
+        """The classifier's method at a level, or an error where it does not know that."""
+        own = self.classifier.method_
+        return own if isinstance(hold, str) else held_method(own, own, hold, own=True)
 
     # ---- promises -------------------------------------------------------------------------------------
 
@@ -292,13 +317,20 @@ class Service:
         option: int = 0,
         days: float | None = None,
         id: str | None = None,
+        reason: str | None = None,
+        draft: bool = False,
     ) -> Record | None:
-        """Make the record of one of a person's options; None where they have no such option."""
-        made = promise(
+        """Make the record of one of a person's options; None where they have no such option.
+
+        One that is known not to hold needs a reason, unless it is a draft to be looked at.
+        """
+        made = drafts(
             plan, [subject] * len(plan), valid_for=days, model_version=self.model_version, life=self._life(plan),
-            ids=[id if i == option else None for i in plan.option.tolist()],
-        )  # fmt: skip
-        return made[option] if option < len(made) else None
+            ids=[id if i == option else None for i in plan.option.tolist()], reason=reason,
+        )[option : option + 1]  # fmt: skip
+        if not draft:
+            check_holding(made)
+        return made[0] if made else None
 
     # ---- the gate -------------------------------------------------------------------------------------
 
@@ -321,6 +353,14 @@ class Service:
             return self.gates.keep(gate(self.classifier, self.ledger, **how))
         finally:
             self._gate.release()
+
+
+def told_level(method: Holding) -> JsonObject:
+    """A level as it is told."""
+    level = method.level_
+    names = ("hold", "term", "kept", "lower", "confidence", "reached", "people", "note")
+    known = {name: getattr(level, name) for name in names}
+    return known | {"vary": method.judges_.vary, "judges": len(method.judges_), "guides": len(method.guides_)}
 
 
 def unreached() -> JsonObject:

@@ -9,30 +9,42 @@ from holdtrue.cli import _demo
 @pytest.fixture(autouse=True)
 def _short(monkeypatch):
     monkeypatch.setattr(_demo, "EPOCHS", 5)
+    monkeypatch.setattr(_demo, "GUIDES", 5)
+    monkeypatch.setattr(_demo, "HOLD", 0.8)
 
 
-def test_the_whole_story(run):
-    text = run("demo", "--retrain", 2).stdout
+def test_the_whole_story(run, tmp_path):
+    picture = tmp_path / "demo.png"
+    text = run("demo", "--retrain", 2, "--picture", picture).stdout
     for words in (
         "The data",
         "The model",
-        "The recourse",
-        "Does it hold?",
+        "The cheapest advice",
+        "What a retraining does to it",
+        "Advice that holds",
+        "And its price",
+        "more effort",
         "What to try next",
         "2 retrained models",
     ):
         assert words in text
-    assert text.count("Applicant") == 3
+    assert text.count("Applicant") == 6
+    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_json(run):
     story = json.loads(run("demo", "--retrain", 2, "--json").stdout)
     assert story["dataset"] == "loanapp"
-    assert sum(story["recourse"].values()) == story["refused"]
-    assert len(story["people"]) == 3
-    costs = [person["cost"] for person in story["people"]]
+    cheapest, holds = story["cheapest"], story["holds"]
+    for part in (cheapest, holds):
+        assert sum(part["recourse"].values()) == story["refused"]
+        assert sum(part["people_by_tenth_of_survival"]) == part["recourse"]["FOUND"]
+        assert len(part["people"]) == 3
+    assert [p["row"] for p in cheapest["people"]] == [p["row"] for p in holds["people"]]
+    costs = [person["cost"] for person in cheapest["people"]]
     assert costs == sorted(costs)
-    assert story["audit"]["validity"] == 1.0
+    assert story["price"] > 1
+    assert holds["stated_survival"] > cheapest["stated_survival"]
 
 
 def test_three_people_are_chosen_by_cost():
@@ -59,6 +71,7 @@ def test_the_demo_as_pages(monkeypatch, tmp_path, run):
     service, applicants = _demo_serve.seeded(tmp_path, 2, 0)
     counts = service.ledger.counts()
     assert counts["kept"] + counts["broken"] == 3
+    assert 3 < counts["live"] + 3 <= 12  # of twelve people those whose recourse holds
     assert counts["live"] == service.ledger.head().seq - 6
     reports, bad = service.gates.all()
     assert [name for name, _ in reports][-1] == "one row less"

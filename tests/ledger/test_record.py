@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -198,3 +199,17 @@ def test_any_time_survives_its_text(time: datetime) -> None:
 @given(a=st.datetimes(timezones=st.just(UTC)), b=st.datetimes(timezones=st.just(UTC)))
 def test_texts_sort_as_times_do(a: datetime, b: datetime) -> None:
     assert (a < b) == (to_text(a) < to_text(b))
+
+
+def test_a_reason_is_kept_and_its_absence_changes_nothing() -> None:
+    """A record without a reason has the digest that it had before there were any."""
+    plain = promise_to("a")
+    assert "reason" not in plain.to_dict()
+    told = replace(plain, reason="The landlord writes that the lease will be prolonged.\nSeen by two.")
+    assert told.digest() != plain.digest()
+    assert Record.from_json(told.to_json()) == told
+    assert Record.from_json(plain.to_json()) == plain
+    assert Record.from_dict(plain.to_dict() | {"reason": None}) == plain
+    for bad in ("", "  ", "x" * 2001, "a\x00b", 7):
+        with pytest.raises(DataError, match="`reason` must be a text of 1 to 2000 characters"):
+            replace(plain, reason=bad)

@@ -4,6 +4,7 @@ import json
 import warnings
 from datetime import timedelta
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
@@ -15,6 +16,7 @@ from holdtrue.ledger import Record
 OWN = ("id", "issued", "valid_until")  # of one record: what no two promises share
 DAYS = 30
 VERSION = "v7"
+REASON = "the branch manager knows the applicant"
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +26,14 @@ def bank():
 
 @pytest.fixture(scope="module")
 def clf(bank):
-    """A certified model."""
+    """A certified model, with guides."""
     made = ht.RecourseClassifier(
         schema=bank.schema,
         model=ht.Linear(),
         regime=ht.StandardTraining(n_epochs=30, step_size=0.01, class_weight="balanced"),
         method=ht.Wachter(n_steps=40, patience=10, random_state=0),
+        hold=0.8,
+        n_guides=5,
         random_state=0,
     ).fit(bank.X[:300], bank.y[:300])
     ht.certify(made, bank.X[300:], miscoverage=0.2)
@@ -54,17 +58,28 @@ def restrictions(clf, people):
     return next(one for one in own if clf.recourse(people, restrictions=one).found[1])
 
 
+@pytest.fixture(scope="module", params=["as fitted", "none, with a reason", "none"])
+def asked(request):
+    """What is wanted of how long recourse holds, and why what does not hold is promised all the same."""
+    hold = {} if request.param == "as fitted" else {"hold": None}
+    reason = {"reason": REASON} if "reason" in request.param else {}
+    return hold, reason
+
+
 @pytest.fixture(scope="module")
-def python(clf, people, restrictions, tmp_path_factory):
-    plan = clf.recourse(people, restrictions=restrictions)
+def python(clf, people, restrictions, asked, tmp_path_factory):
+    hold, reason = asked
+    plan = clf.recourse(people, restrictions=restrictions, **hold)
     with ht.Ledger.create(tmp_path_factory.mktemp("python") / "l.db") as ledger:
-        made = ht.promise(plan, _keys(people), ledger, valid_for=DAYS, model_version=VERSION)
+        terms = {"valid_for": DAYS, "model_version": VERSION, **reason}
+        made = ht.promise(plan, _keys(people), ledger, only_holding=True, **terms)
         assert _live(ledger) == {record.subject: record for record in made}
     return {record.subject: record for record in made}
 
 
 @pytest.fixture(scope="module")
-def command_line(clf, people, restrictions, tmp_path_factory):
+def command_line(clf, people, restrictions, asked, tmp_path_factory):
+    hold, reason = asked
     folder = tmp_path_factory.mktemp("command")
     clf.save(folder / "model.holdtrue")
     people.assign(who=_keys(people)).to_csv(folder / "people.csv", index=False)
@@ -74,15 +89,20 @@ def command_line(clf, people, restrictions, tmp_path_factory):
         command = [
             "recourse", folder / "model.holdtrue", folder / "people.csv", "--out", folder / "out.csv",
             "--restrictions", folder / "own.json", "--ledger", ledger.place, "--subject", "who",
-            "--valid-for", DAYS, "--model-version", VERSION,
+            "--valid-for", DAYS, "--model-version", VERSION, *(["--hold", "none"] if hold else []),
+            *(["--reason", REASON] if reason else []),
         ]  # fmt: skip
         done = CliRunner().invoke(cli, [str(part) for part in command], catch_exceptions=False)
         assert done.exit_code == 0, done.output
-        return _live(ledger)
+        found = _live(ledger)
+        assert "hold at 80%" in done.output
+        left = 4 - len(found)
+        assert (f"{left} known not to hold were not promised; that takes a --reason" in done.output) == (left > 0)
+        return found
 
 
 @pytest.fixture(scope="module")
-def http(clf, people, restrictions, tmp_path_factory):
+def http(clf, people, restrictions, asked, tmp_path_factory):
     pytest.importorskip("fastapi")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # newer ones want the successor of httpx, older ones do not know it
@@ -90,15 +110,19 @@ def http(clf, people, restrictions, tmp_path_factory):
 
     from holdtrue.server import Quotas, Service, create_app
 
+    hold, reason = asked
     with ht.Ledger.create(tmp_path_factory.mktemp("http") / "l.db") as ledger:
         quotas = Quotas(batch=4, options=1, deadline=60, max_deadline=120)
         service = Service(clf, ledger=ledger, model_version=VERSION, quotas=quotas)
         with TestClient(create_app(service, pages=False), base_url="http://localhost") as client:
             for i, (subject, row) in enumerate(zip(_keys(people), _rows(people), strict=True)):
-                body = {"subject": subject, "person": row, "valid_days": DAYS}
+                body = {"subject": subject, "person": row, "valid_days": DAYS, **hold, **reason}
                 if i in restrictions:
                     body["restrictions"] = restrictions[i]
-                assert client.post("/v1/records", json=body).status_code in (201, 409)
+                answer = client.post("/v1/records", json=body)
+                assert answer.status_code in (201, 409, 422)
+                if answer.status_code == 422:
+                    assert "the recourse is known not to hold at 80%" in answer.json()["error"]
         return _live(ledger)
 
 
@@ -121,28 +145,31 @@ def _told(record):
 
 
 @pytest.mark.parametrize("door", ["command_line", "http"])
-def test_the_same_person_gets_the_same_record(request, python, door):
-    """Field by field; all but the id and the time."""
+def test_the_same_person_gets_the_same_record(request, python, asked, door):
+    """Field by field; all but the id and the time. What is known not to hold is nobody's without a reason."""
+    reason = asked[1].get("reason")
     other = request.getfixturevalue(door)
     assert set(other) == set(python)
-    assert len(python) == 4
+    assert len(python) == 4 or not reason
     for subject, record in python.items():
         expected, got = _told(record), _told(other[subject])
+        assert record.reason == (None if record.survival["holds"] else reason)
         assert got.keys() == expected.keys()
         for name, value in expected.items():
             assert got[name] == value, (subject, name)
 
 
 @pytest.mark.parametrize("door", ["python", "command_line", "http"])
-def test_no_door_drops_the_certificate(request, clf, restrictions, door):
+def test_no_door_drops_the_certificate(request, clf, restrictions, asked, door):
     made = clf.certificate_
     names = ("threshold", "miscoverage", "failure", "n", "k", "date")
     terms = {name: getattr(made, name) for name in names}
     terms |= {"kind": "guarantee", "sha256": made.to_dict()["sha256"]}
     records = request.getfixturevalue(door)
     assert [record.certificate for record in records.values()] == [terms] * len(records)
-    own = records["application 1"].restrictions
-    assert own == {name: {"direction": way} for name, way in restrictions[1].items()}
+    if "application 1" in records:
+        own = records["application 1"].restrictions
+        assert own == {name: {"direction": way} for name, way in restrictions[1].items()}
 
 
 def test_whoever_found_the_recourse(clf, people):
@@ -154,7 +181,7 @@ def test_whoever_found_the_recourse(clf, people):
         clf.recourse(people).take([0, 1]),
     ):
         assert plan.predictor.certificate is clf.certificate_
-        assert all(record.certificate for record in ht.records(plan, _keys(people)[: len(plan)]))
+        assert all(record.certificate for record in ht.records(plan, _keys(people)[: len(plan)], reason=REASON))
 
 
 def test_another_threshold_has_no_certificate(clf, people):
@@ -162,13 +189,13 @@ def test_another_threshold_has_no_certificate(clf, people):
     assert other.certificate_ is None
     assert clf.certificate_ is not None
     plan = other.recourse(people)
-    assert all(record.certificate is None for record in ht.records(plan, _keys(people)))
+    assert all(record.certificate is None for record in ht.records(plan, _keys(people), reason=REASON))
 
 
 def test_without_a_ledger_nothing_is_issued_yet(clf, people, tmp_path):
     plan = clf.recourse(people)
     ids = [None, *(f"{i:032x}" for i in range(1, len(people)))]
-    made = ht.promise(plan, _keys(people), ids=ids)
+    made = ht.promise(plan, _keys(people), ids=ids, reason=REASON)
     names = {record.subject: record.id for record in made}
     assert all(names[key] == id for key, id in zip(_keys(people), ids, strict=True) if id and key in names)
     assert len(set(names.values())) == len(made)
@@ -177,6 +204,57 @@ def test_without_a_ledger_nothing_is_issued_yet(clf, people, tmp_path):
         assert ledger.issue(made).repeated == len(made)
     with pytest.raises(ht.errors.DataError, match=r"`ids` must have one entry per row"):
         ht.promise(plan, _keys(people), ids=["0" * 32])
+
+
+def test_what_does_not_hold_needs_a_reason(clf, people):
+    """The three ways to go on: a reason for all, one for each, or only what holds."""
+    plan = clf.recourse(people, hold=None)
+    holds = plan.held.holds[plan.found]
+    assert 0 < holds.sum() < len(holds)
+    with pytest.raises(
+        ht.errors.DoesNotHold, match=r"of 4 recourses are known not to hold at 80%; got 'appl.*reason"
+    ):
+        ht.promise(plan, _keys(people))
+    with pytest.raises(ht.errors.DataError, match="`reason` must have one entry per row"):
+        ht.promise(plan, _keys(people), reason=[REASON])
+    with pytest.raises(ht.errors.DataError, match="`reason` must be a text of 1 to 2000"):
+        ht.promise(plan, _keys(people), reason=" ")
+    only = ht.promise(plan, _keys(people), only_holding=True)
+    assert [record.survival["holds"] for record in only] == [True] * int(holds.sum())
+    each = [None if there else f"because {i}" for i, there in enumerate(plan.held.holds)]
+    told = [record.reason for record in ht.promise(plan, _keys(people), reason=each)]
+    assert told == [each[i] for i in np.flatnonzero(plan.found)]
+
+
+def test_a_record_says_what_the_plan_says(clf, people):
+    plan = clf.recourse(people)
+    made = ht.records(plan, _keys(people), reason=REASON)
+    level = plan.held.level
+    for i, record in zip(np.flatnonzero(plan.found), made, strict=True):
+        said = record.survival
+        assert said["estimate"] == plan.held.survival[i]
+        assert (said["lower"], said["upper"]) == (plan.held.lower[i], plan.held.upper[i])
+        assert (said["n_models"], said["vary"], said["confidence"]) == (5, "anew", 0.95)
+        assert said["cheapest"] == pytest.approx(plan.held.cheapest[i])
+        assert (said["level"]["hold"], said["level"]["slack"], said["level"]["term"]) == (0.8, level.slack, None)
+    life = ht.shelf_life(plan, against=ht.retrain(clf, n=7, random_state=5))
+    for i, record in zip(
+        np.flatnonzero(plan.found), ht.records(plan, _keys(people), life=life, reason=REASON), strict=True
+    ):
+        assert (record.survival["estimate"], record.survival["n_models"]) == (life.survival[i], 7)
+        assert record.survival["holds"] == (life.survival[i] >= 0.8)
+        assert record.survival["level"]["hold"] == 0.8
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"hold": None}, {"method": ht.Wachter(n_steps=20, random_state=1), "hold": 0.8}]
+)
+def test_what_was_promised_comes_out_again(clf, people, tmp_path, how):
+    """By the level, and the method within, that the record names."""
+    clf.save(tmp_path / "model.holdtrue")
+    loaded = ht.RecourseClassifier.load(tmp_path / "model.holdtrue")
+    for record in ht.records(clf.recourse(people, **how), _keys(people), reason=REASON):
+        assert ht.replay(record, loaded).same
 
 
 def test_restrictions_are_checked_once(clf, people, restrictions, monkeypatch):

@@ -6,10 +6,11 @@ from datetime import datetime
 
 import pytest
 
+import holdtrue as ht
 from holdtrue.errors import DataError, LedgerError
 from holdtrue.promises import gate
 
-from .world import ask, promise
+from .world import START, ask, model, promise
 
 
 def test_errors_say_what_to_do(ledger, sixty, tmp_path):
@@ -59,3 +60,35 @@ def test_reports_name_no_person_and_run_nothing(ledger, sixty, wachter, tmp_path
     assert (raw["format"], raw["version"], raw["n_broken"]) == ("holdtrue-gate", 1, 2)
     assert raw == report.to_dict()
     assert "Ann Secret" in (tmp_path / "c.jsonl").read_text()
+
+
+def test_what_broke_beside_what_was_expected_to(tmp_path):
+    """Three say how sure they are, one does not: .1, .3 and .5 are expected to break, one of the three does."""
+    incomes, said = (40, 55, 60, 45), (0.9, 0.7, 0.5, None)
+    with ht.Ledger.create(tmp_path / "l.db") as ledger:
+        for i, (income, share) in enumerate(zip(incomes, said, strict=True)):
+            stated = share and {"estimate": share, "lower": share - 0.2, "upper": share + 0.1}
+            ledger.issue(promise(i, income, survival=stated))
+        report = gate(model(50), ledger, max_broken=1, at=START)
+        odd = promise("odd", 70, survival={"estimate": "sure"})  # read one by one
+        ledger.issue(odd)
+        again = gate(model(50), ledger, max_broken=1, at=START)
+    for one in (report, again):
+        e = one.expected
+        assert (e.n, e.broken) == (3, 1)
+        assert (e.share, e.lower, e.upper) == pytest.approx((0.3, 0.2, 0.5))
+        assert e.broken_share == pytest.approx(1 / 3)
+    assert (report.n_broken, report.n_live) == (2, 4)
+    assert report.to_dict()["expected"]["share"] == pytest.approx(0.3)
+    assert "expected to break, as they said" in str(report)
+    assert "of these 3, broken" in report.to_html()
+
+
+def test_without_a_word_on_it_nothing_was_expected(tmp_path):
+    with ht.Ledger.create(tmp_path / "l.db") as ledger:
+        assert gate(model(50), ledger, at=START).expected is None
+        ledger.issue(promise(0, 60))
+        report = gate(model(50), ledger, at=START)
+    assert report.expected is None
+    assert report.to_dict()["expected"] is None
+    assert "expected to break" not in str(report)

@@ -198,3 +198,20 @@ def test_the_page_loads_nothing(tmp_path) -> None:
     assert "http" not in letter.html
     assert "src=" not in letter.html
     assert not {"script", "link", "img", "iframe"} & set(Shown(letter.html).tags)
+
+
+def test_a_measured_term_is_told_and_a_reason_is_not() -> None:
+    """The least sure of the options speaks for the letter; without a term measured by the past nothing is said."""
+    level = {"hold": 0.95, "slack": 0.5, "term": 2, "kept": 0.968}
+    survival = {"estimate": 1.0, "holds": True, "level": level}
+    sure, less = options("a", "Raise income.", "Lower debt.", survival=survival)
+    less = replace(less, survival=survival | {"level": level | {"kept": 0.951}}, reason="the manager's nephew")
+    words = "95 of 100 still held after our rules had been renewed twice."
+    (letter,) = write([sure, less], words={1: "approved"})
+    for text in (letter.text, letter.html):
+        assert words in text
+        assert "nephew" not in text
+        assert "This offer holds until" in text
+    (letter,) = write([sure, replace(less, survival=None)])
+    assert letter.measured is None
+    assert "in the past" not in letter.text

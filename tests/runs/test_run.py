@@ -81,7 +81,9 @@ def test_a_file_and_a_classifier_answer_the_same(clf, model, parquet, bank, tmp_
     assert text in str(one)
     assert str(one).startswith("300 people by Wachter: ")
     assert f"Written to {tmp_path / 'one.parquet'}. (" in str(one)
-    assert set(one.to_dict()) == {"rows", "written", "counts", "mean_cost", "seconds", "method", "out"}
+    assert set(one.to_dict()) == {"rows", "written", "counts", "mean_cost", "seconds", "method", "out", "holding"}
+    assert one.holding is None
+    assert " How long it holds is not known. Written" in str(one)
     with pytest.raises(dataclasses.FrozenInstanceError):
         one.rows = 1
 

@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from holdtrue._types import JsonObject
 from holdtrue.ledger import Ledger, Promise, Record
 from holdtrue.methods import number
+from holdtrue.promises import lacks_reason
 from holdtrue.schema import plain
 from holdtrue.server._answers import answer
 from holdtrue.server._middleware import Refused
@@ -79,8 +80,7 @@ def desk_routes(pages: Pages) -> APIRouter:
             return await _look(pages, request, offer)
         option, seen = _chosen(form)
         record = await _made(pages, case, row, offer, option, seen, secrets.token_hex(16))
-        return pages.show(request, "confirm.html", case=case, fields=case.fields(), record=record, option=option,
-                          seen=seen)  # fmt: skip
+        return _confirm_page(pages, request, case, record, option, seen)
 
     @router.post("/promise")
     async def promise(request: Request, form: Form = sent) -> Response:
@@ -94,7 +94,10 @@ def desk_routes(pages: Pages) -> APIRouter:
         id = form.text("id")
         if len(id) != 32 or set(id) - set("0123456789abcdef"):
             raise Refused(422, "page: the form was changed on its way. Begin again.")
-        record = await _made(pages, case, row, offer, option, seen, id)
+        reason = form.text("reason").replace("\r\n", "\n").strip() or None
+        record = await _made(pages, case, row, offer, option, seen, id, reason)
+        if lacks_reason(record):
+            return _confirm_page(pages, request, case, record, option, seen, 422)
         there = await write(service, record)
         if there is not None and (there.record is None or there.record.recourse != record.recourse):
             raise Refused(409, "page: there is another promise of this id. Begin again.")
@@ -140,12 +143,14 @@ async def _look(pages: Pages, request: Request, case: Case) -> Response:
         chance = (await run_in_threadpool(lambda: service.decisions(service.table([row]))))[0]["probabilities"]
         said["probability"] = chance[str(plain(service.predictor.favourable))]
     cheapest = min((o["cost"] for o in said["options"] if o["cost"] is not None), default=None)
-    options = [
-        _option(case, row, option, path, cheapest) for option, path in zip(said["options"], drawn, strict=True)
-    ]
+    found = enumerate(zip(said["options"], drawn, strict=True))
+    options = [_option(case, row, option, path, cheapest) | {"index": i} for i, (option, path) in found]
+    if any(option["holds"] is not None for option in options):
+        options.sort(key=lambda option: (not option["holds"], option["cost"] or 0.0))
     answered = {
         "yes": yes, "status": said["status"], "message": said["message"], "chance": said["probability"],
         "need": service.predictor.threshold, "options": options, "seconds": time.monotonic() - began,
+        "hold": (service.level() or {}).get("hold"), "n_holds": sum(bool(option["holds"]) for option in options),
     }  # fmt: skip
     return _case_page(pages, request, case, answered)
 
@@ -153,10 +158,19 @@ async def _look(pages: Pages, request: Request, case: Case) -> Response:
 def _case_page(
     pages: Pages, request: Request, case: Case, answered: JsonObject | None, status: int = 200
 ) -> Response:
-    retrained = pages.service.retrained
     return pages.show(
         request, "case.html", status, case=case, fields=case.fields(), answer=answered,
-        promises=pages.service.ledger is not None, n_models=0 if retrained is None else len(retrained),
+        promises=pages.service.ledger is not None, n_models=pages.service.n_judges,
+    )  # fmt: skip
+
+
+def _confirm_page(
+    pages: Pages, request: Request, case: Case, record: Record, option: int, seen: str, status: int = 200
+) -> Response:
+    """What is about to be promised; with 422, that its reason is absent."""
+    return pages.show(
+        request, "confirm.html", status, case=case, fields=case.fields(), record=record, option=option, seen=seen,
+        holds=(record.survival or {}).get("holds"), absent=status == 422,
     )  # fmt: skip
 
 
@@ -176,14 +190,20 @@ def _option(case: Case, row: JsonObject, option: JsonObject, path: Any, cheapest
             "i": i, "title": feature.title, "before": _show.bare(before, feature),
             "after": number(after, feature), "bar": bar,
         })  # fmt: skip
-    seen = _seen(option["recourse"])
-    return option | {"changes": changes, "path": path, "seen": seen, "cheapest": option["cost"] == cheapest}
+    survival = option["survival"] or {}
+    least, cost = survival.get("cheapest"), option["cost"]
+    dearer = least and cost and cost > 1.005 * least  # by more than the digits that are shown
+    return option | {
+        "changes": changes, "path": path, "seen": _seen(option["recourse"]), "cheapest": cost == cheapest,
+        "holds": survival.get("holds"), "price": cost / least - 1 if dearer else None,
+    }  # fmt: skip
 
 
 async def _made(
-    pages: Pages, case: Case, row: JsonObject, offer: tuple[str, float], option: int, seen: str, id: str
-) -> Record:
-    """The record of an option that was on the page, and of no other."""
+    pages: Pages, case: Case, row: JsonObject, offer: tuple[str, float], option: int, seen: str, id: str,
+    reason: str | None = None,
+) -> Record:  # fmt: skip
+    """The record of an option that was on the page, and of no other; not yet one that may be issued."""
     subject, days = offer
     n = _n_options(pages)
     if option >= n:
@@ -197,6 +217,8 @@ async def _made(
         restrictions=[case.restrictions()],
         days=days,
         id=id,
+        reason=reason,
+        draft=True,
     )
     if _seen(record.recourse) != seen:
         raise Refused(409, "page: the search came to another answer than the one you saw. Look again.")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from holdtrue._types import JsonObject
 from holdtrue.methods import number
 from holdtrue.reports import percent
 from holdtrue.schema import Feature
@@ -47,4 +48,16 @@ def place(given: float) -> str:
     return f"{given:.1f}"
 
 
-FILTERS: dict[str, Callable[..., str]] = {"day": day, "share": share, "whole": whole, "place": place}
+def accepted(survival: JsonObject) -> str:
+    """How many retrained models say yes, in words."""
+    n = int(survival["n_models"])
+    return f"{round(survival['estimate'] * n):,} of {n:,} retrained models accept it"
+
+
+FILTERS: dict[str, Callable[..., str]] = {
+    "day": day,
+    "share": share,
+    "whole": whole,
+    "place": place,
+    "accepted": accepted,
+}

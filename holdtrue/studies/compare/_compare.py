@@ -299,10 +299,11 @@ def _fit(
         if fitted:
             return model, model.predictor_
         own: Any = clone(model)
+        own.set_params(hold=None)  # every method brings its own guides, or none
         defaults = {"schema": schema, "favourable": favourable, "random_state": seed}
         own.set_params(**{k: v for k, v in defaults.items() if own.get_params(deep=False)[k] is None})
     else:
-        own = RecourseClassifier(schema=schema, model=model, favourable=favourable, random_state=seed)
+        own = RecourseClassifier(schema=schema, model=model, favourable=favourable, hold=None, random_state=seed)
     own.fit(rows, labels)
     return own, own.predictor_
 

@@ -101,7 +101,8 @@ def tradeoff(
             progress(name if parameter is None else f"{name}, {parameter} = {value:g}", i, len(settings))
         clf = RecourseClassifier(
             schema=schema, model=None if model is None else fresh(model), regime=rule,
-            method=None if method is None else fresh(method), favourable=favourable, random_state=random_state,
+            method=None if method is None else fresh(method), favourable=favourable, hold=None,
+            random_state=random_state,
         ).fit(X_train, y[train])  # fmt: skip
         if collapse is None:
             assert clf.training_ is not None  # fitted here

@@ -86,7 +86,9 @@ class Bench:
     def measure(self, rule: AbstractRegime) -> Measured:
         """Train under a regime, and measure."""
         parts: Keywords = {name: fresh(p) if isinstance(p, BaseEstimator) else p for name, p in self.parts.items()}
-        clf = RecourseClassifier(regime=rule, favourable=self.favourable, random_state=self.seed, **parts)
+        # Not held against retrainings: a trial is about one training.
+        how: Keywords = {"favourable": self.favourable, "hold": None, "random_state": self.seed}
+        clf = RecourseClassifier(regime=rule, **how, **parts)
         clf.fit(some_rows(self.X, self.train), self.y[self.train])
         accuracy = float((clf.predict(some_rows(self.X, self.held)) == self.y[self.held]).mean())
         refused = self.asked[clf.predict(some_rows(self.X, self.asked)) != self.favourable]
