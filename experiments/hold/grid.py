@@ -58,11 +58,8 @@ def cell(dataset: str, kind: str, split: int) -> Cell:
     train, test = train[:TRAIN], test[:TRAIN]
     learned, labels = X.iloc[train], y[train]
     net = kind in ("logistic", "mlp")
-    model = (
-        _own(kind, data.schema, learned, labels, split)
-        if net
-        else _trees(kind, data.schema, learned, labels, split)
-    )
+    made: Any = _own if net else _trees
+    model = made(kind, data.schema, learned, labels, split)
     predictor = model.predictor_ if net else model
     decided = predictor.decide(predictor.encoder.schema.check(X.iloc[test]))
     refused = test[decided != predictor.decision.favourable][:PEOPLE]

@@ -44,7 +44,7 @@ GUIDE, JUDGE, LEVELS = "guide/", "judge/", "levels"
 PEOPLE = 200  # refused people, at least, by whom a slack is measured
 FEWEST_JUDGES = 5
 AS_FITTED: Literal["as fitted"] = "as fitted"
-CLIMB_STEPS = 400  # at most, for those for whom the base finds nothing
+CLIMB_STEPS = 400  # at most
 FIRST_SHARE = 0.4  # of a deadline, for the cheapest recourse
 
 Hold = float | Level | None | Literal["as fitted"]
@@ -428,17 +428,18 @@ class Holding(AbstractBasedMethod):
                     some = rows[~sure]
                     found = method.search(problems.take(some), deadline, None)
                     good = is_found(found.status)
-                    x[some[good]], cost[some[good]] = found.x[good], found.cost[good]
-                    status[some[good]] = found.status[good]
+                    x[some[good]], status[some[good]] = found.x[good], found.status[good]
+                    cost[some[good]] = found.cost[good]
                     n_steps[some] += found.n_steps
+                    if climbs:
+                        agreed, best = self._climbed(method, problems.take(some), first.x[some], deadline)
+                        cheaper = agreed & (best.cost < np.where(good, found.cost, np.inf))
+                        kept = cheaper | (~good & is_found(best.status) & fallback)
+                        x[some[kept]], cost[some[kept]] = best.x[kept], best.cost[kept]
+                        status[some[kept]] = int(Status.FOUND)
+                        n_steps[some] += best.n_steps
+                        good |= kept
                     done[~sure] = good
-                    lacking = some[~good]
-                    if climbs and len(lacking):
-                        agreed, best = self._climbed(method, problems.take(lacking), first.x[lacking], deadline)
-                        kept = agreed | (is_found(best.status) & fallback)
-                        x[lacking[kept]], cost[lacking[kept]] = best.x[kept], best.cost[kept]
-                        n_steps[lacking] += best.n_steps
-                        done[np.flatnonzero(~sure)[~good]] = kept
                 answered[own] = done
             if on_rows is not None:
                 on_rows(int(answered.sum()))
@@ -453,7 +454,11 @@ class Holding(AbstractBasedMethod):
     def _climbed(
         self, method: AbstractMethod, problems: Problems, start: np.ndarray, deadline: float | None
     ) -> tuple[np.ndarray, Solutions]:
-        """Whom a climb from the cheapest recourse brings to where the panel agrees, and where it leads."""
+        """Whom a climb from the cheapest recourse brings to where the panel agrees, and where it leads.
+
+        A search that pleases the least sure may settle behind a category from which there is a cheaper way: two
+        searches of different kinds are often better than one, and the cheaper answer is kept.
+        """
         decision = method.predictor_.decision
         assert isinstance(decision.model, PanelModel)
         solver = climbing(method, Least(1 + decision.model.n_guides), CLIMB_STEPS)
