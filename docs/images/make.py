@@ -174,6 +174,7 @@ def layers() -> None:
         [("promises", "the life of a promise: record, letter, gate", BOTH)],
         [("studies", "compare, tune, trade off, certify: one a folder", BOTH)],
         [("classifier", "RecourseClassifier, recourse() for foreign models, model files", BOTH)],
+        [("hold", "panels, judges, levels; the past replayed", BOTH)],
         [("reports", "measures gathered, and everything asked again", BOTH)],
         [("retraining", "the same model again: other seeds, rows, tables", BOTH)],
         [("training", "regimes: a step function each; recourse heads", BOTH)],

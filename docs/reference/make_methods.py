@@ -8,6 +8,7 @@ import re
 import textwrap
 from pathlib import Path
 
+import holdtrue.hold  # registers what is about other methods
 from holdtrue.methods import METHODS, AbstractMethod
 
 HERE = Path(__file__).parent
