@@ -8,7 +8,7 @@ import re
 import textwrap
 from pathlib import Path
 
-import holdtrue.hold  # registers what is about other methods
+import holdtrue.hold  # noqa: F401  (registers what is about other methods)
 from holdtrue.methods import METHODS, AbstractMethod
 
 HERE = Path(__file__).parent
