@@ -252,11 +252,12 @@ class Holding(AbstractBasedMethod):
             reached = best.lower >= hold
             note = f"{self.base_name} cannot be guided by several models: it searches for the model alone."
         else:
-            best, reached, _ = smallest_slack(lambda slack: ask(slack, spared), hold, self.confidence)
-            for other in dict.fromkeys((hold, *also)):
-                few = spared_for(checked_level(other, "Holding"), len(self.guides_))
-                points = smallest_slack(functools.partial(ask, spared=few), other, self.confidence)[2]
-                levels += [_level(replace(level, spared=few), point) for point in points]
+            measured = {}
+            for wanted in dict.fromkeys((hold, *also)):
+                few = spared_for(checked_level(wanted, "Holding"), len(self.guides_))
+                measured[wanted] = smallest_slack(lambda slack, few=few: ask(slack, few), wanted, self.confidence)
+                levels += [_level(replace(level, spared=few), point) for point in measured[wanted][2]]
+            best, reached, _ = measured[hold]
             note = "" if reached else f"No margin that was tried keeps {hold:.0%}; this one keeps most."
             if not reached and best.people < least:
                 note = (
