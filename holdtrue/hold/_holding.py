@@ -427,13 +427,15 @@ class Holding(AbstractBasedMethod):
                 done = sure.copy()
                 if (~sure).any():
                     some = rows[~sure]
-                    found = method.search(problems.take(some), deadline, None)
+                    # From the cheapest recourse on: from the person, a descent ends in other and dearer places.
+                    begun = eqx.tree_at(lambda p: p.start, problems.take(some), first.x[some].astype(np.float32))
+                    found = method.search(begun, deadline, None)
                     good = is_found(found.status)
                     x[some[good]], status[some[good]] = found.x[good], found.status[good]
                     cost[some[good]] = found.cost[good]
                     n_steps[some] += found.n_steps
                     if climbs:
-                        agreed, best = self._climbed(method, problems.take(some), first.x[some], deadline)
+                        agreed, best = self._climbed(method, begun, deadline)
                         cheaper = agreed & (best.cost < np.where(good, found.cost, np.inf))
                         kept = cheaper | (~good & is_found(best.status) & fallback)
                         x[some[kept]], cost[some[kept]] = best.x[kept], best.cost[kept]
@@ -453,18 +455,16 @@ class Holding(AbstractBasedMethod):
         return Solutions(x, status, cost, n_steps, cheapest.astype(np.float32))
 
     def _climbed(
-        self, method: AbstractMethod, problems: Problems, start: np.ndarray, deadline: float | None
+        self, method: AbstractMethod, problems: Problems, deadline: float | None
     ) -> tuple[np.ndarray, Solutions]:
-        """Whom a climb from the cheapest recourse brings to where the panel agrees, and where it leads.
+        """Whom a climb from where they start brings to where the panel agrees, and where it leads.
 
-        A search that pleases the least sure may settle behind a category from which there is a cheaper way: two
-        searches of different kinds are often better than one, and the cheaper answer is kept.
+        Two searches of different kinds are often better than one: the cheaper answer is kept.
         """
         decision = method.predictor_.decision
         assert isinstance(decision.model, PanelModel)
         solver = climbing(method, Least(1 + decision.model.n_guides), CLIMB_STEPS)
-        begun = eqx.tree_at(lambda p: p.start, problems, np.asarray(start, np.float32))
-        found = solve(solver, begun, deadline=deadline)
+        found = solve(solver, problems, deadline=deadline)
         agreed = is_found(found.status) & (margins(decision, found.x, problems.target) >= CLEARANCE)
         return agreed, found
 
