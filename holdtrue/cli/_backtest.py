@@ -60,7 +60,7 @@ def command(
     """
     from holdtrue.cli._compare import by_owner, model_of
     from holdtrue.cli._fit import build
-    from holdtrue.runs._write import check_place
+    from holdtrue.runs import check_place
 
     for place in (out, plot):
         if place is not None:

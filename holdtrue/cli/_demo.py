@@ -48,7 +48,7 @@ def command(n_models: int, picture: str | None, serve: bool, port: int, seed: in
     began = time.monotonic()
     if picture is not None:
         from holdtrue._optional import need
-        from holdtrue.runs._write import check_place
+        from holdtrue.runs import check_place
 
         check_place(picture, "--picture")
         need("matplotlib", extra="plots", what="--picture:")
@@ -86,7 +86,7 @@ def command(n_models: int, picture: str | None, serve: bool, port: int, seed: in
         "price": float(held.cost[both].sum() / cheapest.cost[both].sum()) if both.any() else None,
     }
     if picture is not None:
-        from holdtrue.reports._hold_plot import draw_hold
+        from holdtrue.reports import draw_hold
 
         points = [(plan.cost[both], survival[name][both]) for name, plan in plans.items()]
         draw_hold(*points, hold=classifier.hold, n_models=n_models, path=picture)

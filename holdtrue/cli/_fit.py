@@ -179,13 +179,11 @@ def how_it_holds(level: JsonObject | None) -> str:
 def read_period(place: str, target: str | None, data: Any) -> tuple[Any, Any]:
     """Rows and labels of a past period, held against the table's schema."""
     from holdtrue.cli._training import labels_of
-    from holdtrue.runs._read import DATASET, Source
+    from holdtrue.runs import DATASET, Source, dataset
 
     if target is None and not place.startswith(DATASET):
         raise DataError("--period: needs the label column; got no --target. Write --target COLUMN.")
     if place.startswith(DATASET):
-        from holdtrue.runs._read import dataset
-
         read = dataset(place)
         return read.X, read.y
     rows = Source(place).whole(data.schema)

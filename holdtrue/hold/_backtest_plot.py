@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from holdtrue.errors import DataError
-from holdtrue.reports._figure import BLUE, INK, LINE, ORANGE, SOFT, dress, new_figure, save
+from holdtrue.reports import BLUE, INK, LINE, ORANGE, SOFT, dress, new_figure, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

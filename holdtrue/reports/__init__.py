@@ -5,6 +5,7 @@ from holdtrue.reports._attack import Attack, attack
 from holdtrue.reports._audit import audit
 from holdtrue.reports._calibration import Calibration
 from holdtrue.reports._figure import BLUE, GRID, INK, LINE, ORANGE, SOFT, dress, new_figure, save
+from holdtrue.reports._hold_plot import draw_hold
 from holdtrue.reports._parts import Summary, Survival, summarise
 from holdtrue.reports._render import (
     STYLE,
@@ -43,6 +44,7 @@ __all__ = [
     "attack",
     "audit",
     "document",
+    "draw_hold",
     "dress",
     "head",
     "html",
