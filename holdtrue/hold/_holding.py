@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state, resample
 
 from holdtrue._registry import made
-from holdtrue.batch import FittedClassifier, Predictor, distances, solve
+from holdtrue.batch import FittedClassifier, Predictor
 from holdtrue.encoding import Norm
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.hold._calibrate import Outcome, Point, people_for, point_of, smallest_slack
-from holdtrue.hold._panel import margins, with_guides
+from holdtrue.hold._search import PanelSearch
 from holdtrue.methods import (
     AbstractBasedMethod,
     AbstractMethod,
@@ -29,14 +29,13 @@ from holdtrue.methods import (
     SparseSearch,
     Wachter,
     checked_level,
-    climbing,
 )
 from holdtrue.metrics import clopper_pearson
-from holdtrue.models import EnsembleModel, PanelModel, fresh, to_arrays, with_arrays
+from holdtrue.models import EnsembleModel, fresh, to_arrays, with_arrays
 from holdtrue.parameters import Count, Probability, Seed
 from holdtrue.retraining import AbstractRetrained, ClassifierWithRows, Retrained, TrainedClassifier, Vary, retrain
 from holdtrue.schema import Restrictions, Table, TableLike, as_table
-from holdtrue.search import CLEARANCE, Least, Problems, Solutions, Status, is_found
+from holdtrue.search import Problems, Solutions, is_found
 
 GUIDE_SEED = 20_261_116
 """What is added to a seed for guides and judges, so that they are not the models which `retrain` draws from it."""
@@ -44,7 +43,6 @@ GUIDE, JUDGE, LEVELS = "guide/", "judge/", "levels"
 PEOPLE = 200  # refused people, at least, by whom a slack is measured
 FEWEST_JUDGES = 5
 AS_FITTED: Literal["as fitted"] = "as fitted"
-CLIMB_STEPS = 400  # at most
 FIRST_SHARE = 0.4  # of a deadline, for the cheapest recourse
 
 Hold = float | Level | None | Literal["as fitted"]
@@ -172,7 +170,7 @@ class Holding(AbstractBasedMethod):
         for models in (guides, judges):
             self._check_alike(models)
         self.guides_, self.judges_ = guides, judges
-        self._panels, self._known = {}, {}
+        self._searching = None
         self.levels_ = self._measured(self._people(model, X), self.hold, also) if level is None else [level]
         self.state_ |= self._stored()
         return self
@@ -247,7 +245,7 @@ class Holding(AbstractBasedMethod):
             return [replace(level, note=f"Not measured: {why}.")]
         ask, spared = functools.cache(self._asking(people)), spared_for(hold, len(self.guides_))
         levels = []
-        if not self._guidable:
+        if not self.panel_search.guidable:
             best = point_of(0.0, ask(None, 0), self.confidence)
             reached = best.lower >= hold
             note = f"{self.base_name} cannot be guided by several models: it searches for the model alone."
@@ -277,11 +275,11 @@ class Holding(AbstractBasedMethod):
         def ask(slack: float | None, spared: int) -> Outcome:
             solution = first
             if slack is not None:
-                solution = self._guided(problems, first, slack, None, None, spared=spared, fallback=False)
+                solution = self.panel_search.guided(problems, first, slack, spared=spared, fallback=False)
             frame = self._unjudged(solution, people, target)
             found = frame.found
             accepts = self.judges_.accepts(frame.recourse.take(found), frame.target[found])
-            cheapest = self._cost(problems.x[found], first.x[found]).mean() if found.any() else np.nan
+            cheapest = self.panel_search.cost(problems.x[found], first.x[found]).mean() if found.any() else np.nan
             price = float(frame.cost[found].mean() / max(cheapest, 1e-9)) if found.any() else np.nan
             return Outcome(accepts, float(found.sum() / max(reachable.sum(), 1)), price)
 
@@ -308,6 +306,7 @@ class Holding(AbstractBasedMethod):
                 raise DataError(f"recourse: `hold` must be a chance, a Level or None; got {hold!r}. 95% is 0.95.")
             return self
         out = copy.copy(self)
+        out._searching = self.panel_search  # made here if need be, so that what it makes serves the next copy too
         if hold is None:
             out._cheapest = True
             return out
@@ -331,7 +330,7 @@ class Holding(AbstractBasedMethod):
     def around(self, base: AbstractMethod) -> "Holding":
         """These guides, judges and levels about another base, which was fitted to the same classifier."""
         out = copy.copy(self)
-        out.base, out._panels, out._known = base, {}, {}
+        out.base, out._searching = base, None
         kept = {name: value for name, value in self.state_.items() if not name.startswith("base/")}
         out.state_ = kept | {f"base/{name}": value for name, value in base.state_.items()}
         return out
@@ -357,13 +356,15 @@ class Holding(AbstractBasedMethod):
     ) -> Solutions:
         """Let the base answer for the model alone, then for the panel whom it would refuse."""
         now = time.monotonic()
-        guided = self._guidable and not self._cheapest
+        guided = self.panel_search.guidable and not self._cheapest
         until = deadline if deadline is None or not guided else now + FIRST_SHARE * (deadline - now)
         first = self._fitted_base().search(problems, until, None if guided else on_rows)
         if not guided:
-            return _as_cheapest(first, self._cost(problems.x, first.x))
+            return _as_cheapest(first, self.panel_search.cost(problems.x, first.x))
         level = self.level_
-        return self._guided(problems, first, level.slack, deadline, on_rows, spared=level.spared)
+        return self.panel_search.guided(
+            problems, first, level.slack, spared=level.spared, deadline=deadline, on_rows=on_rows
+        )
 
     def ladder(self, X: TableLike, slacks: Sequence[float]) -> Iterator[tuple[float | None, RecourseFrame]]:
         """Recourse for the same people at one slack after another, the cheapest without guides (None) first.
@@ -379,7 +380,7 @@ class Holding(AbstractBasedMethod):
             Asked in ascending order.
         """
         self._check_fitted()
-        if not self._guidable:
+        if not self.panel_search.guidable:
             raise CapabilityError(
                 f"Holding: {self.base_name} cannot be guided by several models. Use SparseSearch, or Wachter."
             )
@@ -389,84 +390,12 @@ class Holding(AbstractBasedMethod):
         solution = self._fitted_base().search(problems, None, None)
         yield None, self._unjudged(solution, table, target)
         for slack in sorted(slacks):
-            solution = self._guided(problems, solution, slack, None, None, fallback=False)
+            solution = self.panel_search.guided(problems, solution, slack, fallback=False)
             yield slack, self._unjudged(solution, table, target)
 
     def _unjudged(self, solution: Solutions, table: Table, target: np.ndarray) -> RecourseFrame:
         """Answers checked as any method's are, without the judges."""
         return super()._checked(solution, table, target, Restrictions(), time.monotonic())
-
-    def _guided(
-        self,
-        problems: Problems,
-        first: Solutions,
-        slack: float,
-        deadline: float | None,
-        on_rows: Callable[[int], None] | None,
-        *,
-        spared: int = 0,
-        fallback: bool = True,
-    ) -> Solutions:
-        """Answers that the panel accepts; where there is none, what lacks least of it."""
-        x, status, n_steps = (np.array(leaf) for leaf in (first.x, first.status, first.n_steps))
-        cheapest = np.where(is_found(status), self._cost(problems.x, first.x), np.nan)
-        cost = np.array(first.cost)
-        left = np.flatnonzero(is_found(status))
-        if on_rows is not None:
-            on_rows(len(problems) - len(left))
-        climbs = "differentiable" in self._asked(slack, int(problems.target[0]), spared).predictor_.capabilities
-        for asked in _ladder(slack) if fallback and not climbs else (slack,):
-            if len(left) == 0 or (deadline is not None and time.monotonic() >= deadline):
-                break
-            answered = np.zeros(len(left), bool)
-            for wanted in np.unique(problems.target[left]).tolist():
-                own = problems.target[left] == wanted
-                rows = left[own]
-                method = self._asked(asked, wanted, spared)
-                sure = margins(method.predictor_.decision, first.x[rows], problems.target[rows]) >= CLEARANCE
-                done = sure.copy()
-                if (~sure).any():
-                    some = rows[~sure]
-                    # From the cheapest recourse on: from the person, a descent ends in other and dearer places.
-                    begun = eqx.tree_at(lambda p: p.start, problems.take(some), first.x[some].astype(np.float32))
-                    found = method.search(begun, deadline, None)
-                    good = is_found(found.status)
-                    x[some[good]], status[some[good]] = found.x[good], found.status[good]
-                    cost[some[good]] = found.cost[good]
-                    n_steps[some] += found.n_steps
-                    if climbs:
-                        agreed, best = self._climbed(method, begun, deadline)
-                        cheaper = agreed & (best.cost < np.where(good, found.cost, np.inf))
-                        kept = cheaper | (~good & is_found(best.status) & fallback)
-                        x[some[kept]], cost[some[kept]] = best.x[kept], best.cost[kept]
-                        status[some[kept]] = int(Status.FOUND)
-                        n_steps[some] += best.n_steps
-                        good |= kept
-                    done[~sure] = good
-                answered[own] = done
-            if on_rows is not None:
-                on_rows(int(answered.sum()))
-            left = left[~answered]
-        if not fallback:
-            status[left] = int(Status.NOT_FOUND)
-            x[left] = problems.x[left]
-        if on_rows is not None and len(left):
-            on_rows(len(left))
-        return Solutions(x, status, cost, n_steps, cheapest.astype(np.float32))
-
-    def _climbed(
-        self, method: AbstractMethod, problems: Problems, deadline: float | None
-    ) -> tuple[np.ndarray, Solutions]:
-        """Whom a climb from where they start brings to where the panel agrees, and where it leads.
-
-        Two searches of different kinds are often better than one: the cheaper answer is kept.
-        """
-        decision = method.predictor_.decision
-        assert isinstance(decision.model, PanelModel)
-        solver = climbing(method, Least(1 + decision.model.n_guides), CLIMB_STEPS)
-        found = solve(solver, problems, deadline=deadline)
-        agreed = is_found(found.status) & (margins(decision, found.x, problems.target) >= CLEARANCE)
-        return agreed, found
 
     def _checked(
         self, solution: Solutions, table: Table, target: np.ndarray, restrictions: Restrictions, began: float
@@ -495,7 +424,7 @@ class Holding(AbstractBasedMethod):
             level=self.level_,
             n_models=n,
             vary=self.judges_.vary,
-            guided=self._guidable and not self._cheapest and cheapest is not None,
+            guided=self.panel_search.guidable and not self._cheapest and cheapest is not None,
         )
         return replace(plan, held=held)
 
@@ -506,48 +435,28 @@ class Holding(AbstractBasedMethod):
     # ---- parts --------------------------------------------------------------------------------------
 
     _cheapest = False
-    _panels: dict[tuple[float, int, int], AbstractMethod]
-    _known: dict[str, Any]
-    """What follows from the base and the guides, and is asked at every call; shared with `at`'s copies."""
+    _searching: PanelSearch | None = None
 
-    def _asked(self, slack: float, wanted: int, spared: int) -> AbstractMethod:
-        """The base, fitted to the panel: made once for each slack, from the one before where there is one."""
-        key = (slack, wanted, spared)
-        if key not in self._panels:
-            near = next((m for (_, other, _), m in self._panels.items() if other == wanted), None)
-            base = self._fitted_base() if near is None else near
-            panel = with_guides(self.predictor_, self.guides_.members, slack, wanted, spared)
-            self._panels[key] = base.rebind(panel)
-        return self._panels[key]
+    @property
+    def panel_search(self) -> PanelSearch:
+        """The base's search for the model and its guides; what it has made is shared with `at`'s copies."""
+        if self._searching is None or self._searching.base.predictor_ is not self.predictor_:
+            self._searching = PanelSearch(super()._fitted_base(), self.guides_)
+        return self._searching
 
     @property
     def offers_options(self) -> bool:  # type: ignore[override]
         """Whether the base does."""
         return self._fresh_base().offers_options
 
-    @property
-    def _guidable(self) -> bool:
-        """Whether the base can be asked of several models at once."""
-        if "guidable" not in self._known:
-            panel = with_guides(self.predictor_, self.guides_.members, 0.0)
-            self._known["guidable"] = self._fresh_base().needs <= panel.capabilities
-        return self._known["guidable"]
-
     def _fitted_base(self) -> AbstractMethod:
         """The base as it was fitted, put together once."""
-        base = self._known.get("base")
-        if base is None or base.predictor_ is not self.predictor_:
-            base = self._known["base"] = super()._fitted_base()
-        return base
+        return self.panel_search.base
 
     @property
     def norm(self) -> Norm:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The base's norm."""
-        if not hasattr(self, "_known"):
-            return super().norm
-        if "norm" not in self._known:
-            self._known["norm"] = super().norm
-        return self._known["norm"]
+        return super().norm if self._searching is None else self._searching.base.norm
 
     def unfitted_base(self) -> AbstractMethod:
         """The method that searches, with its parameters and not fitted."""
@@ -567,9 +476,6 @@ class Holding(AbstractBasedMethod):
         differentiable = predictor is None or "differentiable" in predictor.capabilities
         return Wachter() if differentiable else SparseSearch()
 
-    def _cost(self, x: np.ndarray, to: np.ndarray) -> np.ndarray:
-        return distances(self.predictor_.encoder, x, to, self.norm)
-
     # ---- files --------------------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, np.ndarray]:
@@ -584,7 +490,7 @@ class Holding(AbstractBasedMethod):
     def restore(self, predictor: Predictor, state: dict[str, np.ndarray]) -> Self:
         """Put back what `fit` learned, as from a model file."""
         super().restore(predictor, state)
-        self._panels, self._known = {}, {}
+        self._searching = None
         vary = str(state["vary"])
         model = predictor.decision.model.alone
         if any(name.startswith(GUIDE) for name in state):
@@ -637,11 +543,6 @@ def _as_cheapest(solution: Solutions, cost: np.ndarray) -> Solutions:
 def spared_for(hold: float, n_guides: int) -> int:
     """How many guides may refuse: as many of a hundred as of the models to come."""
     return int((1 - hold) * n_guides + 1e-9)
-
-
-def _ladder(slack: float) -> tuple[float, ...]:
-    """Slacks to try, one after the other, for those whom the one before finds nothing."""
-    return tuple(dict.fromkeys(s for s in (slack, slack / 2, 0.0, -0.5, -1.0) if s <= slack))
 
 
 def _dealt(models: AbstractRetrained, n_guides: int) -> tuple[AbstractRetrained, AbstractRetrained]:

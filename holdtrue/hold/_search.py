@@ -1,0 +1,142 @@
+"""Another method's search, asked of a model and its guides together."""
+
+import functools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import equinox as eqx
+import numpy as np
+
+from holdtrue.batch import distances, solve
+from holdtrue.hold._panel import margins, with_guides
+from holdtrue.methods import AbstractMethod, climbing
+from holdtrue.models import PanelModel
+from holdtrue.retraining import AbstractRetrained
+from holdtrue.search import CLEARANCE, Least, Problems, Solutions, Status, is_found
+
+CLIMB_STEPS = 400  # at most
+
+
+@dataclass
+class PanelSearch:
+    """The search of a method for what the model and its guides accept.
+
+    Attributes
+    ----------
+    base : AbstractMethod
+        Fitted to the model alone.
+    guides : AbstractRetrained
+    """
+
+    base: AbstractMethod
+    guides: AbstractRetrained
+    _methods: dict[tuple[float, int, int], AbstractMethod] = field(default_factory=dict)
+
+    @functools.cached_property
+    def guidable(self) -> bool:
+        """Whether the base can be asked of several models at once."""
+        return self.base.needs <= with_guides(self.base.predictor_, self.guides.members, 0.0).capabilities
+
+    def method(self, slack: float, wanted: int, spared: int) -> AbstractMethod:
+        """The base, fitted to the panel: made once for each slack, from the one before where there is one."""
+        key = (slack, wanted, spared)
+        if key not in self._methods:
+            near = next((m for (_, other, _), m in self._methods.items() if other == wanted), self.base)
+            panel = with_guides(self.base.predictor_, self.guides.members, slack, wanted, spared)
+            self._methods[key] = near.rebind(panel)
+        return self._methods[key]
+
+    def cost(self, x: np.ndarray, to: np.ndarray) -> np.ndarray:
+        """What each way costs, in the base's norm."""
+        return distances(self.base.predictor_.encoder, x, to, self.base.norm)
+
+    def guided(
+        self,
+        problems: Problems,
+        first: Solutions,
+        slack: float,
+        *,
+        spared: int = 0,
+        fallback: bool = True,
+        deadline: float | None = None,
+        on_rows: Callable[[int], None] | None = None,
+    ) -> Solutions:
+        """Answers that the panel accepts.
+
+        Parameters
+        ----------
+        problems : Problems
+        first : Solutions
+            The cheapest answers for the model alone: kept where the panel accepts, else where a search begins.
+        slack, spared
+            By how much the members must clear the threshold, and how many guides may refuse.
+        fallback : bool, default=True
+            Who cannot be brought there gets what lacks least of it; otherwise nothing.
+        deadline, on_rows
+            See `holdtrue.batch.solve`.
+        """
+        x, status, n_steps = (np.array(leaf) for leaf in (first.x, first.status, first.n_steps))
+        cheapest = np.where(is_found(status), self.cost(problems.x, first.x), np.nan)
+        cost = np.array(first.cost)
+        left = np.flatnonzero(is_found(status))
+        if on_rows is not None:
+            on_rows(len(problems) - len(left))
+        climbs = "differentiable" in self.method(slack, int(problems.target[0]), spared).predictor_.capabilities
+        for asked in _ladder(slack) if fallback and not climbs else (slack,):
+            if len(left) == 0 or (deadline is not None and time.monotonic() >= deadline):
+                break
+            answered = np.zeros(len(left), bool)
+            for wanted in np.unique(problems.target[left]).tolist():
+                own = problems.target[left] == wanted
+                rows = left[own]
+                method = self.method(asked, wanted, spared)
+                sure = margins(method.predictor_.decision, first.x[rows], problems.target[rows]) >= CLEARANCE
+                done = sure.copy()
+                if (~sure).any():
+                    some = rows[~sure]
+                    # From the cheapest recourse on: from the person, a descent ends in other and dearer places.
+                    begun = eqx.tree_at(lambda p: p.start, problems.take(some), first.x[some].astype(np.float32))
+                    found = method.search(begun, deadline, None)
+                    good = is_found(found.status)
+                    x[some[good]], status[some[good]] = found.x[good], found.status[good]
+                    cost[some[good]] = found.cost[good]
+                    n_steps[some] += found.n_steps
+                    if climbs:
+                        agreed, best = self._climbed(method, begun, deadline)
+                        cheaper = agreed & (best.cost < np.where(good, found.cost, np.inf))
+                        kept = cheaper | (~good & is_found(best.status) & fallback)
+                        x[some[kept]], cost[some[kept]] = best.x[kept], best.cost[kept]
+                        status[some[kept]] = int(Status.FOUND)
+                        n_steps[some] += best.n_steps
+                        good |= kept
+                    done[~sure] = good
+                answered[own] = done
+            if on_rows is not None:
+                on_rows(int(answered.sum()))
+            left = left[~answered]
+        if not fallback:
+            status[left] = int(Status.NOT_FOUND)
+            x[left] = problems.x[left]
+        if on_rows is not None and len(left):
+            on_rows(len(left))
+        return Solutions(x, status, cost, n_steps, cheapest.astype(np.float32))
+
+    def _climbed(
+        self, method: AbstractMethod, problems: Problems, deadline: float | None
+    ) -> tuple[np.ndarray, Solutions]:
+        """Whom a climb from where they start brings to where the panel agrees, and where it leads.
+
+        Two searches of different kinds are often better than one: the cheaper answer is kept.
+        """
+        decision = method.predictor_.decision
+        assert isinstance(decision.model, PanelModel)
+        solver = climbing(method, Least(1 + decision.model.n_guides), CLIMB_STEPS)
+        found = solve(solver, problems, deadline=deadline)
+        agreed = is_found(found.status) & (margins(decision, found.x, problems.target) >= CLEARANCE)
+        return agreed, found
+
+
+def _ladder(slack: float) -> tuple[float, ...]:
+    """Slacks to try, one after the other, for those whom the one before finds nothing."""
+    return tuple(dict.fromkeys(s for s in (slack, slack / 2, 0.0, -0.5, -1.0) if s <= slack))
