@@ -1,24 +1,24 @@
 """The cheapest recourse that changes one or two features."""
 
-import functools
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import jax.numpy as jnp
 import numpy as np
 
-from holdtrue.batch import Predictor, map_rows
+from holdtrue.batch import Predictor
 from holdtrue.causal import Effects
 from holdtrue.encoding import Encoder, Norm, norm_weights
 from holdtrue.methods._base import AbstractSolverMethod
-from holdtrue.models import AbstractTrees, Boxes, batch_logits, boxes_of
+from holdtrue.methods._leaves import search_leaves, with_leaves_of
+from holdtrue.models import AbstractTrees
 from holdtrue.parameters import Count
 from holdtrue.schema import Feature
-from holdtrue.search import DiveSolver, FirstLayer, SparseSolver, value_grid
+from holdtrue.search import FirstLayer, Problems, Solutions, SparseSolver, value_grid
 
 BLOCK = 64  # rows asked at a step
 DEFAULT_CHANGES = 3
-STARTS = 64  # training rows of each decision, for those whom no dive helps
-LOOKS = 20  # at all leaves, per feature, at most
+N_BOXES = 1000  # of one person, in a tree ensemble
 
 
 class SparseSearch(AbstractSolverMethod):
@@ -30,17 +30,16 @@ class SparseSearch(AbstractSolverMethod):
     that no cheaper row was on the lists, INFEASIBLE that none was accepted. From three changes on it is a beam,
     and says FOUND or NOT_FOUND. Needs only predictions, so it serves every model.
 
-    Tree ensembles that have been read into arrays are searched otherwise where more than two changes are
-    permitted: one look at all leaves tells what becomes of the decision when any one feature takes any value, over
-    all thresholds at once. Dives from the factual find accepted rows, and the best is improved change by change.
-    The status is FOUND or NOT_FOUND: nothing is proven.
+    Tree ensembles that have been read into arrays are searched otherwise: by branch and bound over the boxes of
+    their leaves, over all thresholds and any number of changes (see `ExactSearch`, which this is with a budget).
+    OPTIMAL and INFEASIBLE are then proofs; FOUND and NOT_FOUND say that the budget was spent before there was one.
 
     Parameters
     ----------
     max_changes : int, optional
         Features changed at most. When omitted, three, and as many as it takes for tree ensembles.
     n_values : int, default=24
-        Values tried per number; all that matter are, where the leaves are looked at.
+        Values tried per number; all that matter are, in a tree ensemble.
     width : int, default=32
         Sets of features extended beyond two changes.
     norm : {"l1", "l2", "linf", "l0", "mad"}, default="l1"
@@ -83,50 +82,26 @@ class SparseSearch(AbstractSolverMethod):
         self.random_state = random_state
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
-        """List the values of every number."""
-        if not self._looks_at_leaves():
-            return {"values": listed_values(self.predictor_, x, self.n_values)}
-        return {"accepted": some_of_each_class(self.predictor_, x)}
+        """List the values of every number, but for trees, whose leaves tell them."""
+        if isinstance(self.predictor_.decision.model, AbstractTrees):
+            return {}
+        return {"values": listed_values(self.predictor_, x, self.n_values)}
 
-    def solver(self) -> SparseSolver | DiveSolver:
-        """Exhaustive search over the lists, or dives over the leaves."""
-        if not self._looks_at_leaves():
-            return sparse_solver(self)
-        boxes = self._boxes()
-        n_slots = boxes.cells.n_slots
-        return DiveSolver(
-            decision=self.predictor_.decision,
-            boxes=boxes,
-            accepted=jnp.asarray(self.state_["accepted"]),
-            cost_weights=jnp.asarray(norm_weights(self.predictor_.encoder, self.norm)),
-            n_steps=jnp.asarray(LOOKS * n_slots),
-            norm=self.norm,
-            max_changes=n_slots if self.max_changes is None else self.max_changes,
-        )
+    def solver(self) -> SparseSolver:
+        """Exhaustive search over the lists."""
+        return sparse_solver(self)
 
-    def _boxes(self) -> Boxes:
-        """The leaves as boxes, made once for the same trees: another threshold leaves them as they are."""
-        trees = self._trees()
-        looked_at = getattr(self, "_looked_at", None)
-        if looked_at is None or not looked_at[0].same_leaves(trees):
-            looked_at = self._looked_at = (trees, boxes_of(trees))
-        return looked_at[1]
+    def search(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
+        """Go through the lists, or, for a tree ensemble, through its leaves."""
+        if not isinstance(self.predictor_.decision.model, AbstractTrees):
+            return super().search(problems, deadline, on_rows)
+        return search_leaves(self, problems, N_BOXES, deadline, on_rows)
 
     def rebind(self, predictor: Predictor) -> Self:
         """Return this method, fitted, for another threshold; the same leaves are not looked up anew."""
-        out = super().rebind(predictor)
-        if hasattr(self, "_looked_at"):
-            out._looked_at = self._looked_at
-        return out
-
-    def _looks_at_leaves(self) -> bool:
-        few = self.max_changes is not None and self.max_changes < 3  # few enough to be proven cheapest
-        return isinstance(self.predictor_.decision.model, AbstractTrees) and not few
-
-    def _trees(self) -> AbstractTrees:
-        model = self.predictor_.decision.model
-        assert isinstance(model, AbstractTrees)
-        return model
+        return with_leaves_of(super().rebind(predictor), self)
 
 
 def listed_values(predictor: Predictor, x: np.ndarray, n_values: int) -> np.ndarray:
@@ -164,16 +139,6 @@ def sparse_solver(method: Any, effects: Effects | None = None) -> SparseSolver:
         first=FirstLayer.of(model),
         first_alone=None if model.alone is model else FirstLayer.of(model.alone),
     )
-
-
-def some_of_each_class(predictor: Predictor, x: np.ndarray) -> np.ndarray:
-    """Encoded training rows of every decision, evenly spread over the table: where a search may start from."""
-    decided = predictor.decide_of(map_rows(functools.partial(batch_logits, predictor.decision.model), x))
-    parts = []
-    for k in range(predictor.decision.n_classes):
-        rows = np.flatnonzero(decided == k)
-        parts.append(rows[np.linspace(0, len(rows) - 1, min(STARTS, len(rows))).round().astype(int)])
-    return x[np.concatenate(parts)]
 
 
 def candidate_values(feature: Feature, seen: np.ndarray, splits: np.ndarray | None, n: int) -> np.ndarray:

@@ -44,10 +44,13 @@ from holdtrue.models.adapters import (
     BlackBox,
     BlackBoxModel,
     Boxes,
+    Flat,
+    Head,
     TreesMembers,
     TreesModel,
     TreesPanel,
     boxes_of,
+    sums_at,
 )
 
 __all__ = [
@@ -69,6 +72,8 @@ __all__ = [
     "BlackBox",
     "BlackBoxModel",
     "Boxes",
+    "Flat",
+    "Head",
     "ConformalSets",
     "CounterNet",
     "CounterNetModel",
@@ -100,6 +105,7 @@ __all__ = [
     "batch_decide",
     "batch_logits",
     "boxes_of",
+    "sums_at",
     "build_autoencoder",
     "build_vae",
     "double_precision",

@@ -56,7 +56,6 @@ from holdtrue.search._solver import CLEARANCE, AbstractSolver, AnyState, State, 
 from holdtrue.search._space import AbstractSpace, RowSpace
 from holdtrue.search._sparse import FirstLayer, SparseSolver, value_grid
 from holdtrue.search._stable import StableSolver
-from holdtrue.search._tree_cells import DiveSolver
 
 __all__ = [
     "ACTION_COSTS",
@@ -80,7 +79,6 @@ __all__ = [
     "CrossEntropy",
     "DescentSampler",
     "Direction",
-    "DiveSolver",
     "Edits",
     "ElasticSolver",
     "Ellipsoid",

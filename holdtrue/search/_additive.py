@@ -1,16 +1,20 @@
 """Costs feature by feature: every norm but the largest change is a growing function of a sum over columns."""
 
-import jax.numpy as jnp
+from typing import TypeVar
+
+import numpy as np
 from jaxtyping import Array
 
 from holdtrue.encoding import Norm
 
+Values = TypeVar("Values", Array, np.ndarray)
 
-def addend(norm: Norm, weight: Array, change: Array) -> Array:
+
+def addend(norm: Norm, weight: Values, change: Values) -> Values:
     """What a column's change adds to the total that the norm grows with."""
     if norm == "l0":
-        return weight * (jnp.abs(change) > 0)
-    return (weight * change) ** 2 if norm == "l2" else weight * jnp.abs(change)
+        return weight * (abs(change) > 0)
+    return (weight * change) ** 2 if norm == "l2" else weight * abs(change)
 
 
 def as_total(norm: Norm, cost: Array) -> Array:

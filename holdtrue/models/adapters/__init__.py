@@ -2,19 +2,20 @@
 
 from holdtrue.models.adapters._adapt import adapt
 from holdtrue.models.adapters._black_box import BlackBox, BlackBoxModel
-from holdtrue.models.adapters._boxes import Boxes, Cells, boxes_of
+from holdtrue.models.adapters._boxes import Boxes, boxes_of
 from holdtrue.models.adapters._layers import LayersModel
 from holdtrue.models.adapters._onnx import OnnxClassifier, from_onnx, is_onnx
 from holdtrue.models.adapters._torch import TorchClassifier, TorchModel, from_torch
 from holdtrue.models.adapters._tree_panel import TreesMembers, TreesPanel, alike, merged
-from holdtrue.models.adapters._trees import AbstractTrees, TreesModel
+from holdtrue.models.adapters._trees import AbstractTrees, Flat, Head, TreesModel, sums_at
 
 __all__ = [
     "AbstractTrees",
     "BlackBox",
     "BlackBoxModel",
     "Boxes",
-    "Cells",
+    "Flat",
+    "Head",
     "LayersModel",
     "OnnxClassifier",
     "TorchClassifier",
@@ -29,4 +30,5 @@ __all__ = [
     "from_torch",
     "is_onnx",
     "merged",
+    "sums_at",
 ]

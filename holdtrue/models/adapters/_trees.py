@@ -126,6 +126,27 @@ class Flat(NamedTuple):
     depth: int
 
 
+def sums_at(flat: Flat, numbers: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Sums of rows, an output each: rows by their numbers (NaN where missing) and codes of levels, as `Slots` has
+    them. In numpy and double precision, without anything to compile."""
+    nodes, thresholds = flat.nodes, flat.nodes[:, 1].astype(np.int32).view(np.float32)
+    values = np.concatenate([numbers, np.full((len(numbers), codes.shape[1]), np.nan, np.float32)], axis=1)
+    codes = np.concatenate([np.zeros(numbers.shape, int), codes], axis=1)
+    row = np.arange(len(values))[:, None]
+    at = np.broadcast_to(flat.roots, (len(values), len(flat.roots)))
+    for _ in range(flat.depth):
+        slot = nodes[at, 0]
+        value, code = values[row, slot], codes[row, slot]
+        listed = (nodes[at, 4 + code // 32] >> (code % 32)) & 1 == 1
+        at = np.where(np.where(np.isnan(value), listed, value <= thresholds[at]), nodes[at, 2], nodes[at, 3])
+    out = np.tile(flat.base.astype(np.float64), (len(values), 1))
+    for column in range(flat.values.shape[1]):
+        added = flat.values[at, column]
+        for output in np.unique(flat.output):
+            out[:, output + column] += added[:, flat.output == output].sum(axis=1)
+    return out
+
+
 class AbstractTrees(AbstractModel):
     """A model whose answer follows from sums over the leaves of trees."""
 

@@ -1,0 +1,73 @@
+"""What methods share that search the leaves of a tree ensemble."""
+
+import functools
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from holdtrue.batch import map_rows
+from holdtrue.encoding import norm_weights
+from holdtrue.methods._base import AbstractMethod
+from holdtrue.models import AbstractTrees, TreesPanel, batch_logits
+from holdtrue.search import Problems, Solutions, Status
+from holdtrue.search.exact import Ensemble, cheapest_in_trees
+
+Method = TypeVar("Method", bound=AbstractMethod)
+LAID_OUT = "_ensemble"
+PANEL = 10  # how many times as long a box of a panel takes
+
+
+def search_leaves(
+    method: AbstractMethod,
+    problems: Problems,
+    n_boxes: int,
+    deadline: float | None,
+    on_rows: Callable[[int], None] | None,
+) -> Solutions:
+    """Answer people whom the model refuses from the leaves of its trees; the others need nothing."""
+    predictor = method.predictor_
+    decision = predictor.decision
+    logits = map_rows(functools.partial(batch_logits, decision.model.alone), problems.x)
+    refused = np.flatnonzero(predictor.decide_of(logits) != problems.target)
+    out = Solutions.unreached(problems)
+    out.status[:], out.cost[:] = int(Status.ALREADY_FAVOURABLE), 0.0
+    if on_rows is not None and len(refused) < len(problems):
+        on_rows(len(problems) - len(refused))
+    if len(refused):
+        found = cheapest_in_trees(
+            decision,
+            ensemble_of(method),
+            problems.take(refused),
+            norm_weights(predictor.encoder, method.norm),
+            method.norm,
+            max_changes=getattr(method, "max_changes", None) or predictor.encoder.n_columns,
+            n_boxes=n_boxes // PANEL if isinstance(decision.model, TreesPanel) else n_boxes,
+            deadline=deadline,
+            on_rows=on_rows,
+        )
+        for part, own in zip((out.x, out.status, out.cost, out.n_steps), _parts(found), strict=True):
+            part[refused] = own
+    return out
+
+
+def ensemble_of(method: AbstractMethod) -> Ensemble:
+    """The leaves, laid out once for the same trees: another threshold leaves them as they are."""
+    trees = method.predictor_.decision.model
+    assert isinstance(trees, AbstractTrees)
+    known: Ensemble | None = getattr(method, LAID_OUT, None)
+    if known is None or not known.trees.same_leaves(trees):
+        known = Ensemble.of(trees)
+        setattr(method, LAID_OUT, known)
+    return known
+
+
+def with_leaves_of(method: Method, other: AbstractMethod) -> Method:
+    """A method that knows the leaves that another has laid out."""
+    if hasattr(other, LAID_OUT):
+        setattr(method, LAID_OUT, getattr(other, LAID_OUT))
+    return method
+
+
+def _parts(found: Solutions) -> tuple[np.ndarray, ...]:
+    return found.x, found.status, found.cost, found.n_steps

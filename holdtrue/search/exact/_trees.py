@@ -1,0 +1,168 @@
+"""The cheapest recourse under a tree ensemble, for many people: proved, or as far as the budget went."""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdtrue.encoding import Norm
+from holdtrue.models import AbstractTrees, Boxes, Decision, Flat, boxes_of, n_cores, sums_at
+from holdtrue.search._options import SAME, TINY, by_feature, column_factors
+from holdtrue.search._problem import Problems, Solutions, Status
+from holdtrue.search.exact._branch import BranchAndBound
+from holdtrue.search.exact._needs import needs_of
+from holdtrue.search.exact._room import Corner, Room, room_of, rows_at
+
+CHUNK = 128  # people looked at together
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """The leaves of a tree ensemble, laid out once for all searches.
+
+    Attributes
+    ----------
+    trees : AbstractTrees
+    flat : Flat
+    boxes : Boxes
+    """
+
+    trees: AbstractTrees
+    flat: Flat
+    boxes: Boxes
+
+    @classmethod
+    def of(cls, trees: AbstractTrees) -> "Ensemble":
+        """Lay out the leaves."""
+        return cls(trees, trees.flat(), boxes_of(trees))
+
+
+def cheapest_in_trees(
+    decision: Decision,
+    ensemble: Ensemble,
+    problems: Problems,
+    weights: np.ndarray,
+    norm: Norm,
+    *,
+    max_changes: int,
+    n_boxes: int,
+    deadline: float | None = None,
+    on_rows: Callable[[int], None] | None = None,
+) -> Solutions:
+    """Answer every person's problem by branch and bound.
+
+    Statuses are proofs: OPTIMAL says that nothing cheaper is accepted, INFEASIBLE that nothing is; FOUND and
+    NOT_FOUND that the search ended before that was known.
+
+    Parameters
+    ----------
+    decision : Decision
+        Of the ensemble's trees.
+    ensemble : Ensemble
+    problems : Problems
+        Of people whom the decision refuses; the others are theirs to leave out who ask.
+    weights, norm
+        What a unit of each encoded column costs, and how costs add up.
+    max_changes, n_boxes : int
+        Features changed at most, and boxes looked at for one person.
+    deadline, on_rows
+        See `holdtrue.batch.solve`.
+    """
+    out = Solutions.unreached(problems)
+    chunks = _chunks(problems)
+    lock = threading.Lock()
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        while not failed:
+            with lock:
+                rows = next(chunks, None)
+            if rows is None:
+                return
+            try:
+                _answer(decision, ensemble, problems, rows, weights, norm, max_changes, n_boxes, deadline, on_rows, out)
+            except BaseException as error:  # raised again below, in the caller's thread
+                failed.append(error)
+
+    n_workers = min(n_cores(), -(-len(problems) // FEWEST))
+    workers = [threading.Thread(target=work, daemon=True) for _ in range(n_workers)]
+    if n_workers <= 1:
+        work()
+    else:
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    if failed:
+        raise failed[0]
+    return out
+
+
+FEWEST = 8  # people that a second core is worth
+
+
+def _chunks(problems: Problems) -> Iterator[np.ndarray]:
+    """People who want the same, some at a time, so that all cores have some."""
+    for target in np.unique(problems.target):
+        rows = np.flatnonzero(problems.target == target)
+        size = max(FEWEST, min(CHUNK, -(-len(rows) // n_cores())))
+        yield from (rows[i : i + size] for i in range(0, len(rows), size))
+
+
+def _answer(
+    decision: Decision,
+    ensemble: Ensemble,
+    problems: Problems,
+    rows: np.ndarray,
+    weights: np.ndarray,
+    norm: Norm,
+    max_changes: int,
+    n_boxes: int,
+    deadline: float | None,
+    on_rows: Callable[[int], None] | None,
+    out: Solutions,
+) -> None:
+    some = problems.take(rows)
+    trees, boxes = ensemble.trees, ensemble.boxes
+    factors = None
+    if some.options is not None:
+        layout = some.feasible.layout
+        factors = np.stack([np.asarray(column_factors(layout, own)) for own in some.options])
+    room = room_of(trees, some, weights, factors, norm)
+    needs = needs_of(decision, boxes, int(some.target[0]))
+
+    def sums(person: np.ndarray, corner: Corner) -> np.ndarray:
+        codes = corner.level - room.spans[:-1]
+        numbers = np.where(room.missing[person], np.float32(np.nan), corner.value)
+        return sums_at(ensemble.flat, numbers, codes) @ needs.rows.T + needs.base - needs.rows @ boxes.base
+
+    def differ(person: np.ndarray, corner: Corner) -> np.ndarray:
+        """Which points are options of their own, beside those that a person has."""
+        assert some.options is not None
+        change = rows_at(trees, some, room, person, corner) - some.x[person]
+        own = by_feature(some.feasible.layout, change)
+        share = ((some.options[person] @ own[:, :, None]) ** 2).sum(axis=(1, 2))
+        return share <= SAME * np.maximum((own**2).sum(axis=1), TINY)
+
+    search = BranchAndBound(
+        boxes, needs, room, sums, max_changes=max_changes, n_boxes=n_boxes,
+        accepts=None if some.options is None else differ,
+    )  # fmt: skip
+    answers = search.run(deadline, on_rows)
+    found = np.isfinite(answers.cost)
+    proved = answers.bound >= np.where(found, answers.cost, np.inf)
+    if some.options is not None:
+        proved[:] = False  # what differs enough from other options is not bounded
+    status = np.where(found, np.where(proved, int(Status.OPTIMAL), int(Status.FOUND)), int(Status.NOT_FOUND))
+    status = np.where(~found & proved, int(Status.INFEASIBLE), status)
+    corner = Corner(answers.value, answers.level, answers.cost, answers.n_boxes)
+    out.x[rows] = np.where(found[:, None], rows_at(trees, some, room, np.arange(len(rows)), corner), some.x)
+    out.status[rows] = status
+    out.cost[rows] = np.sqrt(answers.cost) if norm == "l2" else answers.cost
+    out.n_steps[rows] = answers.n_boxes
+
+
+def room_for(ensemble: Ensemble, problems: Problems, weights: np.ndarray, norm: Norm) -> Room:
+    """What is open to people, as the ensemble sees it."""
+    return room_of(ensemble.trees, problems, weights, None, norm)

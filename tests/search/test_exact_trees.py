@@ -1,0 +1,163 @@
+"""Branch and bound over leaves, held against every row there is."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
+from xgboost import XGBClassifier
+
+import holdtrue as ht
+from holdtrue.encoding import broken_limits
+from holdtrue.hold import with_guides
+from holdtrue.schema import Table
+from holdtrue.search import Status
+
+ROWS = 300
+
+
+def world(seed: int) -> tuple[pd.DataFrame, np.ndarray, ht.Schema]:
+    """A small table of every kind of feature, limits across them, and a label that depends on all."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "income": rng.integers(0, 6, ROWS),
+            "debt": rng.integers(0, 6, ROWS),
+            "age": rng.integers(20, 25, ROWS),
+            "school": rng.choice(["none", "some", "full"], ROWS),
+            "home": rng.choice(["rent", "own", "family"], ROWS),
+            "job": rng.choice(["no", "yes"], ROWS),
+        }
+    )
+    score = X.income - X.debt + (X.school == "full") * 2 + (X.home == "own") * 1.5 + (X.job == "yes")
+    y = (score + rng.normal(0, 1.5, ROWS) > 1.5).astype(int).to_numpy()
+    directions = ["free", "decrease"]
+    features = [
+        ht.Feature(name="income", kind="integer", bounds=(0, 5), cost_weight=float(rng.choice([0.5, 1.0, 2.0]))),
+        ht.Feature(name="debt", kind="integer", bounds=(0, 5), direction=str(rng.choice(directions))),  # type: ignore[arg-type]
+        ht.Feature(name="age", kind="integer", bounds=(20, 24), direction="increase"),
+        ht.Feature(name="school", kind="ordinal", levels=("none", "some", "full"), direction="increase"),
+        ht.Feature(name="home", kind="categorical", levels=("rent", "own", "family")),
+        ht.Feature(name="job", kind="binary", levels=("no", "yes"), direction=str(rng.choice(["free", "fixed"]))),  # type: ignore[arg-type]
+    ]
+    constraints, implications = [], []
+    if seed % 2:
+        constraints.append(ht.LinearConstraint(coefficients={"income": 1.0, "debt": 1.0}, bound=float(rng.integers(5, 8))))
+    if seed % 3 == 0:
+        implications.append(ht.Implication(when={"home": ("own",)}, then={"job": ("yes",)}))
+    return X, y, ht.Schema(features, constraints, implications)
+
+
+def every_row(person: pd.Series) -> pd.DataFrame:
+    """Every row of the schema's grid."""
+    values = [range(6), range(6), range(20, 25), ["none", "some", "full"], ["rent", "own", "family"], ["no", "yes"]]
+    return pd.DataFrame(list(itertools.product(*values)), columns=list(person.index))
+
+
+def cheapest(method, person: pd.Series, accepted, max_changes: int | None = None) -> float:
+    """Cost of the cheapest row that keeps every limit and is accepted, by asking about all; NaN if there is none."""
+    predictor = method.predictor_
+    encoder = predictor.encoder
+    rows = every_row(person)
+    if max_changes is not None:
+        rows = rows[(rows != person).sum(axis=1) <= max_changes]
+    own = pd.DataFrame([person] * len(rows)).reset_index(drop=True).astype(rows.dtypes.to_dict())
+    rows = rows.reset_index(drop=True)
+    factual, other = (encoder.schema.check(part, where="test") for part in (own, rows))
+    kept = np.array([not b for b in broken_limits(encoder, factual, other)]) & accepted(other)
+    cost = ht.batch.distances(encoder, encoder.encode(factual), encoder.encode(other), method.norm)
+    return float(cost[kept].min()) if kept.any() else float("nan")
+
+
+def by_model(predictor):
+    """Rows that a model accepts."""
+    return lambda table: predictor.decide(table) == list(predictor.classes).index(predictor.favourable)
+
+
+def fitted(model, X, y, schema, **options):
+    numbers = X.apply(lambda column: column if column.dtype.kind in "iu" else column.astype("category"))
+    if not isinstance(model, XGBClassifier):
+        from sklearn.compose import make_column_transformer
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import OrdinalEncoder
+
+        text = [c for c in X if X[c].dtype.kind not in "iu"]
+        model = make_pipeline(make_column_transformer((OrdinalEncoder(), text), remainder="passthrough"), model)
+        numbers = X
+    predictor = ht.wrap(model.fit(numbers, y), schema, numbers)
+    assert "trees" in predictor.capabilities
+    return ht.SparseSearch(**options).fit(predictor, numbers), numbers
+
+
+MODELS = {
+    "boosting": lambda seed: XGBClassifier(
+        n_estimators=12, max_depth=3, enable_categorical=True, random_state=seed, n_jobs=1
+    ),
+    "forest": lambda seed: RandomForestClassifier(15, max_depth=4, random_state=seed),
+    "extra": lambda seed: ExtraTreesClassifier(10, max_depth=4, random_state=seed),
+    "gradient": lambda seed: GradientBoostingClassifier(n_estimators=12, max_depth=3, random_state=seed),
+}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("seed", range(6))
+def test_nothing_is_cheaper_among_all_rows(kind, seed):
+    X, y, schema = world(seed)
+    method, table = fitted(MODELS[kind](seed), X, y, schema)
+    predictor = method.predictor_
+    refused = np.flatnonzero(predictor.decide(schema.check(table, where="test")) == 0)[:8]
+    plan = method.recourse(table.iloc[refused])
+    assert {Status(s) for s in plan.status} <= {Status.OPTIMAL, Status.INFEASIBLE}
+    for i, row in enumerate(refused):
+        best = cheapest(method, X.iloc[row], by_model(predictor))
+        if np.isnan(best):
+            assert plan.status[i] == Status.INFEASIBLE
+        else:
+            assert plan.cost[i] == pytest.approx(best, abs=1e-5)
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf", "l0", "mad"])
+@pytest.mark.parametrize("max_changes", [1, 2, None])
+def test_every_norm_and_number_of_changes(norm, max_changes):
+    X, y, schema = world(1)
+    method, table = fitted(MODELS["boosting"](0), X, y, schema, norm=norm, max_changes=max_changes)
+    refused = np.flatnonzero(method.predictor_.decide(schema.check(table, where="test")) == 0)[:6]
+    plan = method.recourse(table.iloc[refused])
+    for i, row in enumerate(refused):
+        best = cheapest(method, X.iloc[row], by_model(method.predictor_), max_changes)
+        if np.isnan(best):
+            assert plan.status[i] == Status.INFEASIBLE
+        else:
+            assert plan.status[i] == Status.OPTIMAL
+            assert plan.cost[i] == pytest.approx(best, abs=1e-5)
+
+
+@pytest.mark.parametrize("spared", [0, 1])
+@pytest.mark.parametrize("slack", [-0.2, 0.1])
+def test_a_panel_is_asked_as_a_whole(slack, spared):
+    X, y, schema = world(2)
+    method, table = fitted(MODELS["boosting"](0), X, y, schema)
+    predictor = method.predictor_
+    guides = ht.retrain(predictor, table, y, 4, vary="bootstrap", random_state=0)
+    panel = with_guides(predictor, guides.members, slack, 1, spared)
+    held = method.rebind(panel)
+
+    def accepted(other: Table) -> np.ndarray:
+        own = predictor.decide(other) == 1
+        encoded = panel.encoder.encode(other).astype(np.float32)
+        logits = ht.models.batch_logits(panel.decision.model, encoded)
+        return own & (np.asarray(logits[:, 1] - logits[:, 0]) >= 1e-4)
+
+    refused = np.flatnonzero(predictor.decide(schema.check(table, where="test")) == 0)[:8]
+    plan = held.recourse(table.iloc[refused])
+    for i, row in enumerate(refused):
+        best = cheapest(held, X.iloc[row], accepted)
+        if np.isnan(best):
+            assert plan.status[i] in (Status.INFEASIBLE, Status.NOT_FOUND)
+        else:
+            assert plan.found[i]
+            if plan.status[i] == Status.OPTIMAL:
+                assert plan.cost[i] == pytest.approx(best, abs=1e-5)
+            assert plan.cost[i] >= best - 1e-5
+    assert (plan.status == Status.OPTIMAL).mean() > 0.5
