@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from xgboost import XGBClassifier
 
 import holdtrue as ht
-from holdtrue.models import LinearModel, PanelModel, SideBySide, Stacked, TreesPanel, boxes_of, stack
+from holdtrue.models import LinearModel, PanelModel, SideBySide, Stacked, TreesPanel, boxes_of, stack, sums_at
 from holdtrue.models._panel import least_sure
 
 rng = np.random.default_rng(1)
@@ -77,28 +77,25 @@ def test_a_panel_of_lines_has_the_furthest_boundary(guides):
     [XGBClassifier(n_estimators=6, max_depth=3), RandomForestClassifier(6, max_depth=4, random_state=0)],
     ids=["boosting", "forest"],
 )
-def test_one_look_at_the_leaves_of_all_members(model):
+def test_leaves_as_boxes_of_all_members(model):
     predictor = ht.wrap(model.fit(X, y), SCHEMA, X)
     (members,) = ht.retrain(predictor, X, y, 3).members
     panel = TreesPanel(predictor.decision.model, members, jnp.asarray(0.3), 1)
-    boxes = boxes_of(panel)
-    other_way = TreesPanel(predictor.decision.model, members, jnp.asarray(0.3), 0)
+    boxes, flat = boxes_of(panel), panel.flat()
     for row in predictor.encoder.encode(X[:6]).astype(np.float32):
-        numbers, codes = panel.slots(row)
-        ranks = boxes.cells.ranks(numbers, codes)
-        total, moved = boxes.sums(ranks, jnp.zeros(boxes.cells.n_slots, bool))
-        np.testing.assert_allclose(panel.logits_of(total), panel.logits(row), atol=1e-4)
-        np.testing.assert_allclose(other_way.logits_of(total), other_way.logits(row), atol=1e-4)
-        # One feature moved to the middle of a cell: the same as asking about that row.
-        for cell in (0, 3, 7):
-            slot, low, high = (float(v[cell]) for v in (boxes.cells.slot, boxes.cells.low, boxes.cells.high))
-            if not np.isfinite([low, high]).all():
-                continue
-            other = row.copy()
-            other[panel.slots.numbers[int(slot)][0]] = (low + high) / 2
-            np.testing.assert_allclose(
-                panel.logits_of(moved[:, cell]), panel.logits(jnp.asarray(other)), atol=1e-4
-            )
+        numbers, codes = (np.asarray(part) for part in panel.slots(row))
+        numbers, codes = numbers[: boxes.n_numbers], codes[boxes.n_numbers :]
+        inside = ((boxes.low < numbers[:, None]) & (numbers[:, None] <= boxes.high)).all(axis=0)
+        for j, members_of in enumerate(boxes.members):
+            inside &= members_of[boxes.sets[j], codes[j]]
+        # Every tree has one leaf for every row, and these add up to what the model says.
+        assert boxes.tree[inside].tolist() == list(range(len(boxes.output)))
+        sums = boxes.base.copy()
+        for leaf in np.flatnonzero(inside):
+            first = boxes.output[boxes.tree[leaf]]
+            sums[first : first + boxes.value.shape[1]] += boxes.value[leaf]
+        np.testing.assert_allclose(panel.logits_of(jnp.asarray(sums)), panel.logits(row), atol=1e-4)
+        np.testing.assert_allclose(sums_at(flat, numbers[None], codes[None])[0], sums, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["sparse_search", "nearest_neighbour", "growing_spheres"])

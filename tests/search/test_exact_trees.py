@@ -43,7 +43,9 @@ def world(seed: int) -> tuple[pd.DataFrame, np.ndarray, ht.Schema]:
     ]
     constraints, implications = [], []
     if seed % 2:
-        constraints.append(ht.LinearConstraint(coefficients={"income": 1.0, "debt": 1.0}, bound=float(rng.integers(5, 8))))
+        constraints.append(
+            ht.LinearConstraint(coefficients={"income": 1.0, "debt": 1.0}, bound=float(rng.integers(5, 8)))
+        )
     if seed % 3 == 0:
         implications.append(ht.Implication(when={"home": ("own",)}, then={"job": ("yes",)}))
     return X, y, ht.Schema(features, constraints, implications)
@@ -51,12 +53,19 @@ def world(seed: int) -> tuple[pd.DataFrame, np.ndarray, ht.Schema]:
 
 def every_row(person: pd.Series) -> pd.DataFrame:
     """Every row of the schema's grid."""
-    values = [range(6), range(6), range(20, 25), ["none", "some", "full"], ["rent", "own", "family"], ["no", "yes"]]
+    values = [
+        range(6),
+        range(6),
+        range(20, 25),
+        ["none", "some", "full"],
+        ["rent", "own", "family"],
+        ["no", "yes"],
+    ]
     return pd.DataFrame(list(itertools.product(*values)), columns=list(person.index))
 
 
 def cheapest(method, person: pd.Series, accepted, max_changes: int | None = None) -> float:
-    """Cost of the cheapest row that keeps every limit and is accepted, by asking about all; NaN if there is none."""
+    """Cost of the cheapest row that keeps every limit and is accepted, by asking about all; NaN if none is."""
     predictor = method.predictor_
     encoder = predictor.encoder
     rows = every_row(person)

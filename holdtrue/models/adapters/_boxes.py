@@ -1,5 +1,6 @@
 """The leaves of a tree ensemble as boxes: which rows end where, for searches that reason about whole regions."""
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,13 +42,14 @@ class Boxes:
 def boxes_of(model: AbstractTrees) -> Boxes:
     """Every leaf of an ensemble that some row can reach, as a box."""
     flat = model.flat()
-    nodes = flat.nodes
+    nodes: np.ndarray = flat.nodes
     thresholds = nodes[:, 1].astype(np.int32).view(np.float32)
     n = len(flat.slots.numbers)
     counts = [k + 1 for _, _, k in flat.slots.positions] + [b - a for a, b in flat.slots.groups]
     spans = np.concatenate([[0], np.cumsum(counts)]).astype(int)
 
-    at, tree = flat.roots, np.arange(len(flat.roots))
+    at: np.ndarray = flat.roots
+    tree: np.ndarray = np.arange(len(at))
     low = np.full((len(at), n), -np.inf, np.float32)
     high, absent = np.full_like(low, np.inf), np.ones((len(at), n), bool)
     listed = np.ones((len(at), spans[-1]), bool)
@@ -68,7 +70,7 @@ def boxes_of(model: AbstractTrees) -> Boxes:
                 else:
                     down[rows, j] = np.maximum(down[rows, j], place)
                 gone[rows, j] &= ((words[rows, 0] & 1) == 1) == goes_left
-            for j, (first, last) in enumerate(zip(spans[:-1], spans[1:], strict=True)):
+            for j, (first, last) in enumerate(itertools.pairwise(spans)):
                 rows = np.flatnonzero(slot == n + j)
                 code = np.arange(last - first)
                 bits = (words[rows][:, code // 32] >> (code % 32)) & 1 == 1
@@ -77,7 +79,7 @@ def boxes_of(model: AbstractTrees) -> Boxes:
         at, tree, low, high, absent, listed = (np.concatenate(part) for part in zip(*sides, strict=True))
     at, tree, low, high, absent, listed = (np.concatenate(part) for part in zip(*found, strict=True))
     reached = ((low < high) | absent).all(axis=1)
-    for first, last in zip(spans[:-1], spans[1:], strict=True):
+    for first, last in itertools.pairwise(spans):
         reached &= listed[:, first:last].any(axis=1)
     kept = np.flatnonzero(reached)
     kept = kept[np.argsort(tree[kept], kind="stable")]
@@ -95,7 +97,7 @@ def _assembled(
     listed: np.ndarray,
 ) -> Boxes:
     members, sets = [], np.zeros((len(spans) - 1, len(at)), np.int32)
-    for j, (first, last) in enumerate(zip(spans[:-1], spans[1:], strict=True)):
+    for j, (first, last) in enumerate(itertools.pairwise(spans)):
         distinct, which = np.unique(listed[:, first:last], axis=0, return_inverse=True)
         members.append(distinct)
         sets[j] = which.ravel()

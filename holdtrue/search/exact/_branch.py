@@ -1,13 +1,14 @@
 """Branch and bound over the boxes of a tree ensemble: the cheapest recourse, or a proof that there is none.
 
 A box is a part of what is open to a person. Its cheapest point costs no more than anything else in it; the best
-leaf that each tree still has in it adds no less. So a box whose cheapest point is accepted holds nothing cheaper, and
-a box whose best leaves together are refused holds nothing at all. Any other is cut in two where most of the trees
-would gain. The cheapest box is looked at first: the first point that is accepted there is the cheapest of all.
+leaf that each tree still has in it adds no less. So a box whose cheapest point is accepted holds nothing cheaper,
+and a box whose best leaves together are refused holds nothing at all. Any other is cut in two where most of the
+trees would gain. The cheapest box is looked at first: the first point accepted there is the cheapest of all.
 
-People are looked at together, some boxes of each at a time, in arrays that hold of every person's leaves only those
-that are within reach, at less than the best that was found. A panel is asked member by member: a guide takes part from
-the first point on that all members so far accept and it refuses.
+People are looked at together, some boxes of each at a time, in arrays that hold of everybody's leaves only those
+within reach, at less than the best that was found. Dives find a good point first, so that little is in reach. A
+panel is asked member by member: a guide takes part from the first point on that all members so far accept and it
+refuses.
 """
 
 import time
@@ -28,7 +29,13 @@ ELEMENTS = 2_000_000  # leaves of boxes held in memory at a time
 PAIRS = 8  # of people and needs, whose leaves are looked through together: as many as a cache holds
 CLOSE = 1e-6  # by which share the best may be dearer than the cheapest
 TINY = 1e-12
-SHARES = (1.0, 0.5, 0.25, 0.125)  # of what is lacking, that a change of a dive must bring: long strides, then short
+UNNAMED = -1.0
+SHARES = (
+    1.0,
+    0.5,
+    0.25,
+    0.125,
+)  # of what is lacking, that a change of a dive must bring: long strides, then short
 LEAD = 0.5  # the same, of dives that begin with a given feature
 DEEPEST = 12  # changes of a dive
 IMPROVED = 4  # rounds in which a point's changes are put in question
@@ -51,7 +58,10 @@ class Pool(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """Where boxes are cut: the feature, the edge of a number and whether what helps lies above it, and how much."""
+    """Where boxes are cut: the feature, the edge of a number and whether what helps lies above it, and how much.
+
+    A dive that takes a level names it in place of the edge; `UNNAMED` is any but the cheapest.
+    """
 
     slot: np.ndarray
     edge: np.ndarray
@@ -121,7 +131,8 @@ class Leaves:
     active : which needs take part, for each person.
     base : what a person has of each need in every box: before any tree, and from trees with one leaf in reach.
     entry : what each feature that can be changed costs at least in a leaf.
-    cost, off, which : these added up; how many features a person must change to be there; the sum of their places.
+    cost, off, which : these added up, how many features a person must change to be there, and their places added
+        up.
     """
 
     def __init__(self, boxes: Boxes, needs: Needs, room: Room) -> None:
@@ -135,7 +146,7 @@ class Leaves:
             for j in range(boxes.n_numbers)
         ]
         asked = [j for j, any_ in enumerate(asked) if any_]
-        self.asked = sorted(asked, key=lambda j: room.free[:, j].mean())  # what cannot be changed leaves the fewest
+        self.asked = sorted(asked, key=lambda j: room.free[:, j].mean())  # first what cannot be changed
         self.numbers = [j for j in asked if room.free[:, j].any()]
         spans = list(zip(room.spans[:-1].tolist(), room.spans[1:].tolist(), strict=True))
         self.levels_asked = [j for j, members in enumerate(boxes.members) if len(members) > 1]
@@ -175,10 +186,10 @@ class Leaves:
         """Forget all leaves of some people; returns the pairs of person and need that took part."""
         gone = np.zeros(self.room.n_people, bool)
         gone[person] = True
-        pairs = np.nonzero(self.active & gone[:, None])
+        who, need = np.nonzero(self.active & gone[:, None])
         kept = np.flatnonzero(~gone[self.person])
         self._hold(self.person[kept], self.leaf[kept], self.entry[kept])
-        return pairs
+        return who, need
 
     def shrink(self, limit: np.ndarray) -> None:
         """Forget the leaves that cost as much as the best that was found."""
@@ -187,7 +198,7 @@ class Leaves:
             self._hold(self.person[kept], self.leaf[kept], self.entry[kept])
 
     def enough(self) -> np.ndarray:
-        """What a recourse costs at least: from which cost on the best leaves in reach are enough for every need."""
+        """What a recourse costs at least: the cost from which on the best leaves in reach are enough."""
         out = np.zeros(self.room.n_people)
         # How much more a tree can add from each of its leaves on, from the cheapest to the dearest.
         order = np.lexsort((self.cost, self.tree_of))
@@ -216,7 +227,7 @@ class Leaves:
     def _within_reach(
         self, person: np.ndarray, need: np.ndarray, limit: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Leaves of each pair that the person can be in at less than a limit, and what each feature costs there."""
+        """Leaves of each pair that the person can be in at less than a limit, and what features cost there."""
         needs, boxes, room = self.needs, self.boxes, self.room
         count = needs.first[need + 1] - needs.first[need]
         who, leaf = np.repeat(person, count), ranges(needs.first[need], count)
@@ -327,8 +338,8 @@ class BranchAndBound:
     def run(self, deadline: float | None = None, on_people: Callable[[int], None] | None = None) -> Answers:
         """Look at boxes until nothing cheaper can be left, for everybody, or the time is over.
 
-        Bounds are narrow where only little may be spent. So a person's limit is little at first, from what a recourse
-        costs at least, and raised while nothing is found within it.
+        Bounds are narrow where only little may be spent. So a person's limit is what a dive has found; where it
+        has found nothing, little at first, from what a recourse costs at least, and then raised.
         """
         room, leaves = self.room, self.leaves
         everybody = np.arange(room.n_people)
@@ -420,8 +431,10 @@ class BranchAndBound:
         return Pool(box.take(kept), corner.cost[kept], hope[kept])
 
     def _chosen(self, pool: Pool) -> np.ndarray:
-        """The cheapest boxes of each person, more from round to round, and the one that may be nearest to a yes: the
-        first prove what the best costs at least, the others find it."""
+        """The cheapest boxes of each person, more from round to round, and the one that may be nearest to a yes.
+
+        The first prove what the best costs at least, the others find it.
+        """
         person = pool.box.person
         order = np.lexsort((pool.cost, person))
         who = person[order]
@@ -468,7 +481,7 @@ class BranchAndBound:
         ok = np.ones(len(rows), bool)
         if self.room.limited:
             broken = self.room.broken(person, points)
-            ok = ~(broken[0].any(axis=1) | broken[1].any(axis=1))
+            ok &= ~np.concatenate(broken, axis=1).any(axis=1)
             if not ok.all():
                 cut = self._cut_by_limits(box, corner, rows[~ok], (broken[0][~ok], broken[1][~ok]), cut)
                 self._mended(person[~ok], Corner(*(part[~ok] for part in points)), broken[0][~ok])
@@ -485,7 +498,7 @@ class BranchAndBound:
                 short = np.take_along_axis(lack, neediest, axis=1).ravel() < 0
                 pairs = np.unique(np.stack([who[short], need[short]]), axis=1)
                 leaves.add(pairs[0], pairs[1], self.at_most)
-                again[rows[at[refused]]] = True
+                again[rows[at[refused]]] = np.isin(person[at[refused]], pairs[0])
                 ok[at[refused]] = False
         self._keep(person[ok], Corner(*(part[ok] for part in points)))
         return again, cut
@@ -500,9 +513,7 @@ class BranchAndBound:
         self.found[who] = True
         self.value[who], self.level[who] = points.value[order], points.level[order]
 
-    def _cut(
-        self, box: Box, corner: Corner, look: Look, cut: Cut, idle: np.ndarray, rows: np.ndarray
-    ) -> Pool:
+    def _cut(self, box: Box, corner: Corner, look: Look, cut: Cut, idle: np.ndarray, rows: np.ndarray) -> Pool:
         """The two halves of each box."""
         lack = np.where(idle[rows], 0.0, np.maximum(-look.now[rows], 0.0) / np.maximum(-self.needs.base, TINY))
         lack = lack.sum(axis=1)
@@ -525,19 +536,22 @@ class BranchAndBound:
             part.low[at[up], column[up]] = edge[up]
             part.high[at[down], column[down]] = edge[down]
             # A dive may turn back: then the other end gives way.
-            part.high[at[up], column[up]] = np.where(box.high[at[up], column[up]] > edge[up], box.high[at[up], column[up]], np.inf)
-            part.low[at[down], column[down]] = np.where(box.low[at[down], column[down]] < edge[down], box.low[at[down], column[down]], -np.inf)
+            part.high[at[up], column[up]] = np.where(
+                box.high[at[up], column[up]] > edge[up], box.high[at[up], column[up]], np.inf
+            )
+            part.low[at[down], column[down]] = np.where(
+                box.low[at[down], column[down]] < edge[down], box.low[at[down], column[down]], -np.inf
+            )
         for i in np.unique(cut.slot[~number]) - n:
             own = np.flatnonzero(cut.slot == n + i)
             part = slice(self.room.spans[i], self.room.spans[i + 1])
             taken, named = level[own, i], cut.edge[own].astype(int)
             here.levels[own, part] = False
             here.levels[own, taken] = True
-            named_one = named > 0
             beyond.levels[own, taken] = False
-            rows = own[named_one]
+            rows, named = own[named >= 0], named[named >= 0]
             beyond.levels[rows, part] = False
-            beyond.levels[rows, named[named_one]] = True
+            beyond.levels[rows, named] = True
         return beyond, here
 
     # ---- dives --------------------------------------------------------------------------------------
@@ -545,7 +559,7 @@ class BranchAndBound:
     def _dive(self, person: np.ndarray) -> None:
         """Find good points for some people: one change after another, that which helps most for its cost.
 
-        Then each change of the best point in turn is taken back, and the cheapest put in its place that is accepted.
+        Then each change of the best point in turn is taken back, and the cheapest that will do put in its place.
         """
         # Dives of longer and shorter strides, and one that begins with each feature.
         n_features = len(self.leaves.numbers) + len(self.leaves.levels)
@@ -574,7 +588,9 @@ class BranchAndBound:
         else:
             j = leaves.levels[column - len(numbers)]
             changed = self.level[person, j] != room.level[person, j]
-        person = person[changed & ~np.isnan(self.value[person][:, :1]).all(axis=1)] if len(numbers) else person[changed]
+        person = (
+            person[changed & ~np.isnan(self.value[person][:, :1]).all(axis=1)] if len(numbers) else person[changed]
+        )
         box = room.whole().take(person)
         own, value = room.own[person], self.value[person]
         up, down = value > own, value < own
@@ -636,11 +652,9 @@ class BranchAndBound:
     def _stride(
         self, box: Box, corner: Corner, seen: Seen, shares: np.ndarray, only: np.ndarray | None = None
     ) -> Cut:
-        """One change of each point: the cheapest that is accepted, or else, of those that bring enough of what is
-        lacking, the one that brings most for its cost.
+        """One change of each point: the cheapest that is accepted, or else one that brings most for its cost.
 
-        A leaf that one feature keeps the point from is where the point gets by changing it. So what becomes of every
-        need when any one feature takes any value follows from the leaves in reach, all at once.
+        A change that does not bring enough of what is lacking, or of the most that any brings, is left out.
         """
         room, n = self.room, len(box.person)
         idle = ~self.leaves.active[box.person]
@@ -674,8 +688,13 @@ class BranchAndBound:
         return Cut(slot, edges, up, most)
 
     def _moves(self, box: Box, corner: Corner, seen: Seen) -> tuple[np.ndarray, ...] | None:
-        """Every single change that lies at an edge: of which box and feature, beyond which edge (or which level) and
-        on which side, what it costs more, and what every need gains."""
+        """Every single change that lies at an edge.
+
+        A leaf that one feature keeps the point from is where the point gets by changing it. So what becomes of
+        every need when any one feature takes any value follows from the leaves in reach, all at once. Returns of
+        every change its box and feature, beyond which edge it lies (or which level it takes) and on which side,
+        what it costs more, and what every need gains.
+        """
         leaves, boxes, room, needs = self.leaves, self.boxes, self.room, self.needs
         n, n_numbers = len(box.person), room.own.shape[1]
         one = np.flatnonzero(seen.off == 1)
@@ -750,7 +769,7 @@ class BranchAndBound:
         if len(parts) == 1:
             return parts[0]
         cut = Cut(*(np.concatenate(part) for part in zip(*(p.cut for p in parts), strict=True)))
-        return Look(*(np.concatenate([p[i] for p in parts]) for i in range(2)), cut)
+        return Look(np.concatenate([p.most for p in parts]), np.concatenate([p.now for p in parts]), cut)
 
     def _look_at(self, box: Box, corner: Corner) -> Look:
         seen = self._seen(box, corner)
@@ -849,7 +868,7 @@ class BranchAndBound:
         for j in leaves.levels:
             rows = ~boxes.members[j][boxes.sets[j][leaf], corner.level[at, j] - self.room.spans[j]]
             keys.append(at[rows] * n_kinds + 2 * n_numbers + j)
-            edges.append(np.zeros(int(rows.sum()), np.float32))
+            edges.append(np.full(int(rows.sum()), UNNAMED, np.float32))
             weights.append(weight[rows])
         key, edge, weight = np.concatenate(keys), np.concatenate(edges), np.concatenate(weights)
         order = np.lexsort((edge, key))
@@ -881,7 +900,7 @@ class BranchAndBound:
             + [np.zeros(len(rows), bool)],
             axis=1,
         )
-        slot, edge = np.full(len(rows), -1), np.zeros(len(rows), np.float32)
+        slot, edge = np.full(len(rows), -1), np.full(len(rows), UNNAMED, np.float32)
         for i, (when, then, _) in enumerate(room.clauses):
             for j in (*then, *when):
                 hit = broken[1][:, i] & open_levels[:, j] & (slot < 0)

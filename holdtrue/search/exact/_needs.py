@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdtrue.models import AbstractTrees, Boxes, Decision, Head, TreesModel, TreesPanel
+from holdtrue.models import AbstractTrees, Boxes, Decision, TreesModel, TreesPanel
+from holdtrue.models.adapters import Head
 from holdtrue.search._solver import CLEARANCE
 
 EXACT = 1e-4  # by how much sums over leaves and the model's own may differ, in logits
@@ -45,9 +46,9 @@ class Needs:
 
     def met(self, sums: np.ndarray) -> np.ndarray:
         """Whether rows of sums, one for each need, are a yes."""
-        short = sums < 0
+        short: np.ndarray = sums < 0
         if self.spared == 0:
-            return ~short.any(axis=1)
+            return np.asarray(~short.any(axis=1))
         own = short[:, self.member == 0].any(axis=1)
         starts = np.flatnonzero(np.diff(self.member, prepend=-1))[1:]  # of every guide's needs
         guides = np.logical_or.reduceat(short, starts, axis=1) if len(starts) else np.zeros((len(sums), 0), bool)

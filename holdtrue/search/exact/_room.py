@@ -100,7 +100,9 @@ class Room:
         size = np.where(grid, step, 1.0)
         at = np.maximum(edge.astype(np.float64), lower - size)
         count = np.maximum(np.floor((at - lower) / size + NEAR) + 1, 0.0)
-        value = np.where(grid, lower + count * size, np.maximum(lower, edge + PAST * np.maximum(1.0, np.abs(edge))))
+        value = np.where(
+            grid, lower + count * size, np.maximum(lower, edge + PAST * np.maximum(1.0, np.abs(edge)))
+        )
         value = value.astype(np.float32)
         value = np.where(grid & (value <= edge), (lower + (count + 1) * size).astype(np.float32), value)
         return np.where(self.free[person] & (value <= upper + 1e-6) & (value > edge), value, np.nan)
@@ -113,7 +115,9 @@ class Room:
         at = np.minimum(edge.astype(np.float64), upper + size)
         last = np.rint((upper - lower) / size)
         count = np.minimum(np.floor((at - lower) / size + NEAR), last)
-        value = np.where(grid, lower + count * size, np.minimum(upper, edge - PAST * np.maximum(1.0, np.abs(edge))))
+        value = np.where(
+            grid, lower + count * size, np.minimum(upper, edge - PAST * np.maximum(1.0, np.abs(edge)))
+        )
         value = value.astype(np.float32)
         value = np.where(grid & (value > edge), (lower + (count - 1) * size).astype(np.float32), value)
         return np.where(self.free[person] & (value >= lower - 1e-6) & (value <= edge), value, np.nan)
@@ -341,7 +345,9 @@ def _clauses(
     )
 
 
-def rows_at(trees: AbstractTrees, problems: Problems, room: Room, person: np.ndarray, corner: Corner) -> np.ndarray:
+def rows_at(
+    trees: AbstractTrees, problems: Problems, room: Room, person: np.ndarray, corner: Corner
+) -> np.ndarray:
     """Encoded rows of corners; what is not changed keeps its bits."""
     slots, feasible = trees.slots, problems.feasible
     out = np.array(problems.x[person], np.float32)

@@ -12,9 +12,10 @@ from holdtrue.search._options import SAME, TINY, by_feature, column_factors
 from holdtrue.search._problem import Problems, Solutions, Status
 from holdtrue.search.exact._branch import BranchAndBound
 from holdtrue.search.exact._needs import needs_of
-from holdtrue.search.exact._room import Corner, Room, room_of, rows_at
+from holdtrue.search.exact._room import Corner, room_of, rows_at
 
 CHUNK = 128  # people looked at together
+FEWEST = 8  # people that a second core is worth
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,13 @@ def cheapest_in_trees(
     """
     out = Solutions.unreached(problems)
     chunks = _chunks(problems)
+
+    def answer(rows: np.ndarray) -> None:
+        some = problems.take(rows)
+        found = _answered(decision, ensemble, some, weights, norm, max_changes, n_boxes, deadline, on_rows)
+        out.x[rows], out.status[rows] = found.x, found.status
+        out.cost[rows], out.n_steps[rows] = found.cost, found.n_steps
+
     lock = threading.Lock()
     failed: list[BaseException] = []
 
@@ -81,7 +89,7 @@ def cheapest_in_trees(
             if rows is None:
                 return
             try:
-                _answer(decision, ensemble, problems, rows, weights, norm, max_changes, n_boxes, deadline, on_rows, out)
+                answer(rows)
             except BaseException as error:  # raised again below, in the caller's thread
                 failed.append(error)
 
@@ -99,9 +107,6 @@ def cheapest_in_trees(
     return out
 
 
-FEWEST = 8  # people that a second core is worth
-
-
 def _chunks(problems: Problems) -> Iterator[np.ndarray]:
     """People who want the same, some at a time, so that all cores have some."""
     for target in np.unique(problems.target):
@@ -110,20 +115,18 @@ def _chunks(problems: Problems) -> Iterator[np.ndarray]:
         yield from (rows[i : i + size] for i in range(0, len(rows), size))
 
 
-def _answer(
+def _answered(
     decision: Decision,
     ensemble: Ensemble,
-    problems: Problems,
-    rows: np.ndarray,
+    some: Problems,
     weights: np.ndarray,
     norm: Norm,
     max_changes: int,
     n_boxes: int,
     deadline: float | None,
     on_rows: Callable[[int], None] | None,
-    out: Solutions,
-) -> None:
-    some = problems.take(rows)
+) -> Solutions:
+    """Answer people who want the same, together."""
     trees, boxes = ensemble.trees, ensemble.boxes
     factors = None
     if some.options is not None:
@@ -157,12 +160,10 @@ def _answer(
     status = np.where(found, np.where(proved, int(Status.OPTIMAL), int(Status.FOUND)), int(Status.NOT_FOUND))
     status = np.where(~found & proved, int(Status.INFEASIBLE), status)
     corner = Corner(answers.value, answers.level, answers.cost, answers.n_boxes)
-    out.x[rows] = np.where(found[:, None], rows_at(trees, some, room, np.arange(len(rows)), corner), some.x)
-    out.status[rows] = status
-    out.cost[rows] = np.sqrt(answers.cost) if norm == "l2" else answers.cost
-    out.n_steps[rows] = answers.n_boxes
-
-
-def room_for(ensemble: Ensemble, problems: Problems, weights: np.ndarray, norm: Norm) -> Room:
-    """What is open to people, as the ensemble sees it."""
-    return room_of(ensemble.trees, problems, weights, None, norm)
+    x = rows_at(trees, some, room, np.arange(len(some)), corner)
+    return Solutions(
+        x=np.where(found[:, None], x, some.x),
+        status=status,
+        cost=np.sqrt(answers.cost) if norm == "l2" else answers.cost,
+        n_steps=answers.n_boxes,
+    )
