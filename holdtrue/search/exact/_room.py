@@ -39,6 +39,10 @@ class Corner(NamedTuple):
     cost: np.ndarray
     n_changed: np.ndarray
 
+    def take(self, rows: np.ndarray) -> "Corner":
+        """Some of them."""
+        return Corner(*(part[rows] for part in self))
+
 
 @dataclass(frozen=True)
 class Room:
