@@ -79,6 +79,8 @@ class PanelSearch:
         x, status, n_steps = (np.array(leaf) for leaf in (first.x, first.status, first.n_steps))
         cheapest = np.where(is_found(status), self.cost(problems.x, first.x), np.nan)
         cost = np.array(first.cost)
+        # What every answer costs at least: what is proved for the model alone is true of the panel too.
+        bound = None if first.bound is None else np.array(first.bound)
         left = np.flatnonzero(is_found(status))
         if on_rows is not None:
             on_rows(len(problems) - len(left))
@@ -102,6 +104,8 @@ class PanelSearch:
                     x[some[good]], status[some[good]] = found.x[good], found.status[good]
                     cost[some[good]] = found.cost[good]
                     n_steps[some] += found.n_steps
+                    if bound is not None and found.bound is not None and asked == slack:
+                        bound[some] = found.bound
                     if climbs:
                         agreed, best = self._climbed(method, begun, deadline)
                         cheaper = agreed & (best.cost < np.where(good, found.cost, np.inf))
@@ -120,7 +124,9 @@ class PanelSearch:
             x[left] = problems.x[left]
         if on_rows is not None and len(left):
             on_rows(len(left))
-        return Solutions(x, status, cost, n_steps, cheapest.astype(np.float32))
+        if bound is not None:  # a point that lacks something of what was asked for is the cheapest of nothing
+            status[(status == int(Status.OPTIMAL)) & ~np.isclose(cost, bound, rtol=1e-4)] = int(Status.FOUND)
+        return Solutions(x, status, cost, n_steps, cheapest.astype(np.float32), bound)
 
     def _climbed(
         self, method: AbstractMethod, problems: Problems, deadline: float | None

@@ -9,6 +9,7 @@ from holdtrue.methods._criterion import climbing
 from holdtrue.methods._eccco import ECCCo
 from holdtrue.methods._elastic_net import ElasticNet
 from holdtrue.methods._ellice import ElliCE
+from holdtrue.methods._exact_search import ExactSearch
 from holdtrue.methods._flipset import Flipset
 from holdtrue.methods._frame import RecourseFrame, Sentences, join, number, phrase
 from holdtrue.methods._generated import Generated
@@ -53,6 +54,7 @@ __all__ = [
     "ECCCo",
     "ElasticNet",
     "ElliCE",
+    "ExactSearch",
     "Flipset",
     "Generated",
     "Generic",

@@ -301,6 +301,7 @@ class AbstractMethod(AbstractConfigured):
             consequences=consequences,
             consulted=self.consulted(),
             settings=self.get_params(deep=False),
+            bound=solution.bound,
         )
 
     def _unreached(self, table: Table, target: np.ndarray, restrictions: Restrictions) -> RecourseFrame:

@@ -67,6 +67,9 @@ class RecourseFrame:
     held : Held, optional
         How sure each recourse is to survive a retraining. Without it nothing is known about how long any of them
         holds.
+    bound : array, optional
+        What a recourse of each person costs at least, as far as the search has proved it; infinite where it has
+        proved that there is none. Without it nothing is proved.
     """
 
     factual: Table
@@ -88,6 +91,7 @@ class RecourseFrame:
     consulted: tuple[str, ...] = ()
     settings: Keywords = field(default_factory=dict)
     held: Held | None = None
+    bound: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.status)
@@ -111,6 +115,16 @@ class RecourseFrame:
     def found(self) -> np.ndarray:
         """Which people have a recourse that was checked."""
         return is_found(self.status)
+
+    @property
+    def gap(self) -> np.ndarray:
+        """By which share each recourse may be dearer than the cheapest; NaN where that is not known."""
+        if self.bound is None:
+            return np.full(len(self), np.nan)
+        known = self.found & np.isfinite(self.bound)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = 1.0 - self.bound / self.cost
+        return np.where(known, np.where(self.cost > 0, np.maximum(share, 0.0), 0.0), np.nan)
 
     @property
     def single(self) -> bool:
@@ -142,6 +156,7 @@ class RecourseFrame:
         tables = (self.factual.take(rows), self.recourse.take(rows))
         followed = None if self.consequences is None else self.consequences[rows]
         held = None if self.held is None else self.held.take(rows)
+        bound = None if self.bound is None else self.bound[rows]
         return RecourseFrame(
             *tables,
             **parts,
@@ -150,6 +165,7 @@ class RecourseFrame:
             restrictions=restrictions,
             consequences=followed,
             held=held,
+            bound=bound,
         )
 
     def changed(self) -> np.ndarray:
@@ -262,9 +278,11 @@ def concat(frames: Sequence[RecourseFrame], whole: Table) -> RecourseFrame:
             [n if f.consequences is None else f.consequences for f, n in zip(frames, none, strict=True)]
         )
     held = Held.join([f.held for f in frames])
+    bounds = [f.bound for f in frames if f.bound is not None]
+    bound = np.concatenate(bounds) if len(bounds) == len(frames) else None
     return RecourseFrame(
         factual, recourse, **parts, **shared, seconds=seconds, restrictions=restrictions, consequences=followed,
-        held=held,
+        held=held, bound=bound,
     )  # fmt: skip
 
 

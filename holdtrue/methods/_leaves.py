@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -9,13 +10,12 @@ import numpy as np
 from holdtrue.batch import map_rows
 from holdtrue.encoding import norm_weights
 from holdtrue.methods._base import AbstractMethod
-from holdtrue.models import AbstractTrees, TreesPanel, batch_logits
+from holdtrue.models import AbstractTrees, batch_logits
 from holdtrue.search import Problems, Solutions, Status
 from holdtrue.search.exact import Ensemble, cheapest_in_trees
 
 Method = TypeVar("Method", bound=AbstractMethod)
 LAID_OUT = "_ensemble"
-PANEL = 10  # how many times as long a box of a panel takes
 
 
 def search_leaves(
@@ -24,13 +24,17 @@ def search_leaves(
     n_boxes: int,
     deadline: float | None,
     on_rows: Callable[[int], None] | None,
+    seconds: float | None = None,
 ) -> Solutions:
-    """Answer people whom the model refuses from the leaves of its trees; the others need nothing."""
+    """Answer people whom the model refuses from the leaves of its trees; the others need nothing.
+
+    Nobody is searched for longer than `n_boxes` boxes, nor, where they are given, than so many `seconds`.
+    """
     predictor = method.predictor_
     decision = predictor.decision
     logits = map_rows(functools.partial(batch_logits, decision.model.alone), problems.x)
     refused = np.flatnonzero(predictor.decide_of(logits) != problems.target)
-    out = Solutions.unreached(problems)
+    out = replace(Solutions.unreached(problems), bound=np.zeros(len(problems)))
     out.status[:], out.cost[:] = int(Status.ALREADY_FAVOURABLE), 0.0
     if on_rows is not None and len(refused) < len(problems):
         on_rows(len(problems) - len(refused))
@@ -42,11 +46,12 @@ def search_leaves(
             norm_weights(predictor.encoder, method.norm),
             method.norm,
             max_changes=getattr(method, "max_changes", None) or predictor.encoder.n_columns,
-            n_boxes=n_boxes // PANEL if isinstance(decision.model, TreesPanel) else n_boxes,
+            n_boxes=n_boxes,
+            seconds=seconds,
             deadline=deadline,
             on_rows=on_rows,
         )
-        for part, own in zip((out.x, out.status, out.cost, out.n_steps), _parts(found), strict=True):
+        for part, own in zip(_parts(out), _parts(found), strict=True):
             part[refused] = own
     return out
 
@@ -70,4 +75,5 @@ def with_leaves_of(method: Method, other: AbstractMethod) -> Method:
 
 
 def _parts(found: Solutions) -> tuple[np.ndarray, ...]:
-    return found.x, found.status, found.cost, found.n_steps
+    assert found.bound is not None
+    return found.x, found.status, found.cost, found.n_steps, found.bound

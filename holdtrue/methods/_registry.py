@@ -12,6 +12,7 @@ from holdtrue.methods._cfproto import CFProto
 from holdtrue.methods._eccco import ECCCo
 from holdtrue.methods._elastic_net import ElasticNet
 from holdtrue.methods._ellice import ElliCE
+from holdtrue.methods._exact_search import ExactSearch
 from holdtrue.methods._flipset import Flipset
 from holdtrue.methods._generated import Generated
 from holdtrue.methods._generic import Generic
@@ -41,6 +42,7 @@ METHODS: Registry[AbstractMethod] = Registry(
         "nearest_neighbour": NearestNeighbour,
         "growing_spheres": GrowingSpheres,
         "sparse_search": SparseSearch,
+        "exact_search": ExactSearch,
         "causal_recourse": CausalRecourse,
         "linear_program": LinearProgram,
         "highest_score": HighestScore,

@@ -11,14 +11,14 @@ from holdtrue.causal import Effects
 from holdtrue.encoding import Encoder, Norm, norm_weights
 from holdtrue.methods._base import AbstractSolverMethod
 from holdtrue.methods._leaves import search_leaves, with_leaves_of
-from holdtrue.models import AbstractTrees
+from holdtrue.models import AbstractTrees, TreesPanel
 from holdtrue.parameters import Count
 from holdtrue.schema import Feature
 from holdtrue.search import FirstLayer, Problems, Solutions, SparseSolver, value_grid
 
 BLOCK = 64  # rows asked at a step
 DEFAULT_CHANGES = 3
-N_BOXES = 1000  # of one person, in a tree ensemble
+N_BOXES = 1000  # of one person, in a tree ensemble; a tenth in a panel, whose boxes take about ten times as long
 
 
 class SparseSearch(AbstractSolverMethod):
@@ -97,7 +97,8 @@ class SparseSearch(AbstractSolverMethod):
         """Go through the lists, or, for a tree ensemble, through its leaves."""
         if not isinstance(self.predictor_.decision.model, AbstractTrees):
             return super().search(problems, deadline, on_rows)
-        return search_leaves(self, problems, N_BOXES, deadline, on_rows)
+        panel = isinstance(self.predictor_.decision.model, TreesPanel)
+        return search_leaves(self, problems, N_BOXES // 10 if panel else N_BOXES, deadline, on_rows)
 
     def rebind(self, predictor: Predictor) -> Self:
         """Return this method, fitted, for another threshold; the same leaves are not looked up anew."""

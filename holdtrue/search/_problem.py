@@ -125,6 +125,7 @@ class Solutions(eqx.Module):
     """Many people's answers: `Solution` with a leading axis over people, as numpy arrays.
 
     `cheapest` is the cost of the cheapest answer, where the search went beyond it for the sake of something else.
+    `bound` is what every answer costs at least, where the search proves such things; infinite where there is none.
     """
 
     x: Float[np.ndarray, "n d"]
@@ -132,6 +133,7 @@ class Solutions(eqx.Module):
     cost: Float[np.ndarray, " n"]
     n_steps: Int[np.ndarray, " n"]
     cheapest: Float[np.ndarray, " n"] | None = None
+    bound: Float[np.ndarray, " n"] | None = None
 
     @classmethod
     def unreached(cls, problems: Problems) -> "Solutions":
@@ -146,5 +148,5 @@ class Solutions(eqx.Module):
 
     def take(self, rows: np.ndarray) -> "Solutions":
         """Some people's answers."""
-        cheapest = None if self.cheapest is None else self.cheapest[rows]
-        return Solutions(self.x[rows], self.status[rows], self.cost[rows], self.n_steps[rows], cheapest)
+        cheapest, bound = (None if part is None else part[rows] for part in (self.cheapest, self.bound))
+        return Solutions(self.x[rows], self.status[rows], self.cost[rows], self.n_steps[rows], cheapest, bound)

@@ -170,3 +170,24 @@ def test_a_panel_is_asked_as_a_whole(slack, spared):
                 assert plan.cost[i] == pytest.approx(best, abs=1e-5)
             assert plan.cost[i] >= best - 1e-5
     assert (plan.status == Status.OPTIMAL).mean() > 0.5
+
+
+def test_the_gap_says_what_is_not_proved():
+    X, y, schema = world(0)
+    forest = MODELS["forest"](0)
+    method, table = fitted(forest, X, y, schema)
+    people = table[method.predictor_.decide(schema.check(table, where="test")) == 0][:6]
+    proved = ht.ExactSearch(time_limit=60.0).fit(method.predictor_, table).recourse(people)
+    assert {Status(s) for s in proved.status} <= {Status.OPTIMAL, Status.INFEASIBLE}
+    np.testing.assert_allclose(proved.gap[proved.found], 0.0, atol=1e-4)
+    # No time at all: what a dive found, and a bound that is true of it.
+    hasty = ht.ExactSearch(time_limit=1e-9).fit(method.predictor_, table).recourse(people)
+    assert hasty.bound is not None
+    assert (hasty.bound <= proved.cost + 1e-5)[proved.found].all()
+
+
+def test_what_is_no_tree_ensemble_is_refused():
+    loans = ht.datasets.load("loanapp")
+    clf = ht.RecourseClassifier(schema=loans.schema, model=ht.Linear(), method=ht.ExactSearch(), random_state=0)
+    with pytest.raises(ht.errors.HoldtrueError, match="ExactSearch: needs a trees model"):
+        clf.fit(loans.X, loans.y)

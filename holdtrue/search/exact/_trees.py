@@ -1,8 +1,9 @@
 """The cheapest recourse under a tree ensemble, for many people: proved, or as far as the budget went."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,6 +49,7 @@ def cheapest_in_trees(
     *,
     max_changes: int,
     n_boxes: int,
+    seconds: float | None = None,
     deadline: float | None = None,
     on_rows: Callable[[int], None] | None = None,
 ) -> Solutions:
@@ -67,17 +69,25 @@ def cheapest_in_trees(
         What a unit of each encoded column costs, and how costs add up.
     max_changes, n_boxes : int
         Features changed at most, and boxes looked at for one person.
+    seconds : float, optional
+        How long one person is searched for, at most; some are searched for together, so long for each.
     deadline, on_rows
         See `holdtrue.batch.solve`.
     """
-    out = Solutions.unreached(problems)
-    chunks = _chunks(problems)
+    out = replace(Solutions.unreached(problems), bound=np.zeros(len(problems)))
+    chunks = _chunks(problems, CHUNK if seconds is None else FEWEST)
 
     def answer(rows: np.ndarray) -> None:
         some = problems.take(rows)
-        found = _answered(decision, ensemble, some, weights, norm, max_changes, n_boxes, deadline, on_rows)
+        until = deadline
+        if seconds is not None:
+            until = min(time.monotonic() + seconds * len(rows), np.inf if deadline is None else deadline)
+        found = _answered(decision, ensemble, some, weights, norm, max_changes, n_boxes, until, on_rows)
         out.x[rows], out.status[rows] = found.x, found.status
         out.cost[rows], out.n_steps[rows] = found.cost, found.n_steps
+        assert out.bound is not None
+        assert found.bound is not None
+        out.bound[rows] = found.bound
 
     lock = threading.Lock()
     failed: list[BaseException] = []
@@ -107,11 +117,11 @@ def cheapest_in_trees(
     return out
 
 
-def _chunks(problems: Problems) -> Iterator[np.ndarray]:
+def _chunks(problems: Problems, most: int) -> Iterator[np.ndarray]:
     """People who want the same, some at a time, so that all cores have some."""
     for target in np.unique(problems.target):
         rows = np.flatnonzero(problems.target == target)
-        size = max(FEWEST, min(CHUNK, -(-len(rows) // n_cores())))
+        size = max(FEWEST, min(most, -(-len(rows) // n_cores())))
         yield from (rows[i : i + size] for i in range(0, len(rows), size))
 
 
@@ -156,7 +166,7 @@ def _answered(
     found = np.isfinite(answers.cost)
     proved = answers.bound >= np.where(found, answers.cost, np.inf)
     if some.options is not None:
-        proved[:] = False  # what differs enough from other options is not bounded
+        proved[:], answers.bound[:] = False, 0.0  # what differs enough from other options is not bounded
     status = np.where(found, np.where(proved, int(Status.OPTIMAL), int(Status.FOUND)), int(Status.NOT_FOUND))
     status = np.where(~found & proved, int(Status.INFEASIBLE), status)
     corner = Corner(answers.value, answers.level, answers.cost, answers.n_boxes)
@@ -166,4 +176,5 @@ def _answered(
         status=status,
         cost=np.sqrt(answers.cost) if norm == "l2" else answers.cost,
         n_steps=answers.n_boxes,
+        bound=np.sqrt(answers.bound) if norm == "l2" else answers.bound,
     )
