@@ -1,6 +1,6 @@
 """Write docs/explanation/what-holding-costs.md's tables and its picture from committed results.
 
-``python -m experiments.hold.page`` reads ``results/grid/*.json`` and ``results/sba.json``; nothing is measured here.
+``python -m experiments.hold.page`` reads ``results/grid/*.json`` and ``results/sba.json``; nothing is measured.
 """
 
 import json
@@ -123,11 +123,12 @@ def markdown(cells: list[dict[str, Any]]) -> str:
     lines = [
         "### Cost against survival",
         "",
-        "Survival: share of 50 unseen models, trained on resamples, that accept, with a 95% interval over people. Cost: in",
-        "ranges of the columns, a changed category counting 2, on people whom both methods of a ratio found. Stated: the",
-        "mean that `hold` told people, less what was observed on models of resamples.",
+        "Survival: share of 50 unseen models, trained on resamples, that accept, with a 95% interval over people.",
+        "Cost: in ranges of the columns, a changed category counting 2, on people whom both methods of a ratio found.",
+        "Stated: the mean that `hold` told people, less what was observed on models of resamples.",
         "",
-        "| table | model | splits | cheapest | hold 95% | cost | hold 99% | cost | by all 50 | stated − observed | ms a person |",
+        "| table | model | splits | cheapest | hold 95% | cost | hold 99% | cost | by all 50 | stated less observed "
+        "| ms a person |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for (dataset, kind), (n, pair) in of.items():
@@ -143,8 +144,9 @@ def markdown(cells: list[dict[str, Any]]) -> str:
         "",
         "### Beside the field's methods",
         "",
-        "Methods that no level of `hold` equals: it is dearer on the people whom both found, or survives less well (by",
-        f"more than {EQUAL}). Beside it the robust methods at their settings, with survival and cost over the cheapest's.",
+        "Methods that no level of `hold` equals: it is dearer on the people whom both found, or survives less well",
+        f"(by more than {EQUAL}). Beside it the robust methods at their settings, with survival and cost over the",
+        "cheapest's.",
         "",
         "| table | model | not equalled | methods of the field |",
         "|---|---|---|---|",
@@ -168,8 +170,8 @@ def years() -> list[str]:
         "### Small-business loans, year by year",
         "",
         f"XGBoost on windows of three years, {past['setup']['people']} refused people a year,",
-        f"{past['setup']['guides']} guides; for every year the smallest slack whose promises were kept to 95% on what was",
-        "known by then, asked of the models that came.",
+        f"{past['setup']['guides']} guides; for every year the smallest slack whose promises were kept to 95% on what",
+        "was known by then, asked of the models that came.",
         "",
         "| term | years | kept, mean | kept, worst year | cost over the cheapest's | cost |",
         "|---|---|---|---|---|---|",
@@ -178,8 +180,8 @@ def years() -> list[str]:
         cost = np.mean([choice["cost"] for choice in chosen["choices"]])
         worst = chosen["worst"]
         lines.append(
-            f"| {term} | {len(chosen['choices'])} | {chosen['mean']:.3f} | {worst['kept']:.3f} ({worst['period']}) "
-            f"| {chosen['price']:.2f}x | {cost:.3f} |"
+            f"| {term} | {len(chosen['choices'])} | {chosen['mean']:.3f} "
+            f"| {worst['kept']:.3f} ({worst['period']}) | {chosen['price']:.2f}x | {cost:.3f} |"
         )
     return lines
 
