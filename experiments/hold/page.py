@@ -124,11 +124,12 @@ def markdown(cells: list[dict[str, Any]]) -> str:
         "### Cost against survival",
         "",
         "Survival: share of 50 unseen models, trained on resamples, that accept, with a 95% interval over people.",
-        "Cost: in ranges of the columns, a changed category counting 2, on people whom both methods of a ratio found.",
+        "Cost: in ranges of the columns, a changed category counting 2, on people whom both methods of a ratio",
+        "found.",
         "Stated: the mean that `hold` told people, less what was observed on models of resamples.",
         "",
-        "| table | model | splits | cheapest | hold 95% | cost | hold 99% | cost | by all 50 | stated less observed "
-        "| ms a person |",
+        "| table | model | splits | cheapest | hold 95% | cost | hold 99% | cost | by all 50 "
+        "| stated less observed | ms a person |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for (dataset, kind), (n, pair) in of.items():
@@ -144,7 +145,8 @@ def markdown(cells: list[dict[str, Any]]) -> str:
         "",
         "### Beside the field's methods",
         "",
-        "Methods that no level of `hold` equals: it is dearer on the people whom both found, or survives less well",
+        "Methods that no level of `hold` equals: it is dearer on the people whom both found, or survives less",
+        "well",
         f"(by more than {EQUAL}). Beside it the robust methods at their settings, with survival and cost over the",
         "cheapest's.",
         "",
@@ -170,8 +172,8 @@ def years() -> list[str]:
         "### Small-business loans, year by year",
         "",
         f"XGBoost on windows of three years, {past['setup']['people']} refused people a year,",
-        f"{past['setup']['guides']} guides; for every year the smallest slack whose promises were kept to 95% on what",
-        "was known by then, asked of the models that came.",
+        f"{past['setup']['guides']} guides; for every year the smallest slack whose promises were kept to 95% on",
+        "what was known by then, asked of the models that came.",
         "",
         "| term | years | kept, mean | kept, worst year | cost over the cheapest's | cost |",
         "|---|---|---|---|---|---|",
