@@ -34,6 +34,7 @@ SHARES = (
     0.125,
 )  # of what is lacking, that a change of a dive must bring: long strides, then short
 LEAD = 0.5  # the same, of dives that begin with a given feature
+LEADS = 3  # of these, those whose first change helps most
 DEEPEST = 12  # changes of a dive
 IMPROVED = 4  # rounds in which a point's changes are put in question
 WITHIN = 8.0  # limit of the first dive, in what a recourse costs at least
@@ -218,16 +219,13 @@ class BranchAndBound:
         The first prove what the best costs at least, the others find it.
         """
         person = pool.box.person
-        order = np.lexsort((pool.cost, person))
-        who = person[order]
-        first = np.flatnonzero(np.diff(who, prepend=-1))
-        place = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
-        most = max(AT_ONCE, BATCH // len(first))
-        self.rounds[who[first]] += 1
+        people = np.unique(person)
+        most = max(AT_ONCE, BATCH // len(people))
+        self.rounds[people] += 1
         quota = np.where(self.last, 0, np.minimum(2 ** np.minimum(self.rounds, 12), most))
-        chosen = order[place < quota[who]]
         by_hope = np.lexsort((pool.cost, pool.hope, person))
-        chosen = np.union1d(chosen, by_hope[first])
+        nearest = by_hope[np.diff(person[by_hope], prepend=-1) != 0]
+        chosen = np.union1d(np.flatnonzero(_place(person, pool.cost) < quota[person]), nearest)
         return chosen[:BATCH] if len(chosen) > BATCH else chosen
 
     # ---- one round ----------------------------------------------------------------------------------
@@ -343,10 +341,10 @@ class BranchAndBound:
 
         Then each change of the best point in turn is taken back, and the cheapest that will do put in its place.
         """
-        # Dives of longer and shorter strides, and one that begins with each feature.
+        # Dives of longer and shorter strides, and some that begin with a given feature.
         n_features = len(self.leaves.numbers) + len(self.leaves.levels)
-        shares = np.repeat(np.append(SHARES, np.full(n_features, LEAD)), len(person))
         begin = np.repeat(np.append(np.full(len(SHARES), -1), np.arange(n_features)), len(person))
+        shares = np.repeat(np.append(SHARES, np.full(n_features, LEAD)), len(person))
         self._descend(self.room.whole().take(np.tile(person, len(SHARES) + n_features)), shares, DEEPEST, begin)
         for _ in range(IMPROVED):
             who = person[self.found[person]]
@@ -412,7 +410,6 @@ class BranchAndBound:
                 seen = self.sight.seen(part, at, self.best)
                 only = None if first is None else first[some]
                 parts.append((seen.now, self.sight.stride(part, at, seen, self._ceiling(), shares[some], only)))
-            begin = None
             now = np.concatenate([part[0] for part in parts])
             cut = Cut(*(np.concatenate(part) for part in zip(*(p[1] for p in parts), strict=True)))
             idle = ~self.leaves.active[box.person]
@@ -420,7 +417,11 @@ class BranchAndBound:
             again = np.zeros(len(yes), bool)
             if yes.any():
                 again, _ = self._offered(box, corner, np.flatnonzero(yes), cut)
-            going = np.flatnonzero(again | (~yes & (cut.slot >= 0)))
+            goes = again | (~yes & (cut.slot >= 0))
+            if first is not None:
+                goes &= (first < 0) | (_place(box.person, -np.where(first < 0, -np.inf, cut.gain)) < LEADS)
+                begin = None
+            going = np.flatnonzero(goes)
             if not len(going):
                 return
             beyond = self._halves(box.take(going), corner.level[going], cut.take(going))[0]
@@ -511,6 +512,15 @@ class BranchAndBound:
         known = ~room.missing[person]
         changed = (known & (value != room.own[person])).sum(axis=1) + (level != room.level[person]).sum(axis=1)
         return Corner(value, level, room.total(np.concatenate(parts, axis=1)), changed)
+
+
+def _place(person: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """Which place each value has among the person's own, the least first."""
+    order = np.lexsort((value, person))
+    first = np.flatnonzero(np.diff(person[order], prepend=-1))
+    place = np.empty(len(order), int)
+    place[order] = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
+    return place
 
 
 def _first_of_each(person: np.ndarray, value: np.ndarray, level: np.ndarray) -> np.ndarray:
