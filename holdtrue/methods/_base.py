@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
 from holdtrue.batch import FittedClassifier, Predictor, distances, predictor_of, proba_of, solve
-from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_sets
+from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_sets, told
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
 from holdtrue.models import fresh
@@ -26,6 +26,7 @@ from holdtrue.search import AbstractSolver, Problems, Solutions, Status, add_opt
 
 CHUNK = 16_384  # people whose arrays are held at once
 CHECK_SHARE = 0.3  # of a deadline, kept for decoding and asking again
+FURTHER = (1, 2, 3, 5)  # digits beyond the usual ones, for a row that is refused when told shorter
 FIRST_PART = 64  # people checked first under a deadline; each further part is twice as large
 
 
@@ -258,20 +259,33 @@ class AbstractMethod(AbstractConfigured):
     def _checked(
         self, solution: Solutions, table: Table, target: np.ndarray, restrictions: Restrictions, began: float
     ) -> RecourseFrame:
-        """Decode, round, encode again, ask the model again, and hold every limit against every row."""
+        """Decode, round to what is told, encode again, ask the model again, hold every limit against every row."""
         predictor = self.predictor_
         encoder = predictor.encoder
         columns = {name: table.columns[name] for name in encoder.schema.names}
         n = table.n_rows
         status = solution.status.copy()
         found = is_found(status)
-        proposed = decode_recourse(encoder, solution.x, table, restrictions).columns
+        exact = decode_recourse(encoder, solution.x, table, restrictions).columns
+        proposed, shortened = told(encoder, exact, table, restrictions)
         action = _only(found, proposed, columns)
         recourse, consequences = self.outcome(table, action)
         logits_before, logits_after = predictor.logits_of_each(table, recourse)
-        decided = predictor.decide_of(logits_after)
-        valid = decided == target
+        valid = predictor.decide_of(logits_after) == target
         kept = np.array([not b for b in broken_limits(encoder, table, recourse, restrictions, consequences)])
+        again = np.flatnonzero(found & shortened & ~(valid & kept))
+        if len(again):
+            longer, logits, accepted = self._with_more_digits(
+                {name: values[again] for name, values in exact.items()},
+                table.take(again),
+                target[again],
+                restrictions.take(again),
+            )
+            proposed = {name: _put(values, again, longer[name]) for name, values in proposed.items()}
+            logits_after = _put(logits_after, again, logits)
+            valid[again], kept[again] = accepted, accepted
+            action = _only(found, proposed, columns)
+            recourse, consequences = self.outcome(table, action)
         status = np.where(found & ~(valid & kept), int(Status.NOT_FOUND), status)
         failed = found & ~is_found(status)
         if failed.any():
@@ -303,6 +317,32 @@ class AbstractMethod(AbstractConfigured):
             settings=self.get_params(deep=False),
             bound=solution.bound,
         )
+
+    def _with_more_digits(
+        self, exact: dict[str, np.ndarray], table: Table, target: np.ndarray, restrictions: Restrictions
+    ) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+        """For people whose recourse is refused when shortened: as few digits more as are accepted, or all.
+
+        Returns the columns, the model's logits, and whether the row is valid and keeps every limit.
+        """
+        predictor = self.predictor_
+        columns, accepted = dict(exact), np.zeros(table.n_rows, bool)
+        logits = np.zeros((table.n_rows, len(predictor.classes)), np.float32)
+        for further in (*FURTHER, None):
+            rows = np.flatnonzero(~accepted)
+            if len(rows) == 0:
+                break
+            part, own = table.take(rows), restrictions.take(rows)
+            tried = {name: values[rows] for name, values in exact.items()}
+            if further is not None:
+                tried, _ = told(predictor.encoder, tried, part, own, further=further)
+            recourse, consequences = self.outcome(part, Table(tried, len(rows)))
+            answers = predictor.logits(recourse)
+            broken = broken_limits(predictor.encoder, part, recourse, own, consequences)
+            accepted[rows] = (predictor.decide_of(answers) == target[rows]) & np.array([not b for b in broken])
+            logits = _put(logits, rows, answers)
+            columns = {name: _put(values, rows, tried[name]) for name, values in columns.items()}
+        return columns, logits, accepted
 
     def _unreached(self, table: Table, target: np.ndarray, restrictions: Restrictions) -> RecourseFrame:
         n = table.n_rows
@@ -423,6 +463,13 @@ def _only(found: np.ndarray, proposed: dict[str, np.ndarray], own: dict[str, np.
     if not found.all():
         proposed = {name: _choose(found, values, own[name]) for name, values in proposed.items()}
     return Table(proposed, len(found))
+
+
+def _put(values: np.ndarray, rows: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """A copy with some rows replaced."""
+    out = values.astype(object) if new.dtype == object else values.copy()
+    out[rows] = new
+    return out
 
 
 def _choose(mask: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
