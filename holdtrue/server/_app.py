@@ -67,9 +67,9 @@ def create_app(
     )
     if keys is None:  # a page of another site must not reach it through a name that leads here
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=["localhost", "127.0.0.1", "testserver"])
-    app.add_middleware(Guard, quotas=service.quotas, metrics=service.metrics)
-    _refusals(app, service)
     door = Door(keys, service.quotas, service.metrics)
+    app.add_middleware(Guard, quotas=service.quotas, metrics=service.metrics, door=door)
+    _refusals(app, service)
     bodies = Bodies(service.schema, service.quotas)
     # The busiest first, and of the application itself: every router on the way takes its time.
     _people(app, service, bodies, door.allowed)

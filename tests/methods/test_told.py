@@ -99,5 +99,5 @@ def test_every_digit_that_counts_is_shown(feature: Feature, value: float, text: 
 
 def test_what_is_may_be_shortened_but_not_to_the_wrong_side() -> None:
     feature = Feature(name="x", kind="numeric", bounds=(0, 10))
-    assert phrase(feature, 3.14159265, 4.2) == "raise x from 3.14 to 4.2"
-    assert phrase(feature, 3.1395, 3.1398) == "raise x from 3.1395 to 3.1398"
+    assert phrase(feature, 3.14159265, 4.2) == "raise x from 3.142 to 4.2"
+    assert phrase(feature, 3.13996, 3.13998) == "raise x from 3.13996 to 3.13998"

@@ -70,6 +70,7 @@ class Pages:
     def __init__(self, service: Service, bodies: Bodies, door: Door, applicants: Applicants | None) -> None:
         self.service, self.bodies, self.door, self.applicants = service, bodies, door, applicants
         self.sessions = Sessions()
+        door.by_cookie = lambda request: self.session(request) is not None
         self.templates = Environment(
             loader=FileSystemLoader(HERE / "templates"),
             autoescape=True,
