@@ -60,6 +60,7 @@ class Ledger:
     def create(cls, place: str | Path, *, patience: float = 30.0) -> Self:
         """Make a ledger, or bring one that is there to this version's schema; nothing in it is lost."""
         database = Database(place, patience)
+        database.keep_private()
         try:
             _migrate.upgrade(database)
         finally:

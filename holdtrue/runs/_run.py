@@ -19,7 +19,7 @@ from holdtrue.methods import method as method_by_name
 from holdtrue.models import fresh
 from holdtrue.runs._identity import Identity, certificate_of, hold_of, method_of, model_digest
 from holdtrue.runs._issue import Terms
-from holdtrue.runs._parts import Parts
+from holdtrue.runs._parts import Parts, finished
 from holdtrue.runs._read import CHUNK, Chunk, Source
 from holdtrue.runs._work import WITH_RECOURSE, Work
 from holdtrue.runs._write import FORMATS, Sink, check_place, format_of, is_stream, open_stream
@@ -392,6 +392,12 @@ class _Job:
     ) -> None:
         """Keep every finished chunk, issue its promises, and put the output in its place when all are there."""
         parts: Parts | None = None
+        done_before = finished(Path(self.out), identity) if resume else None
+        if done_before is not None:
+            for number, note in enumerate(done_before):
+                self.repeated += note.get("promises", 0)
+                self._finish(number, note)
+            return
 
         def finish(number: int, note: dict[str, Any], parts: Parts) -> None:
             if ledger is not None:  # also those of a chunk that was finished before an interruption
@@ -425,7 +431,7 @@ class _Job:
             raise kind(f"{error} {self._kept(parts) if self.notes else ''}".strip()) from error
         finally:
             if parts is not None:
-                parts.drop_if_empty()
+                parts.close()
 
     def _kept(self, parts: Parts | None) -> str:
         if parts is None or not self.notes:

@@ -42,6 +42,11 @@ def status_of(error: HoldtrueError) -> int:
     return next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
 
 
+def reason_of(error: HoldtrueError) -> str:
+    """What is told of an error; of a ledger that cannot be reached not where it is."""
+    return "service: the ledger cannot be reached. Try again later." if status_of(error) == 503 else str(error)
+
+
 class Json(JSONResponse):
     """JSON in ASCII, which any text fits into, also one that is no proper Unicode."""
 

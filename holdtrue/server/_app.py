@@ -17,7 +17,7 @@ from holdtrue.errors import HoldtrueError
 from holdtrue.hold import Holding
 from holdtrue.schema import plain
 from holdtrue.server._access import Door
-from holdtrue.server._answers import Json, Thing, answer, may, status_of, told_as
+from holdtrue.server._answers import Json, Thing, answer, may, reason_of, status_of, told_as
 from holdtrue.server._applicants import Applicants
 from holdtrue.server._batcher import Overloaded
 from holdtrue.server._bodies import Answers, Bodies, Decisions, hold_of
@@ -103,7 +103,7 @@ def _refusals(app: FastAPI, service: Service) -> None:
         if isinstance(error, Overloaded):
             service.metrics.count("holdtrue_refused_total", reason="queue")
             headers = {"Retry-After": "1"}
-        return refuse(request, status, str(error), headers)
+        return refuse(request, status, reason_of(error), headers)
 
 
 def _open(app: FastAPI, service: Service, allowed: Any) -> None:

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from holdtrue.errors import HoldtrueError
 from holdtrue.server._access import ANYBODY, Door
-from holdtrue.server._answers import status_of
+from holdtrue.server._answers import reason_of, status_of
 from holdtrue.server._applicants import Applicants
 from holdtrue.server._bodies import Bodies
 from holdtrue.server._middleware import Refused
@@ -138,7 +138,7 @@ class Pages:
         elif isinstance(error, Refused):
             status, text = error.status, error.reason
         else:
-            status, text = status_of(error), str(error)
+            status, text = status_of(error), reason_of(error)
         return self.show(request, "refused.html", status, text=text, code=status)
 
     # ---- who -------------------------------------------------------------------------------------------
