@@ -52,6 +52,7 @@ class AbstractMethod(AbstractConfigured):
     random_state: Seed
     predictor_: Predictor
     state_: dict[str, np.ndarray]
+    _drawn: int
 
     @abstractmethod
     def search(
@@ -185,6 +186,17 @@ class AbstractMethod(AbstractConfigured):
             frames.append(replace(frame, person=frame.person + rows[0]))
         return concat(frames, table)
 
+    @property
+    def search_seed(self) -> int:
+        """What the search's randomness comes from: `random_state`, or a number drawn when it is first asked for.
+
+        Plans carry it, so that an answer can be had again.
+        """
+        if self.random_state is not None:
+            return self.random_state
+        # In one step: several threads may ask.
+        return self.__dict__.setdefault("_drawn", int(np.random.default_rng().integers(2**32)))
+
     def problems(self, table: Table, target: np.ndarray, restrictions: Restrictions) -> Problems:
         """What is asked for every row of a checked table; `target` holds class indices."""
         feasible = feasible_sets(self.predictor_.encoder, table, restrictions)
@@ -316,6 +328,7 @@ class AbstractMethod(AbstractConfigured):
             consulted=self.consulted(),
             settings=self.get_params(deep=False),
             bound=solution.bound,
+            seed=self.search_seed,
         )
 
     def _with_more_digits(
@@ -365,11 +378,12 @@ class AbstractMethod(AbstractConfigured):
             restrictions=restrictions,
             consulted=self.consulted(),
             settings=self.get_params(deep=False),
+            seed=self.search_seed,
         )
 
     def _keys(self, x: np.ndarray) -> np.ndarray:
         """A key per person from the seed and the person's own row, so that order and company do not matter."""
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        seed = check_random_state(self.search_seed).randint(2**31 - 1)
         words = np.ascontiguousarray(x, np.float32).view(np.uint32).astype(np.uint64)
         with np.errstate(over="ignore"):
             mixed = (words[:, :, None] * _mixer(x.shape[1])[None]).sum(axis=1) >> np.uint64(32)

@@ -16,7 +16,7 @@ from holdtrue.schema import Feature, Restrictions, Schema, Table, plain
 from holdtrue.search import Status, is_found
 
 PER_ROW = ("status", "cost", "valid", "before", "after", "target", "n_steps", "person")
-SHARED = ("predictor", "method", "norm", "consulted", "settings")
+SHARED = ("predictor", "method", "norm", "consulted", "settings", "seed")
 
 
 class Sentences(list[str]):
@@ -64,6 +64,8 @@ class RecourseFrame:
         Digests of the further models that the search was guided or stopped by; see `AbstractMethod.consulted`.
     settings : dict
         The method's parameters, as it was asked with them.
+    seed : int, optional
+        What the search's randomness came from: the method's `random_state`, or a number that was drawn.
     held : Held, optional
         How sure each recourse is to survive a retraining. Without it nothing is known about how long any of them
         holds.
@@ -90,6 +92,7 @@ class RecourseFrame:
     consequences: np.ndarray | None = None
     consulted: tuple[str, ...] = ()
     settings: Keywords = field(default_factory=dict)
+    seed: int | None = None
     held: Held | None = None
     bound: np.ndarray | None = None
 
