@@ -21,7 +21,7 @@ def replaced(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
     a new file is readable by its owner alone, since it says things about people; one that was there before keeps
     its permissions.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    beside = unfinished(path)
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
         handle = os.open(beside, flags, PRIVATE if private else 0o666)
@@ -35,6 +35,11 @@ def replaced(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
         sync_folder(path.parent)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def unfinished(path: Path) -> Path:
+    """Where a file is until it is whole."""
+    return path.with_name(f".{path.name}.{os.getpid()}.part")
 
 
 def sync_folder(folder: Path) -> None:

@@ -19,7 +19,7 @@ from holdtrue.batch import FittedClassifier, Predictor, distances, predictor_of,
 from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_sets, told
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
-from holdtrue.models import fresh
+from holdtrue.models import fresh, spare_maps
 from holdtrue.parameters import AbstractConfigured, Seed
 from holdtrue.schema import Restrictions, RestrictionsLike, Table, TableLike, normalise_restrictions
 from holdtrue.search import AbstractSolver, Problems, Solutions, Status, add_option, by_feature, is_found
@@ -105,6 +105,7 @@ class AbstractMethod(AbstractConfigured):
     def fit_encoded(self, predictor: Predictor, x: np.ndarray | None, y: np.ndarray | None) -> Self:
         """`fit` on rows that are encoded already; a method that builds on another fits it by this."""
         self.check_parameters()
+        spare_maps()
         lacking = self.needs - predictor.capabilities
         if lacking:
             name = type(predictor.foreign.estimator if predictor.foreign else predictor.decision.model).__name__
@@ -169,6 +170,7 @@ class AbstractMethod(AbstractConfigured):
         began = time.monotonic()
         self._check_fitted()
         self.check_parameters()
+        spare_maps()
         if deadline is not None and not (isinstance(deadline, (int, float)) and deadline > 0):
             raise DataError(f"recourse: `deadline` must be a positive number of seconds; got {deadline!r}.")
         self._check_options(n_recourses)

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
-from holdtrue._files import replaced
+from holdtrue._files import replaced, unfinished
 from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
 from holdtrue.ledger import Promise, Record
@@ -90,6 +90,7 @@ class CaseFile:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self.beside = unfinished(self.path)
         self.stack = ExitStack()
         self.stream: BinaryIO | None = None
 
