@@ -127,7 +127,7 @@ class Parts:
         path = self._path(number, RECORDS)
         if not path.exists():
             return Issued()
-        done = ledger.issue(read_records(path), at_any_time=True)
+        done = ledger.issue(read_records(path), at_any_time=True, leave_out=True)
         path.unlink()
         return done
 

@@ -62,7 +62,7 @@ class Door:
 
     def admit(self, request: Request, key: Key, roles: tuple[str, ...]) -> None:
         """Note whose request it is; refuse another role, and who asks too often."""
-        request.scope["state"]["key"] = key.name
+        request.scope["state"] |= {"key": key.name, "role": key.role}
         if key.role not in (*roles, "admin"):
             who = ", ".join(roles) or "admin"
             raise HTTPException(403, f"service: a key of role {key.role} may not do this; {who} may.")

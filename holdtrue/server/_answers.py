@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import JSONResponse
 
 from holdtrue._types import JsonObject
-from holdtrue.errors import HoldtrueError, IdTaken, LedgerError, NoSuchPromise, NotLive
+from holdtrue.errors import AgainstPolicy, HoldtrueError, IdTaken, LedgerError, NoSuchPromise, NotLive
 from holdtrue.server._batcher import Job, Overloaded
 from holdtrue.server._bodies import Refusal
 
@@ -32,6 +32,7 @@ STATUS: dict[type[BaseException], int] = {
     NoSuchPromise: 404,
     NotLive: 409,
     IdTaken: 409,
+    AgainstPolicy: 409,
     Overloaded: 429,
 }
 """How errors of the library are answered; one that is not named, as the nearest of its bases."""

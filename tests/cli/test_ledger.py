@@ -25,7 +25,10 @@ def file(tmp_path):
 
 
 def test_the_life_of_promises(place, file, run, run_json):
-    assert run_json("ledger", "issue", file, "--ledger", place) == {"new": 5, "repeated": 0, "forgotten": 0}
+    assert run_json("ledger", "issue", file, "--ledger", place) == {
+        "new": 5, "repeated": 0, "forgotten": 0, "refused": 0,
+    }  # fmt: skip
+
     assert "0 issued, 5 were there already" in run("ledger", "issue", file, "--ledger", place).stdout
     assert run_json("ledger", "expire", "--ledger", place) == {"expired": 1}
     shown = run_json("ledger", "show", "--ledger", place)
