@@ -10,6 +10,9 @@ from typing import Any
 from holdtrue._files import replaced
 from holdtrue.errors import DataError
 
+TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that turn the direction of text, so that it reads otherwise than it is."""
+
 
 def plain(value: Any) -> Any:
     """Types that JSON knows; None for what is not a finite number, text for what it has no type for."""

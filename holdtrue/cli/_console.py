@@ -3,12 +3,13 @@
 import contextlib
 import sys
 import threading
+import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import click
 
-from holdtrue._json import to_json
+from holdtrue._json import TURNING, to_json
 
 T = TypeVar("T")
 
@@ -35,9 +36,20 @@ def results() -> Any:
     return Console(highlight=False, soft_wrap=False)
 
 
+def visible(text: str) -> str:
+    """A text that other people wrote, for a terminal: what would steer it is shown, not obeyed."""
+    return "".join(c if c in "\n\t" or not _steers(c) else f"\\x{ord(c):02x}" for c in text)
+
+
+def _steers(c: str) -> bool:
+    return unicodedata.category(c) == "Cc" or c in TURNING
+
+
 def print_json(value: Any) -> None:
     """Write JSON to standard output; numbers that JSON does not know become null."""
-    click.echo(to_json(value))
+    text = to_json(value)
+    # JSON itself escapes only the first 32 of the characters that steer a terminal.
+    click.echo("".join(c if c == "\n" or not _steers(c) else f"\\u{ord(c):04x}" for c in text))
 
 
 class Progress:

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from holdtrue.cli._console import print_json, progress, results, say
+from holdtrue.cli._console import print_json, progress, results, say, visible
 from holdtrue.cli._options import json_option
 
 ledger_option = click.option(
@@ -104,7 +104,8 @@ def _history(events: list[Any], as_json: bool) -> None:
             f"{k} {v}" for k, v in (event.public | body).items() if v is not None
         )
         # As text: what a person wrote is not markup.
-        table.add_row(f"{event.at:%Y-%m-%d %H:%M}", event.kind, str(event.promise), Text(what))
+        cells = (visible(text) for text in (event.kind, str(event.promise), what))
+        table.add_row(f"{event.at:%Y-%m-%d %H:%M}", *map(Text, cells))
     results().print(table if events else "Nothing is kept about that subject.")
 
 

@@ -164,7 +164,9 @@ class Source:
             frame = self._table.to_pandas()
         elif self._parquet is not None:
             with _reading(self.name):
-                frame = self._parquet.read().to_pandas(ignore_metadata=True)
+                _check_names(self._parquet.schema_arrow.names, self.name)
+                # What pandas notes of a table is read even where it is to be ignored, and may be damaged.
+                frame = self._parquet.read().replace_schema_metadata(None).to_pandas(ignore_metadata=True)
         else:
             texts = list(self._text_chunks(CHUNK))
             frame = pd.DataFrame(typed(pa.concat_tables(texts), schema) if texts else {})

@@ -13,6 +13,7 @@ from holdtrue.schema._checks import did_you_mean, is_list, shown
 from holdtrue.schema._columns import check_column, refused_rows, resolve_feature
 from holdtrue.schema._constraints import Implication, LinearConstraint
 from holdtrue.schema._feature import Feature, Level
+from holdtrue.schema._parse import parse_json, parse_yaml
 from holdtrue.schema._table import Table, TableLike, as_table
 
 FORMAT = 1
@@ -153,7 +154,7 @@ class Schema:
     def from_json(cls, text: str) -> "Schema":
         """Read JSON text."""
         try:
-            raw = json.loads(text)
+            raw = parse_json(text)
         except (ValueError, TypeError, RecursionError) as error:
             raise SchemaError(f"Schema: not valid JSON ({error}); got {shown(text)}. Check the file.") from error
         return cls.from_dict(raw)
@@ -167,10 +168,8 @@ class Schema:
     @classmethod
     def from_yaml(cls, text: str) -> "Schema":
         """Read YAML text; tags that would run code are refused."""
-        import yaml
-
         try:
-            raw = yaml.safe_load(text)
+            raw = parse_yaml(text)
         except Exception as error:  # PyYAML lets any type through: "!!bool x" is a KeyError
             raise SchemaError(f"Schema: not valid YAML ({error}); got {shown(text)}. Check the file.") from error
         return cls.from_dict(raw)

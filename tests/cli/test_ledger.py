@@ -55,6 +55,17 @@ def test_history_in_words_is_not_markup(place, file, run, run_json):
     assert "[red]not" in text
 
 
+def test_what_steers_a_terminal_is_shown_and_not_obeyed(place, run):
+    with Ledger(place) as ledger:
+        ledger.issue(promise_to("a", changes="Raise \x1b[2J\u009b31m income \u202eback."))
+    for text in (
+        run("ledger", "show", "a", "--ledger", place),
+        run("ledger", "show", "a", "--ledger", place, "--json"),
+    ):
+        assert not set(text.stdout) & set("\x1b\u009b\u202e")
+        assert "income" in text.stdout
+
+
 def test_forgetting_asks_first(place, file, run, run_json):
     run("ledger", "issue", file, "--ledger", place)
     asked = run("ledger", "forget", "person 1", "--ledger", place, code=130, stdin="n\n")
