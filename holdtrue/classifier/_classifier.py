@@ -266,8 +266,8 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
     def retrain(self, n: int = 100, **options: Any) -> Retrained:
         """Train this classifier again, `n` times, and return the models as one; see `holdtrue.retrain`.
 
-        Asked twice for the same, it trains once; the last few answers are kept. With ``random_state=None`` it trains
-        others every time.
+        Asked twice for the same, it trains once; the last few answers are kept. With ``random_state=None`` it
+        trains others every time.
         """
         check_is_fitted(self)
         if "tables" in options or "on_model" in options or not isinstance(options.get("random_state", 0), int):

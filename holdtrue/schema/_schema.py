@@ -2,10 +2,11 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from holdtrue._types import JsonObject
 from holdtrue.errors import DataError, SchemaError
@@ -50,6 +51,7 @@ class Schema:
     constraints: tuple[LinearConstraint, ...] = ()
     implications: tuple[Implication, ...] = ()
     notes: tuple[str, ...] = ()
+    _by_name: ClassVar[dict[str, Feature]]  # of each schema its own; no field of it
 
     def __init__(
         self,
@@ -68,6 +70,7 @@ class Schema:
                     "file or plain types use Schema.load or Schema.from_dict."
                 )
             object.__setattr__(self, part, tuple(values))
+        object.__setattr__(self, "_by_name", {f.name: f for f in reversed(self.features)})
         self._check()
 
     def __eq__(self, other: object) -> bool:
@@ -84,12 +87,11 @@ class Schema:
         return len(self.features)
 
     def __contains__(self, name: object) -> bool:
-        return any(f.name == name for f in self.features)
+        return isinstance(name, str) and name in self._by_name
 
     def __getitem__(self, name: str) -> Feature:
-        for feature in self.features:
-            if feature.name == name:
-                return feature
+        if name in self:
+            return self._by_name[name]
         raise SchemaError(f"Schema: unknown feature; got {shown(name)}. {did_you_mean(name, self.names)}")
 
     @property
@@ -253,9 +255,9 @@ class Schema:
     def _check(self) -> None:
         if not self.features:
             raise SchemaError("Schema: `features` is empty; got []. Describe at least one column.")
-        names = self.names
-        for name in names:
-            if names.count(name) > 1:
+        counts = Counter(self.names)
+        for name in counts:
+            if counts[name] > 1:
                 raise SchemaError(f"Schema: a feature is described twice; got {name!r}. Keep one of them.")
         for constraint in self.constraints:
             for key in constraint.coefficients:
