@@ -1,9 +1,9 @@
 """What a person sees: results on standard output, progress and remarks on standard error."""
 
 import contextlib
+import re
 import sys
 import threading
-import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -12,6 +12,7 @@ import click
 from holdtrue._json import TURNING, to_json
 
 T = TypeVar("T")
+STEERING = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{''.join(sorted(TURNING))}]")  # but for lines and tabs
 
 
 class Interrupted(click.ClickException):
@@ -38,18 +39,13 @@ def results() -> Any:
 
 def visible(text: str) -> str:
     """A text that other people wrote, for a terminal: what would steer it is shown, not obeyed."""
-    return "".join(c if c in "\n\t" or not _steers(c) else f"\\x{ord(c):02x}" for c in text)
-
-
-def _steers(c: str) -> bool:
-    return unicodedata.category(c) == "Cc" or c in TURNING
+    return STEERING.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def print_json(value: Any) -> None:
     """Write JSON to standard output; numbers that JSON does not know become null."""
-    text = to_json(value)
     # JSON itself escapes only the first 32 of the characters that steer a terminal.
-    click.echo("".join(c if c == "\n" or not _steers(c) else f"\\u{ord(c):04x}" for c in text))
+    click.echo(STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", to_json(value)))
 
 
 class Progress:
