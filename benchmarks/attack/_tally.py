@@ -21,6 +21,12 @@ def rows_of(table: pd.DataFrame, schema: ht.Schema) -> list[Row]:
     return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
+def crashed(seed: int, name: str, error: Exception) -> Counter[str]:
+    """The counts of a call that ended in an error."""
+    print(f"world {seed}, {name}: {type(error).__name__}: {str(error)[:200]}", flush=True)
+    return Counter(crashed=1)
+
+
 def attacked(
     name: str, about: str, attack: Callable[[int], dict[str, Counter[str]]], wrong: Sequence[str], *, worlds: int
 ) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.attack._checker import actions, broken
-from benchmarks.attack._tally import attacked, rows_of
+from benchmarks.attack._tally import attacked, crashed, rows_of
 from benchmarks.attack._worlds import World, world
 from holdtrue.batch import Predictor
 from holdtrue.encoding import distance, norm_weights
@@ -34,7 +34,10 @@ def attack(seed: int, names: list[str]) -> dict[str, Counter[str]]:
         if most is not None:
             method.set_params(max_changes=most)
         everything = [_ways(place, predictor, i, most) for i in range(len(place.table))]
-        out[name] = _held_against(method, place, predictor, everything)
+        try:
+            out[name] = _held_against(method, place, predictor, everything)
+        except Exception as error:  # whatever it is, it should have been a status
+            out[name] = crashed(seed, name, error)
     return out
 
 
@@ -85,7 +88,7 @@ NAMES = ["flipset", "sparse_search"]
 """Methods that say OPTIMAL or INFEASIBLE."""
 LISTED = {"sparse_search": 2}
 """Changes up to which a method goes through everything, which is what its proofs are about."""
-WRONG = ("cheaper exists", "a way exists", "breaks a limit", "refused", "not favourable")
+WRONG = ("crashed", "cheaper exists", "a way exists", "breaks a limit", "refused", "not favourable")
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 
 import holdtrue as ht
 from benchmarks.attack._checker import NUMBERS, Row, broken
-from benchmarks.attack._tally import attacked, rows_of
+from benchmarks.attack._tally import attacked, crashed, rows_of
 from benchmarks.attack._worlds import World, world
 from holdtrue.errors import CapabilityError
 from holdtrue.methods import METHODS
@@ -31,7 +31,7 @@ PER_WORLD = 4
 APART = ("holding", "generated", "beta_rce", "stable_search", "roar")
 """Methods that need retrained models or a generator, or take minutes on a world of sixty people."""
 SAID = re.compile(r"(f\d) from (\S+) to (\S+?)(?=, | and |\. |\.$)")
-WRONG = ("breaks a limit", "refused", "told otherwise", "not favourable")
+WRONG = ("crashed", "breaks a limit", "refused", "told otherwise", "not favourable")
 
 
 class Foreign(ClassifierMixin, BaseEstimator):
@@ -82,9 +82,11 @@ def attack(seed: int, names: list[str] | None = None) -> dict[str, Counter[str]]
                 plan = ht.recourse(model, place.table, place.schema, **how)
             else:
                 plan = method.fit(model, place.table).recourse(place.table, restrictions=place.restrictions)
+            out[name] = _counted(place, model, plan)
         except CapabilityError:
             continue
-        out[name] = _counted(place, model, plan)
+        except Exception as error:  # whatever it is, it should have been a status
+            out[name] = crashed(seed, name, error)
         if names is None and len(out) == PER_WORLD:
             break
     return out
