@@ -23,7 +23,7 @@ from holdtrue._version import __version__
 from holdtrue.causal import SCM
 from holdtrue.classifier import Certificate, RecourseClassifier, recourse, wrap
 from holdtrue.hold import Backtest, Held, Holding, Level, backtest
-from holdtrue.ledger import Ledger, Record
+from holdtrue.ledger import Ledger, Policy, Record
 from holdtrue.methods import (
     CCHVAE,
     PROBE,
@@ -137,6 +137,7 @@ __all__ = [
     "LinearProgram",
     "MinPGD",
     "NearestNeighbour",
+    "Policy",
     "RandomShift",
     "Record",
     "RecourseClassifier",

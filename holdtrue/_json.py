@@ -2,13 +2,16 @@
 
 import json
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
+from holdtrue._files import replaced
 from holdtrue.errors import DataError
+
+TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that turn the direction of text, so that it reads otherwise than it is."""
 
 
 def plain(value: Any) -> Any:
@@ -39,11 +42,8 @@ def to_json(value: Any, *, indent: int | None = 2) -> str:
 def write_text(path: str | Path, text: str, what: str) -> None:
     """Write a file beside its place and move it there."""
     path = Path(path)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        beside.write_text(text, encoding="utf-8")
-        os.replace(beside, path)
+        with replaced(path) as stream:
+            stream.write(text.encode())
     except OSError as error:
         raise DataError(f"write: cannot write {what}; got {str(path)!r} ({error}).") from error
-    finally:
-        beside.unlink(missing_ok=True)

@@ -62,6 +62,10 @@ class IdTaken(LedgerError):
     """The ledger has another record of this id."""
 
 
+class AgainstPolicy(LedgerError):
+    """The ledger's policy does not allow this promise, and nobody who may has overridden it."""
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C in the midst of a long job, with a sentence on what is kept.
 

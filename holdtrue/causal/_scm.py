@@ -14,7 +14,7 @@ from holdtrue._types import JsonObject
 from holdtrue.causal._equation import Equation, Values, mapping, namespace
 from holdtrue.encoding import to_grid
 from holdtrue.errors import SchemaError
-from holdtrue.schema import Schema, TableLike, did_you_mean
+from holdtrue.schema import Schema, TableLike, did_you_mean, parse_json, parse_yaml
 
 FORMAT = 1
 
@@ -361,7 +361,7 @@ class SCM:
     def from_json(cls, text: str) -> "SCM":
         """Read JSON text."""
         try:
-            raw = json.loads(text)
+            raw = parse_json(text)
         except (ValueError, RecursionError) as error:
             raise SchemaError(f"SCM: not valid JSON ({error}); got {text[:80]!r}. Check the file.") from error
         return cls.from_dict(raw)
@@ -369,10 +369,8 @@ class SCM:
     @classmethod
     def from_yaml(cls, text: str) -> "SCM":
         """Read YAML text; tags that would run code are refused."""
-        import yaml
-
         try:
-            raw = yaml.safe_load(text)
+            raw = parse_yaml(text)
         except Exception as error:  # PyYAML lets any type through
             raise SchemaError(f"SCM: not valid YAML ({error}); got {text[:80]!r}. Check the file.") from error
         return cls.from_dict(raw)

@@ -49,6 +49,8 @@ from holdtrue.retraining import retrain_own as train_again
 from holdtrue.schema import Schema, Table, TableLike, as_table, plain
 from holdtrue.training import AbstractRegime, StandardTraining, TrainingContext
 
+KEPT = 4  # answers of `retrain`: each holds all of its models
+
 
 class RecourseClassifier(ClassifierMixin, AbstractConfigured):
     """A classifier with recourse for everyone it refuses.
@@ -264,14 +266,17 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
     def retrain(self, n: int = 100, **options: Any) -> Retrained:
         """Train this classifier again, `n` times, and return the models as one; see `holdtrue.retrain`.
 
-        Asked twice for the same, it trains once.
+        Asked twice for the same, it trains once; the last few answers are kept. With ``random_state=None`` it
+        trains others every time.
         """
         check_is_fitted(self)
-        if "tables" in options or "on_model" in options:
+        if "tables" in options or "on_model" in options or not isinstance(options.get("random_state", 0), int):
             return train_again(self, n, **options)
         asked = (n, repr(sorted(options.items())))
-        if asked not in self._retrained:
-            self._retrained[asked] = train_again(self, n, **options)
+        made = self._retrained.pop(asked, None)
+        self._retrained[asked] = train_again(self, n, **options) if made is None else made  # the latest at the end
+        while len(self._retrained) > KEPT:
+            self._retrained.pop(next(iter(self._retrained)))
         return self._retrained[asked]
 
     def audit(

@@ -3,18 +3,19 @@
 import hashlib
 import io
 import json
-import os
 import zipfile
 from pathlib import Path
 
 import numpy as np
 
+from holdtrue._files import replaced
 from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
 
 FORMAT = "holdtrue-model"
 VERSION = 1
 HEADER = "holdtrue.json"
+SMALL, RATIO = 64 << 20, 50  # bytes, and times its size, that a file may unpack to: numbers hardly shrink
 LARGEST = 8 << 30  # bytes an unpacked file may have: more is not a model of ours
 
 
@@ -23,17 +24,13 @@ def write(path: str | Path, header: JsonObject, arrays: dict[str, np.ndarray]) -
     path = Path(path)
     parts = {f"{name}.npy": _to_bytes(array) for name, array in sorted(arrays.items())}
     header = {"format": FORMAT, "version": VERSION, **header, "sha256": _digest(parts)}
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as archive:
+        with replaced(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(HEADER, json.dumps(header, indent=1))
             for name, blob in parts.items():
                 archive.writestr(name, blob)
-        os.replace(beside, path)
     except OSError as error:
         raise DataError(f"save: cannot write the model file; got {str(path)!r} ({error}).") from error
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def read(path: str | Path) -> tuple[JsonObject, dict[str, np.ndarray]]:
@@ -46,8 +43,9 @@ def read(path: str | Path) -> tuple[JsonObject, dict[str, np.ndarray]]:
     damaged = f"load: the model file is damaged or is not one of holdtrue's; got {str(path)!r}"
     try:
         with zipfile.ZipFile(path) as archive:
-            if sum(info.file_size for info in archive.infolist()) > LARGEST:
-                raise DataError(f"{damaged} (larger than {LARGEST >> 30} GiB unpacked).")
+            unpacked = sum(info.file_size for info in archive.infolist())
+            if unpacked > min(LARGEST, SMALL + RATIO * path.stat().st_size):
+                raise DataError(f"{damaged} ({unpacked:,} bytes unpacked, of {path.stat().st_size:,}).")
             header = json.loads(archive.read(HEADER))
             parts = {info.filename: archive.read(info) for info in archive.infolist() if info.filename != HEADER}
         if not isinstance(header, dict) or header.get("format") != FORMAT:

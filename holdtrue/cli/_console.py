@@ -1,6 +1,7 @@
 """What a person sees: results on standard output, progress and remarks on standard error."""
 
 import contextlib
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -8,9 +9,10 @@ from typing import Any, TypeVar
 
 import click
 
-from holdtrue._json import to_json
+from holdtrue._json import TURNING, to_json
 
 T = TypeVar("T")
+STEERING = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{''.join(sorted(TURNING))}]")  # but for lines and tabs
 
 
 class Interrupted(click.ClickException):
@@ -35,9 +37,15 @@ def results() -> Any:
     return Console(highlight=False, soft_wrap=False)
 
 
+def visible(text: str) -> str:
+    """A text that other people wrote, for a terminal: what would steer it is shown, not obeyed."""
+    return STEERING.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
 def print_json(value: Any) -> None:
     """Write JSON to standard output; numbers that JSON does not know become null."""
-    click.echo(to_json(value))
+    # JSON itself escapes only the first 32 of the characters that steer a terminal.
+    click.echo(STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", to_json(value)))
 
 
 class Progress:

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from holdtrue.cli._console import print_json, progress, results, say
+from holdtrue.cli._console import print_json, progress, results, say, visible
 from holdtrue.cli._options import json_option
 
 ledger_option = click.option(
@@ -104,8 +104,37 @@ def _history(events: list[Any], as_json: bool) -> None:
             f"{k} {v}" for k, v in (event.public | body).items() if v is not None
         )
         # As text: what a person wrote is not markup.
-        table.add_row(f"{event.at:%Y-%m-%d %H:%M}", event.kind, str(event.promise), Text(what))
+        cells = (visible(text) for text in (event.kind, str(event.promise), what))
+        table.add_row(f"{event.at:%Y-%m-%d %H:%M}", *map(Text, cells))
     results().print(table if events else "Nothing is kept about that subject.")
+
+
+@command.command("policy")
+@ledger_option
+@click.option("--most-live", type=click.IntRange(min=1), metavar="N", help="Live promises to one person at once.")
+@click.option("--least-survival", type=click.FloatRange(0, 1), metavar="SHARE",
+              help="Of retrained models that must accept a recourse.")  # fmt: skip
+@click.option("--override", multiple=True, metavar="ROLE",
+              help="Who may promise against it all the same, with a reason; may be repeated.  [default: admin, "
+              "operator]")  # fmt: skip
+@click.option("--off", is_flag=True, help="Everything may be promised again.")
+@json_option
+def policy(
+    place: str, most_live: int | None, least_survival: float | None, override: tuple[str, ...], off: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Show what may be promised, or set it: what is given replaces all that stood.
+
+    It is kept in the ledger, and every way into it obeys: the service, runs, records from files.
+    """
+    from holdtrue.ledger import Ledger, Policy
+
+    with Ledger(place) as ledger:
+        if off or override or most_live is not None or least_survival is not None:
+            who = {"override": override} if override else {}
+            ledger.set_policy(Policy(most_live=most_live, least_survival=least_survival, **who))
+        stands = ledger.policy()
+    _give(stands.to_dict(), str(stands), as_json)
 
 
 @command.command("expire")

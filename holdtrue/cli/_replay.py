@@ -3,7 +3,7 @@
 import click
 
 from holdtrue._cache import use_cache
-from holdtrue.cli._console import interruptible, print_json
+from holdtrue.cli._console import interruptible, print_json, visible
 from holdtrue.cli._options import json_option
 
 
@@ -36,5 +36,5 @@ def command(ctx: click.Context, record: str, model: str, reference: str | None, 
         differences = {name: {"recorded": a, "now": b} for name, (a, b) in found.differences.items()}
         print_json({"same": found.same, "differences": differences, "notes": found.notes})
     else:
-        click.echo(str(found))
+        click.echo(visible(str(found)))
     ctx.exit(0 if found.same else 1)

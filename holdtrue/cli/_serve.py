@@ -146,7 +146,7 @@ def _applicants(table: str, subject: str, classifier: Any) -> Any:
 
 
 def _config(uvicorn: Any, app: Any, host: str, port: int) -> Any:
-    from holdtrue.server import MOST_HEAD, reader
+    from holdtrue.server import BACKLOG, MOST_HEAD, reader
 
     return uvicorn.Config(
         app,
@@ -158,6 +158,8 @@ def _config(uvicorn: Any, app: Any, host: str, port: int) -> Any:
         server_header=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=30,
+        ws="none",
+        backlog=BACKLOG,
         http=reader(),
         h11_max_incomplete_event_size=MOST_HEAD,
     )

@@ -7,6 +7,7 @@ from holdtrue.encoding._layout import Layout, Slot, level_columns
 from holdtrue.encoding._limits import broken_limits, decode_recourse, differs, feasible_sets
 from holdtrue.encoding._permits import Permits
 from holdtrue.encoding._polytope import nearest_in_polytope
+from holdtrue.encoding._told import told, told_decimals
 
 __all__ = [
     "NORMS",
@@ -29,4 +30,6 @@ __all__ = [
     "nearest_in_polytope",
     "norm_weights",
     "to_grid",
+    "told",
+    "told_decimals",
 ]

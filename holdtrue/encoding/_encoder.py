@@ -243,7 +243,12 @@ def _levels(feature: Feature, codes: np.ndarray) -> np.ndarray:
 
 def to_grid(values: np.ndarray, step: float) -> np.ndarray:
     """Nearest multiples of a step, as the floats people write: 0.3, not 3 * 0.1."""
-    near = np.rint(values / step) * step
+    return multiples(np.rint(values / step), step)
+
+
+def multiples(counts: np.ndarray, step: float) -> np.ndarray:
+    """Whole multiples of a step, as the floats people write."""
+    near = counts * step
     for decimals in range(13):
         if round(step, decimals) == step:
             # Rounding multiplies by a power of ten, which must stay exact.

@@ -1,6 +1,7 @@
 """Where each feature lives in the encoded row. Hashable, so that jit can key on it."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -70,7 +71,11 @@ class Layout:
 
     def slot(self, name: str) -> Slot:
         """Columns of one feature."""
-        return next(s for s in self.slots if s.name == name)
+        return self._by_name[name]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Slot]:
+        return {slot.name: slot for slot in self.slots}
 
     def column_names(self, schema: Schema) -> list[str]:
         """A name per encoded column: ``income``, ``housing=own``, ``income is missing``."""

@@ -4,6 +4,7 @@ from holdtrue.ledger._canonical import LARGEST, canonical, parse, sha256
 from holdtrue.ledger._chain import Head
 from holdtrue.ledger._entries import Event, Issued, Promise, Verification
 from holdtrue.ledger._ledger import Ledger
+from holdtrue.ledger._policy import Policy
 from holdtrue.ledger._record import Record, check_subject, new_id, read_records, to_text, utc_now, write_records
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Head",
     "Issued",
     "Ledger",
+    "Policy",
     "Promise",
     "Record",
     "Verification",

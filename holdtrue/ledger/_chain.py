@@ -12,7 +12,7 @@ from typing import Any
 
 from holdtrue.ledger._canonical import canonical, sha256
 
-KINDS = ("issue", "supersede", "fulfil", "expire", "forget")
+KINDS = ("issue", "supersede", "fulfil", "expire", "forget", "policy")
 STATE_AFTER = {"issue": "live", "supersede": "superseded", "fulfil": "fulfilled", "expire": "expired"}
 STATES = ("live", "superseded", "fulfilled", "expired", "forgotten")
 HASHED = ("seq", "kind", "promise", "at", "public", "commitment", "token")

@@ -1,5 +1,6 @@
 """Connections and transactions: SQLite or PostgreSQL, what to try again, and errors in words."""
 
+import contextlib
 import os
 import random
 import time
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy import event, exc
 
+from holdtrue._files import PRIVATE
 from holdtrue._optional import need
 from holdtrue._types import Keywords
 from holdtrue.errors import LedgerError
@@ -73,7 +75,8 @@ class Database:
     def _connect(self) -> None:
         self._pid = os.getpid()
         if self.is_sqlite:
-            how: Keywords = {"connect_args": {"timeout": self.patience}, "poolclass": sa.NullPool}
+            # Short: `run` tries again until its own patience ends, and SQLite's would be added to it.
+            how: Keywords = {"connect_args": {"timeout": min(0.5, self.patience)}, "poolclass": sa.NullPool}
         else:
             how = {"pool_pre_ping": True, "connect_args": {"connect_timeout": 10}}
             need(self.url.get_driver_name(), extra="postgres", what="ledger: postgresql")
@@ -82,6 +85,12 @@ class Database:
         if self.is_sqlite:
             event.listen(self.engine, "connect", _prepare)
             event.listen(self.engine, "begin", _begin)
+
+    def keep_private(self) -> None:
+        """Make a SQLite file that is not there yet, readable by its owner alone: it says things about people."""
+        if self.is_sqlite and self.url.database:
+            with contextlib.suppress(OSError):  # where it cannot be made, connecting says why
+                os.close(os.open(self.url.database, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE))
 
     def close(self) -> None:
         """Give back all connections."""

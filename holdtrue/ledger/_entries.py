@@ -1,6 +1,6 @@
 """What is read from a ledger: promises, events, and the outcome of writing and verifying."""
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 from functools import cached_property
 
@@ -20,14 +20,17 @@ class Issued:
         There already, by their id, and not written again.
     forgotten : int
         Not written again, since their person was forgotten.
+    refused : int
+        Not written, since the ledger's policy does not allow them.
     """
 
     new: int = 0
     repeated: int = 0
     forgotten: int = 0
+    refused: int = 0
 
     def __add__(self, other: "Issued") -> "Issued":
-        return Issued(self.new + other.new, self.repeated + other.repeated, self.forgotten + other.forgotten)
+        return Issued(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,15 @@ from typing import Any, Self, TypeVar
 
 import sqlalchemy as sa
 
-from holdtrue._types import JsonObject, Label
-from holdtrue.errors import DataError, IdTaken, LedgerError, NoSuchPromise, NotLive
+from holdtrue._types import JsonObject, Keywords, Label
+from holdtrue.errors import AgainstPolicy, DataError, IdTaken, LedgerError, NoSuchPromise, NotLive
 from holdtrue.ledger import _migrate
 from holdtrue.ledger._canonical import canonical, check_plain, parse
 from holdtrue.ledger._chain import STATE_AFTER, STATES, Head, commitment, event_hash, new_salt
 from holdtrue.ledger._database import Database
 from holdtrue.ledger._entries import Event, Issued, Promise, Verification
+from holdtrue.ledger._policy import NAME as POLICY
+from holdtrue.ledger._policy import OPERATOR, Check, Policy, policy_of
 from holdtrue.ledger._record import Record, check_subject, from_text, new_id, to_text, utc_now
 from holdtrue.ledger._tables import events, head, personal, promises
 from holdtrue.ledger._verify import verify
@@ -60,6 +62,7 @@ class Ledger:
     def create(cls, place: str | Path, *, patience: float = 30.0) -> Self:
         """Make a ledger, or bring one that is there to this version's schema; nothing in it is lost."""
         database = Database(place, patience)
+        database.keep_private()
         try:
             _migrate.upgrade(database)
         finally:
@@ -87,7 +90,13 @@ class Ledger:
     # ---- writing --------------------------------------------------------------------------------------
 
     def issue(
-        self, records: Record | Iterable[Record], *, batch_size: int = 500, at_any_time: bool = False
+        self,
+        records: Record | Iterable[Record],
+        *,
+        batch_size: int = 500,
+        at_any_time: bool = False,
+        role: str = OPERATOR,
+        leave_out: bool = False,
     ) -> Issued:
         """Write promises down.
 
@@ -103,21 +112,36 @@ class Ledger:
         at_any_time : bool, default=False
             Whether a record that is there already may have been issued at another time than the one given. For
             ids that follow from what is promised, so that the same promise made again is no second one.
+        role : str, default="operator"
+            Of who asks: whether they may override the ledger's policy, each record with its `reason`.
+        leave_out : bool, default=False
+            Whether records that the policy does not allow are left out, and counted. Without, they are refused and
+            with them the whole batch.
         """
         total = Issued()
         for batch in _batches([records] if isinstance(records, Record) else records, batch_size):
             pairs = [(record, record.to_json()) for record in batch]
-            total += self._write(partial(_issue_batch, pairs, at_any_time=at_any_time))
+            how: Keywords = {"at_any_time": at_any_time, "role": role, "leave_out": leave_out}
+            total += self._write(partial(_issue_batch, pairs, **how))
         return total
 
-    def supersede(self, promise: str, record: Record) -> None:
+    def policy(self) -> Policy:
+        """What may be promised here."""
+        return self._database.run(policy_of)
+
+    def set_policy(self, policy: Policy) -> None:
+        """Say what may be promised from now on; an event of the chain, so that what stood when can be seen."""
+        self._write(lambda _: ([("policy", POLICY, policy.to_dict(), None)], None))
+
+    def supersede(self, promise: str, record: Record, *, role: str = OPERATOR) -> None:
         """Put a new promise in the place of a live one, to the same person."""
 
         def work(connection: sa.Connection) -> Any:
             old = _live(connection, promise, "supersede")
             if old.subject != record.subject:
                 raise LedgerError(f"supersede: promise {promise!r} was made to another subject. Issue a new one.")
-            entries, issued = _issue_batch([(record, record.to_json())], connection)
+            before = Record.from_json(old.body)
+            entries, issued = _issue_batch([(record, record.to_json())], connection, role=role, instead=before)
             if not issued.new:
                 raise IdTaken(f"supersede: the new record is in the ledger already; got {record.id!r}.")
             return [*entries, ("supersede", promise, {"by": record.id}, None)], None
@@ -302,20 +326,23 @@ _PROMISES = sa.select(
 _EVENTS = sa.select(events, personal.c.body).outerjoin(personal, personal.c.seq == events.c.seq)
 
 
-def _issue(record: Record, text: str) -> Entry:
+def _issue(record: Record, text: str, noted: JsonObject) -> Entry:
     until = None if record.valid_until is None else to_text(record.valid_until)
     public = {
         "model": record.model["hash"],
         "schema": record.schema,
         "method": record.method["name"],
         "valid_until": until,
+        **noted,
     }
     return "issue", record.id, public, (record.subject, text)
 
 
 def _append(connection: sa.Connection, end: Head, token: str, entries: Sequence[Entry]) -> None:
     """Write events after the end of the chain, what they say about people, and where promises stand now."""
-    at, seq, last = to_text(utc_now()), end.seq, end.hash
+    before = connection.execute(sa.select(events.c.at).where(events.c.seq == end.seq)).scalar()
+    # A clock that was set back does not put events before those they follow.
+    at, seq, last = max(to_text(utc_now()), before or ""), end.seq, end.hash
     rows: list[JsonObject] = []
     people: list[JsonObject] = []
     issued: list[JsonObject] = []
@@ -333,7 +360,7 @@ def _append(connection: sa.Connection, end: Head, token: str, entries: Sequence[
         rows.append(row)
         if kind == "issue":
             issued.append({"seq": seq, "id": promise, "state": "live", "valid_until": public["valid_until"]})
-        elif promise is not None:
+        elif promise is not None and kind in STATE_AFTER:
             changed.setdefault(STATE_AFTER[kind], []).append(promise)
     connection.execute(sa.insert(events), rows)
     for table, some in ((personal, people), (promises, issued)):
@@ -350,16 +377,30 @@ def _set_state(connection: sa.Connection, ids: Sequence[str], state: str) -> Non
 
 
 def _issue_batch(
-    batch: Sequence[tuple[Record, str]], connection: sa.Connection, *, at_any_time: bool = False
+    batch: Sequence[tuple[Record, str]],
+    connection: sa.Connection,
+    *,
+    at_any_time: bool = False,
+    role: str = OPERATOR,
+    leave_out: bool = False,
+    instead: Record | None = None,
 ) -> tuple[list[Entry], Issued]:
     """Entries for the records that the ledger has not, and what became of each."""
     there: dict[str, str | None] = {}
     for part in _batches((record.id for record, _ in batch), 500):
         there |= {row.id: row.body for row in connection.execute(_PROMISES.where(promises.c.id.in_(part)))}
-    entries, repeated, forgotten = [], 0, 0
+    entries, repeated, forgotten, refused = [], 0, 0, 0
+    check = Check(connection, [record for record, _ in batch if record.id not in there], role, instead)
     for record, text in batch:
         if record.id not in there:
-            entries.append(_issue(record, text))
+            try:
+                noted = check.admit(record)
+            except AgainstPolicy:
+                if not leave_out:
+                    raise
+                refused += 1
+                continue
+            entries.append(_issue(record, text, noted))
             there[record.id] = text
             continue
         old = there[record.id]
@@ -372,7 +413,7 @@ def _issue_batch(
                 f"issue: there is another record of this id; got {record.id!r}. A promise is not rewritten: "
                 "supersede it."
             )
-    return entries, Issued(len(entries), repeated, forgotten)
+    return entries, Issued(len(entries), repeated, forgotten, refused)
 
 
 def _timeless(text: str) -> JsonObject:

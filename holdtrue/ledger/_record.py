@@ -1,6 +1,5 @@
 """One issued recourse, complete in itself: what was said to whom, by which model, found how, and until when."""
 
-import os
 import re
 import secrets
 import unicodedata
@@ -10,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from holdtrue._files import replaced
 from holdtrue._types import JsonObject, Label
 from holdtrue.errors import DataError
 from holdtrue.ledger._canonical import LARGEST, canonical, check_plain, parse, sha256
@@ -204,17 +204,13 @@ def check_subject(subject: Any) -> str:
 def write_records(records: Iterable[Record], path: str | Path) -> int:
     """Write records as JSON lines, beside the place and then moved there; return how many."""
     path, count = Path(path), 0
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with beside.open("w", encoding="ascii") as stream:
+        with replaced(path, private=True) as stream:
             for record in records:
-                stream.write(record.to_json() + "\n")
+                stream.write(record.to_json().encode("ascii") + b"\n")
                 count += 1
-        os.replace(beside, path)
     except OSError as error:
         raise DataError(f"records: cannot be written; got {str(path)!r} ({error}).") from error
-    finally:
-        beside.unlink(missing_ok=True)
     return count
 
 

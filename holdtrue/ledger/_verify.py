@@ -1,17 +1,20 @@
 """Walking the chain: every hash, every commitment, every erasure, and where each promise should stand."""
 
+from datetime import timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
 from holdtrue.errors import DataError
 from holdtrue.ledger._canonical import parse
-from holdtrue.ledger._chain import STATE_AFTER, Head, commitment, event_hash, genesis
+from holdtrue.ledger._chain import STATE_AFTER, commitment, event_hash, genesis
 from holdtrue.ledger._database import Database
 from holdtrue.ledger._entries import Verification
+from holdtrue.ledger._record import from_text
 from holdtrue.ledger._tables import events, head, personal, promises
 
 BATCH = 2000
+BACKWARDS = timedelta(minutes=10)  # that a clock may have been set back by, in ledgers of older versions
 
 
 class Broken(Exception):
@@ -29,7 +32,9 @@ class Walk:
         self.seq, self.hash = 0, genesis(ledger)
         self.noted, self.met = noted, noted is None or noted == self.hash
         self.missing: set[int] = set()  # events whose personal part is gone, and no `forget` met yet that says so
+        self.erased: set[int] = set()
         self.states: dict[str, str] = {}
+        self.at = ""
 
     def step(self, row: Any) -> None:
         """Check one event."""
@@ -44,11 +49,18 @@ class Walk:
             self.missing.add(row.seq)
         elif commitment(row.salt, row.subject, row.body) != row.commitment:
             raise Broken(row.seq, "its personal part is not the one that was written")
+        if row.at < self.at and from_text(self.at) - from_text(row.at) > BACKWARDS:
+            raise Broken(row.seq, "it is dated before the event that it follows")
+        self.at = max(self.at, row.at)
         if row.kind == "forget":
             said = parse(row.public, "ledger")
-            self.missing -= set(said["erased"])
+            back = set(said["erased"]) - self.missing - self.erased
+            if back:
+                raise Broken(min(back), "its personal part was erased, and is there again")
+            self.erased |= set(said["erased"])
+            self.missing -= self.erased
             self.states.update(dict.fromkeys(said["ended"], "forgotten"))
-        else:
+        elif row.kind != "policy":
             if row.kind == "issue" and (row.id, row.valid_until) != (row.promise, _until(row)):
                 raise Broken(row.seq, "its promise is not listed as it was issued")
             self.states[row.promise] = STATE_AFTER[row.kind]
@@ -57,7 +69,9 @@ class Walk:
 
     def end(self, connection: sa.Connection) -> None:
         """Check what can be said only at the end."""
-        found = connection.execute(_HEAD).one()
+        found = connection.execute(_HEAD).first()
+        if found is None:
+            raise Broken(self.seq + 1, "the end that the ledger has noted is gone")
         if found.seq > self.seq:
             raise Broken(self.seq + 1, f"events up to {found.seq} are gone")
         if (found.seq, found.hash) != (self.seq, self.hash):
@@ -66,6 +80,9 @@ class Walk:
             raise Broken(self.seq, f"the chain does not contain the hash {self.noted}: it was cut off or replaced")
         if self.missing:
             raise Broken(min(self.missing), "its personal part is gone, and no forget says so")
+        orphan = connection.execute(_ORPHANS).scalar()
+        if orphan is not None:
+            raise Broken(orphan, "there is a personal part of it, and no event")
         last = count = 0
         while rows := connection.execute(_STANDING.where(promises.c.seq > last).limit(BATCH)).all():
             for row in rows:
@@ -93,9 +110,20 @@ _EVENTS = (
 _STANDING = sa.select(promises.c.seq, promises.c.id, promises.c.state).order_by(promises.c.seq)
 
 
+_ORPHANS = (
+    sa.select(personal.c.seq)
+    .outerjoin(events, events.c.seq == personal.c.seq)
+    .where(events.c.seq.is_(None))
+    .order_by(personal.c.seq)
+    .limit(1)
+)
+
+
 def verify(database: Database, noted: str | None = None) -> Verification:
     """Walk the chain, a batch at a time, so that writers need not wait but for the end."""
-    start = Head(*database.run(lambda connection: connection.execute(_HEAD).one()))
+    start = database.run(lambda connection: connection.execute(_HEAD).first())
+    if start is None:
+        return Verification(False, 0, "", 1, "the end that the ledger has noted is gone")
     walk = Walk(start.ledger, noted)
 
     def batch(connection: sa.Connection) -> list[Any]:

@@ -11,7 +11,7 @@ from holdtrue.methods._elastic_net import ElasticNet
 from holdtrue.methods._ellice import ElliCE
 from holdtrue.methods._exact_search import ExactSearch
 from holdtrue.methods._flipset import Flipset
-from holdtrue.methods._frame import RecourseFrame, Sentences, join, number, phrase
+from holdtrue.methods._frame import RecourseFrame, Sentences, about, join, number, phrase
 from holdtrue.methods._generated import Generated
 from holdtrue.methods._generic import Generic
 from holdtrue.methods._growing_spheres import GrowingSpheres
@@ -75,6 +75,7 @@ __all__ = [
     "Tally",
     "VanillaRandom",
     "Wachter",
+    "about",
     "checked_level",
     "climbing",
     "fitting",

@@ -16,16 +16,17 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
 from holdtrue.batch import FittedClassifier, Predictor, distances, predictor_of, proba_of, solve
-from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_sets
+from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_sets, told
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
-from holdtrue.models import fresh
+from holdtrue.models import fresh, spare_maps
 from holdtrue.parameters import AbstractConfigured, Seed
 from holdtrue.schema import Restrictions, RestrictionsLike, Table, TableLike, normalise_restrictions
 from holdtrue.search import AbstractSolver, Problems, Solutions, Status, add_option, by_feature, is_found
 
 CHUNK = 16_384  # people whose arrays are held at once
 CHECK_SHARE = 0.3  # of a deadline, kept for decoding and asking again
+FURTHER = (1, 2, 3, 5)  # digits beyond the usual ones, for a row that is refused when told shorter
 FIRST_PART = 64  # people checked first under a deadline; each further part is twice as large
 
 
@@ -51,6 +52,7 @@ class AbstractMethod(AbstractConfigured):
     random_state: Seed
     predictor_: Predictor
     state_: dict[str, np.ndarray]
+    _drawn: int
 
     @abstractmethod
     def search(
@@ -103,6 +105,7 @@ class AbstractMethod(AbstractConfigured):
     def fit_encoded(self, predictor: Predictor, x: np.ndarray | None, y: np.ndarray | None) -> Self:
         """`fit` on rows that are encoded already; a method that builds on another fits it by this."""
         self.check_parameters()
+        spare_maps()
         lacking = self.needs - predictor.capabilities
         if lacking:
             name = type(predictor.foreign.estimator if predictor.foreign else predictor.decision.model).__name__
@@ -167,6 +170,7 @@ class AbstractMethod(AbstractConfigured):
         began = time.monotonic()
         self._check_fitted()
         self.check_parameters()
+        spare_maps()
         if deadline is not None and not (isinstance(deadline, (int, float)) and deadline > 0):
             raise DataError(f"recourse: `deadline` must be a positive number of seconds; got {deadline!r}.")
         self._check_options(n_recourses)
@@ -183,6 +187,17 @@ class AbstractMethod(AbstractConfigured):
             frame = self._chunk(chunk, targets[rows], individual.take(rows), n_recourses, until, on_rows)
             frames.append(replace(frame, person=frame.person + rows[0]))
         return concat(frames, table)
+
+    @property
+    def search_seed(self) -> int:
+        """What the search's randomness comes from: `random_state`, or a number drawn when it is first asked for.
+
+        Plans carry it, so that an answer can be had again.
+        """
+        if self.random_state is not None:
+            return self.random_state
+        # In one step: several threads may ask.
+        return self.__dict__.setdefault("_drawn", int(np.random.default_rng().integers(2**32)))
 
     def problems(self, table: Table, target: np.ndarray, restrictions: Restrictions) -> Problems:
         """What is asked for every row of a checked table; `target` holds class indices."""
@@ -258,20 +273,33 @@ class AbstractMethod(AbstractConfigured):
     def _checked(
         self, solution: Solutions, table: Table, target: np.ndarray, restrictions: Restrictions, began: float
     ) -> RecourseFrame:
-        """Decode, round, encode again, ask the model again, and hold every limit against every row."""
+        """Decode, round to what is told, encode again, ask the model again, hold every limit against every row."""
         predictor = self.predictor_
         encoder = predictor.encoder
         columns = {name: table.columns[name] for name in encoder.schema.names}
         n = table.n_rows
         status = solution.status.copy()
         found = is_found(status)
-        proposed = decode_recourse(encoder, solution.x, table, restrictions).columns
+        exact = decode_recourse(encoder, solution.x, table, restrictions).columns
+        proposed, shortened = told(encoder, exact, table, restrictions)
         action = _only(found, proposed, columns)
         recourse, consequences = self.outcome(table, action)
         logits_before, logits_after = predictor.logits_of_each(table, recourse)
-        decided = predictor.decide_of(logits_after)
-        valid = decided == target
+        valid = predictor.decide_of(logits_after) == target
         kept = np.array([not b for b in broken_limits(encoder, table, recourse, restrictions, consequences)])
+        again = np.flatnonzero(found & shortened & ~(valid & kept))
+        if len(again):
+            longer, logits, accepted = self._with_more_digits(
+                {name: values[again] for name, values in exact.items()},
+                table.take(again),
+                target[again],
+                restrictions.take(again),
+            )
+            proposed = {name: _put(values, again, longer[name]) for name, values in proposed.items()}
+            logits_after = _put(logits_after, again, logits)
+            valid[again], kept[again] = accepted, accepted
+            action = _only(found, proposed, columns)
+            recourse, consequences = self.outcome(table, action)
         status = np.where(found & ~(valid & kept), int(Status.NOT_FOUND), status)
         failed = found & ~is_found(status)
         if failed.any():
@@ -302,7 +330,34 @@ class AbstractMethod(AbstractConfigured):
             consulted=self.consulted(),
             settings=self.get_params(deep=False),
             bound=solution.bound,
+            seed=self.search_seed,
         )
+
+    def _with_more_digits(
+        self, exact: dict[str, np.ndarray], table: Table, target: np.ndarray, restrictions: Restrictions
+    ) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+        """For people whose recourse is refused when shortened: as few digits more as are accepted, or all.
+
+        Returns the columns, the model's logits, and whether the row is valid and keeps every limit.
+        """
+        predictor = self.predictor_
+        columns, accepted = dict(exact), np.zeros(table.n_rows, bool)
+        logits = np.zeros((table.n_rows, len(predictor.classes)), np.float32)
+        for further in (*FURTHER, None):
+            rows = np.flatnonzero(~accepted)
+            if len(rows) == 0:
+                break
+            part, own = table.take(rows), restrictions.take(rows)
+            tried = {name: values[rows] for name, values in exact.items()}
+            if further is not None:
+                tried, _ = told(predictor.encoder, tried, part, own, further=further)
+            recourse, consequences = self.outcome(part, Table(tried, len(rows)))
+            answers = predictor.logits(recourse)
+            broken = broken_limits(predictor.encoder, part, recourse, own, consequences)
+            accepted[rows] = (predictor.decide_of(answers) == target[rows]) & np.array([not b for b in broken])
+            logits = _put(logits, rows, answers)
+            columns = {name: _put(values, rows, tried[name]) for name, values in columns.items()}
+        return columns, logits, accepted
 
     def _unreached(self, table: Table, target: np.ndarray, restrictions: Restrictions) -> RecourseFrame:
         n = table.n_rows
@@ -325,11 +380,12 @@ class AbstractMethod(AbstractConfigured):
             restrictions=restrictions,
             consulted=self.consulted(),
             settings=self.get_params(deep=False),
+            seed=self.search_seed,
         )
 
     def _keys(self, x: np.ndarray) -> np.ndarray:
         """A key per person from the seed and the person's own row, so that order and company do not matter."""
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        seed = check_random_state(self.search_seed).randint(2**31 - 1)
         words = np.ascontiguousarray(x, np.float32).view(np.uint32).astype(np.uint64)
         with np.errstate(over="ignore"):
             mixed = (words[:, :, None] * _mixer(x.shape[1])[None]).sum(axis=1) >> np.uint64(32)
@@ -423,6 +479,13 @@ def _only(found: np.ndarray, proposed: dict[str, np.ndarray], own: dict[str, np.
     if not found.all():
         proposed = {name: _choose(found, values, own[name]) for name, values in proposed.items()}
     return Table(proposed, len(found))
+
+
+def _put(values: np.ndarray, rows: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """A copy with some rows replaced."""
+    out = values.astype(object) if new.dtype == object else values.copy()
+    out[rows] = new
+    return out
 
 
 def _choose(mask: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -28,6 +28,7 @@ from holdtrue.search import (
     highest,
     is_found,
     menu,
+    proposal,
     ranks,
 )
 
@@ -238,17 +239,17 @@ class Flipset(AbstractMethod):
             if not menus:
                 break
             scores, shift = local.scores(problems, rows, proposals)
-            asked, beyond = [], np.zeros(len(rows), bool)
+            asked, beyond, proof = [], np.zeros(len(rows), bool), np.zeros(len(rows), bool)
             for i, person in list(menus.items()):
                 left = until - time.monotonic()
                 if left <= 0:
                     return
                 known: Any = {"seconds": left, "barred": barred[rows[i]]}
                 try:
-                    found = cheapest(person, scores[i], required[i] - shift[i], **known)
+                    found, proof[i] = proposal(person, scores[i], required[i] - shift[i], **known)
                     if found is None and percentiles is not None:
                         # Percentiles are not all that a person can do.
-                        found = cheapest(plain[i], scores[i], required[i] - shift[i], **known)
+                        found, _ = proposal(plain[i], scores[i], required[i] - shift[i], **known)
                         beyond[i] = found is not None
                     if found is None and not exact and not known["barred"]:
                         found = highest(plain[i], scores[i], seconds=left)
@@ -273,7 +274,7 @@ class Flipset(AbstractMethod):
                 answer.n_steps[row] = step + 1
                 if valid and value[i] < best[i]:
                     answer.x[row], answer.cost[row], best[i] = hardened[i], cost[i], value[i]
-                    sure = exact and step == 0 and not beyond[i]
+                    sure = exact and step == 0 and proof[i] and not beyond[i]
                     answer.status[row] = int(Status.OPTIMAL if sure else Status.FOUND)
                     if not exact:
                         required[i] = NEED

@@ -10,13 +10,13 @@ import numpy as np
 from holdtrue._types import Keywords, NativeFrame
 from holdtrue.batch import Predictor
 from holdtrue.causal import overwrite
-from holdtrue.encoding import differs
+from holdtrue.encoding import differs, told_decimals
 from holdtrue.methods._held import COLUMNS, UNKNOWN, Held
 from holdtrue.schema import Feature, Restrictions, Schema, Table, plain
 from holdtrue.search import Status, is_found
 
 PER_ROW = ("status", "cost", "valid", "before", "after", "target", "n_steps", "person")
-SHARED = ("predictor", "method", "norm", "consulted", "settings")
+SHARED = ("predictor", "method", "norm", "consulted", "settings", "seed")
 
 
 class Sentences(list[str]):
@@ -64,6 +64,8 @@ class RecourseFrame:
         Digests of the further models that the search was guided or stopped by; see `AbstractMethod.consulted`.
     settings : dict
         The method's parameters, as it was asked with them.
+    seed : int, optional
+        What the search's randomness came from: the method's `random_state`, or a number that was drawn.
     held : Held, optional
         How sure each recourse is to survive a retraining. Without it nothing is known about how long any of them
         holds.
@@ -90,6 +92,7 @@ class RecourseFrame:
     consequences: np.ndarray | None = None
     consulted: tuple[str, ...] = ()
     settings: Keywords = field(default_factory=dict)
+    seed: int | None = None
     held: Held | None = None
     bound: np.ndarray | None = None
 
@@ -226,8 +229,9 @@ class RecourseFrame:
                 before = plain(self.factual.columns[feature.name][i])
                 after = plain(self.recourse.columns[feature.name][i])
                 if self.consequences is not None and self.consequences[i, j]:
-                    old, new = number(before, feature), number(after, feature)
-                    follow.append(f"{feature.title} goes from {old} to {new}")
+                    old, new = about(before, feature), about(after, feature)
+                    roughly = "" if new == number(after, feature) else "about "
+                    follow.append(f"{feature.title} goes from {old} to {roughly}{new}")
                 else:
                     parts.append(phrase(feature, before, after))
         text = join(parts)
@@ -244,7 +248,7 @@ class RecourseFrame:
             cells = []
             for name in names:
                 before, after = (plain(t.columns[name][i]) for t in (self.factual, self.recourse))
-                text = html.escape(number(before, self.schema[name]))
+                text = html.escape(about(before, self.schema[name]))
                 if changed[i, self.schema.names.index(name)]:
                     text = f"{text} → <b>{html.escape(number(after, self.schema[name]))}</b>"
                 cells.append(f"<td>{text}</td>")
@@ -293,32 +297,51 @@ def _loose(values: np.ndarray, frames: Sequence[RecourseFrame], name: str) -> np
 
 def phrase(feature: Feature, before: Any, after: Any) -> str:
     """One change in words: "raise income from 31,000 to 35,500"."""
-    old, new = number(before, feature), number(after, feature)
+    old, new = about(before, feature), number(after, feature)
     if feature.kind in ("numeric", "integer") and before is not None and before == before:
+        if np.sign(after - _shortened(before, feature)) != np.sign(after - before):
+            old = number(before, feature)  # shortened, it would lie on the other side of where the person is to go
         verb = "raise" if after > before else "lower"
         return f"{verb} {feature.title} from {old} to {new}"
     return f"change {feature.title} from {old} to {new}"
 
 
 def number(value: Any, feature: Feature) -> str:
-    """A value as a person would write it, with its unit."""
+    """A value as a person would write it, with its unit and every digit that counts: read back, it is the same."""
     if value is None or value != value:
         return "(missing)"
     if feature.kind == "binary" and set(feature.levels or ()) == {0, 1}:
         return "yes" if value == 1 else "no"
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or feature.has_levels:
-        text = f"{value:g}" if isinstance(value, float) else str(value)
-    elif float(value).is_integer():
-        text = f"{int(value):,}"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        text = str(value)
     else:
-        low, high = feature.bounds or (0.0, 1.0)
-        # Enough digits to tell values apart on the feature's own scale.
-        digits = int(np.clip(3 - np.floor(np.log10(max(high - low, 1e-9))), 0, 9))
-        if feature.grid is not None:
-            digits = max(digits, int(np.ceil(-np.log10(feature.grid) - 1e-9)))
-        text = f"{value:,.{digits}f}"
-        text = text.rstrip("0").rstrip(".") if "." in text else text
+        text = _digits(value, commas=not feature.has_levels)
     return f"{text} {feature.unit}" if feature.unit else text
+
+
+def about(value: Any, feature: Feature) -> str:
+    """A value that nobody is asked to reach: as `number` writes it, with the digits that tell it from others."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and not feature.has_levels
+    return number(_shortened(value, feature) if is_number else value, feature)
+
+
+def _shortened(value: float, feature: Feature) -> float:
+    short = value if float(value).is_integer() else float(f"{value:.{_decimals(feature)}f}")
+    return short + 0.0  # and no -0
+
+
+def _decimals(feature: Feature) -> int:
+    decimals = told_decimals(feature)
+    return decimals if feature.grid is None else max(decimals, int(np.ceil(-np.log10(feature.grid) - 1e-9)))
+
+
+def _digits(value: float, *, commas: bool) -> str:
+    """The shortest decimal number that reads back as this one."""
+    if isinstance(value, float) and (not np.isfinite(value) or abs(value) >= 1e16 or 0 < abs(value) < 1e-16):
+        return repr(value)
+    text = str(value) if isinstance(value, int) else np.format_float_positional(value, trim="-")
+    whole, point, rest = text.partition(".")
+    return (f"{int(whole):,}" if commas and whole != "-0" else whole) + point + rest
 
 
 def join(parts: Sequence[str]) -> str:

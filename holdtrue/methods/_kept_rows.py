@@ -6,7 +6,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from holdtrue.batch import Predictor
-from holdtrue.errors import DataError
 
 
 @runtime_checkable
@@ -22,15 +21,12 @@ def kept_rows(method: KeepsRows, x: np.ndarray) -> dict[str, np.ndarray]:
     """Rows of every decision, since which of them serve depends on the wanted class; for `state_`.
 
     Where there are more than `method.n_rows`, a random sample of that many with the favourable decision and of
-    that many with another.
+    that many with another. Where the model accepts none of them, that is each person's answer and no error: the
+    search finds nothing.
     """
-    predictor, name = method.predictor_, type(method).__name__
+    predictor = method.predictor_
     decided = predictor.decide_of(predictor.logits_of(x))
     favourable = np.flatnonzero(decided == predictor.decision.favourable)
-    if len(favourable) == 0:
-        raise DataError(
-            f"{name}: no training row gets the favourable decision. Give rows that do, or check the model."
-        )
     rng = check_random_state(0 if method.random_state is None else method.random_state)
     if len(x) > method.n_rows:
         kept = rng.permutation(favourable)[: method.n_rows]

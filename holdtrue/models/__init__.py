@@ -32,6 +32,7 @@ from holdtrue.models._fit import (
 )
 from holdtrue.models._kernel import Kernel, log_density
 from holdtrue.models._linear import Linear, LinearModel
+from holdtrue.models._maps import n_maps, spare_maps
 from holdtrue.models._mlp import MLP, MLPModel
 from holdtrue.models._ntk import NTK, NTKModel, Nystroem, kernel_ridge, ntk, ntk_matrix, nystroem
 from holdtrue.models._panel import AbstractMembers, PanelModel, SideBySide, Stacked
@@ -120,12 +121,14 @@ __all__ = [
     "log_density",
     "model_digest",
     "n_cores",
+    "n_maps",
     "ntk",
     "ntk_matrix",
     "nystroem",
     "recourse_of",
     "register",
     "solve_positive",
+    "spare_maps",
     "stack",
     "sums_at",
     "to_arrays",

@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from holdtrue.errors import DataError
 from holdtrue.models._base import AbstractModel
+from holdtrue.models._maps import spare_maps
 
 Strategy = Literal["auto", "sequential", "threads", "vmap"]
 Learner = TypeVar("Learner", bound=eqx.Module)
@@ -170,6 +171,7 @@ def fit(
     on_epoch : callable, optional
         Told the epoch and its loss, for a progress bar.
     """
+    spare_maps()
     with _reporter(on_epoch) as handle:
         model, history = _fit(
             model, step, data, key, validation, handle, n_epochs, min(batch_size, len(data.x)), patience
@@ -275,6 +277,7 @@ def fit_many(
         on small matrices there, while two runs side by side use two cores
         (``benchmarks/retrain.py`` measures all three).
     """
+    spare_maps()
     if strategy == "auto":
         strategy = "threads" if jax.default_backend() == "cpu" else "vmap"
     batch_size = min(batch_size, len(data[0].x))

@@ -1,13 +1,14 @@
 """One broken promise, and the file that lists them all."""
 
 import json
-import os
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import BinaryIO, Self
 
+from holdtrue._files import replaced, unfinished
 from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
 from holdtrue.ledger import Promise, Record
@@ -89,12 +90,13 @@ class CaseFile:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.beside = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
-        self.stream: IO[str] | None = None
+        self.beside = unfinished(self.path)
+        self.stack = ExitStack()
+        self.stream: BinaryIO | None = None
 
     def __enter__(self) -> Self:
         try:
-            self.stream = self.beside.open("w", encoding="utf-8")
+            self.stream = self.stack.enter_context(replaced(self.path, private=True))
         except OSError as error:
             raise self._refused(error) from error
         return self
@@ -103,20 +105,19 @@ class CaseFile:
         """Add a line."""
         assert self.stream is not None
         try:
-            self.stream.write(json.dumps(case.to_dict(), allow_nan=False) + "\n")
+            self.stream.write(json.dumps(case.to_dict(), allow_nan=False).encode() + b"\n")
         except OSError as error:
             raise self._refused(error) from error
 
-    def __exit__(self, kind: type[BaseException] | None, _: object, __: TracebackType | None) -> None:
-        assert self.stream is not None
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
-            self.stream.close()
-            if kind is None:
-                os.replace(self.beside, self.path)
-        except OSError as error:
-            raise self._refused(error) from error
-        finally:
-            self.beside.unlink(missing_ok=True)
+            self.stack.__exit__(kind, error, trace)
+        except OSError as failed:
+            if failed is error:
+                raise
+            raise self._refused(failed) from failed
 
     def _refused(self, error: OSError) -> DataError:
         return DataError(f"gate: cannot write the cases; got {str(self.path)!r} ({error}).")

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from holdtrue._json import TURNING
 from holdtrue._optional import need
 from holdtrue.errors import DataError, NotLive
 from holdtrue.ledger import LARGEST, Ledger, Record, to_text, utc_now
@@ -18,7 +19,6 @@ OPTIONS = 3  # in one letter, at most
 PARTS = ("subject", "date", "until", "decided", "wanted", "measured")
 TEMPLATES = Path(__file__).parent / "templates"
 # Characters that turn the direction of what follows: a letter could be made to read otherwise than it is.
-TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 @dataclass(frozen=True)

@@ -262,9 +262,7 @@ def _terms(certificate: Certificate, model: str | None) -> JsonObject:
 
 def _method(plan: RecourseFrame) -> JsonObject:
     name = next((name for name, cls in METHODS.items() if cls.__name__ == plan.method), plan.method)
-    seed = plain(plan.settings.get("random_state"))
-    seed = seed if isinstance(seed, int) else None
-    return {"name": name, "params": described(plan.settings), "seed": seed, "norm": plan.norm}
+    return {"name": name, "params": described(plan.settings), "seed": plan.seed, "norm": plan.norm}
 
 
 def described(settings: Keywords) -> JsonObject:
@@ -279,13 +277,13 @@ def described(settings: Keywords) -> JsonObject:
 
 
 def _listed(value: Any) -> Any:
-    """As it will be read back: lists for tuples, None for what is not a number."""
+    """As it will be read back: lists for tuples, and what JSON has no number for by its name."""
     if isinstance(value, dict):
         return {str(k): _listed(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [_listed(v) for v in value]
     value = plain(value)
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return {"$float": str(value)} if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def stated_survival(plan: RecourseFrame, life: ShelfLife | None = None) -> list[JsonObject | None]:

@@ -1,6 +1,9 @@
 """Does a record come out the same when it is computed again?"""
 
+import copy
+import inspect
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -80,11 +83,19 @@ def replay(record: "Record", clf: RecourseClassifier, *, reference: Any = None) 
 
 def _again(record: "Record", clf: RecourseClassifier, reference: Any) -> AbstractMethod:
     """The method that the record names: the classifier's own with what it learned, or one made anew."""
+    method = copy.copy(_method_again(record, clf, reference))
+    if method.random_state is None and record.method["seed"] is not None:
+        method._drawn = record.method["seed"]  # what was drawn then is not drawn again
+    return method
+
+
+def _method_again(record: "Record", clf: RecourseClassifier, reference: Any) -> AbstractMethod:
     own = clf.method_
-    name, params = record.method["name"], record.method["params"]
+    name, params = record.method["name"], _with_numbers(record.method["name"], record.method["params"])
     if isinstance(own, Holding) and METHODS.get(name) is Holding and reference is None:
         return _held_again(record, clf, own)
-    if METHODS.get(name) is type(own) and described(own.get_params(deep=False)) == params and reference is None:
+    same = _with_numbers(name, described(own.get_params(deep=False))) == params
+    if METHODS.get(name) is type(own) and same and reference is None:
         return own
     unwritten = [key for key, value in params.items() if isinstance(value, dict) and "$text" in value]
     if unwritten:
@@ -98,6 +109,20 @@ def _again(record: "Record", clf: RecourseClassifier, reference: Any) -> Abstrac
             "it; got none. Give the table that the model learned from."
         )
     return method.fit(clf, reference)
+
+
+def _with_numbers(name: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters with the numbers that JSON has none for; older records have None in place of infinity."""
+    known = inspect.signature(METHODS[name].__init__).parameters if name in METHODS else {}
+    out = {}
+    for key, value in params.items():
+        default = known[key].default if key in known else None
+        if isinstance(value, dict) and "$float" in value:
+            value = float(value["$float"])
+        elif value is None and isinstance(default, float) and not math.isfinite(default):
+            value = default
+        out[key] = value
+    return out
 
 
 def _held_again(record: "Record", clf: RecourseClassifier, own: Holding) -> AbstractMethod:

@@ -4,12 +4,14 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from holdtrue._files import locked, replaced
 from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
 from holdtrue.runs._identity import Identity
@@ -41,14 +43,27 @@ class Parts:
     """
 
     def __init__(self, out: Path, format: str, identity: Identity, resume: bool) -> None:
-        self.out, self.format = out, format
+        self.out, self.format, self.resume = out, format, resume
         self.folder = out.with_name(out.name + ".parts")
         self._done = out.with_name(f".{out.name}.parts.done")
+        self._noted = out.with_name(f".{out.name}.run")
+        self._lock = ExitStack()
+        beside = out.with_name(f".{out.name}.lock")
+        self._lock.enter_context(locked(beside, what=f"run: the output {str(out)!r}"))
+        try:
+            self._begin(identity, resume)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def _begin(self, identity: Identity, resume: bool) -> None:
+        self.identity = identity
+        self._noted.unlink(missing_ok=True)  # what it says of the last run is not true for long
         self._clear()  # what a run left that was killed when all was done
         if self.folder.exists():
             self._check(identity, resume)
             return
-        self.folder.mkdir()
+        self.folder.mkdir(mode=0o700)
         self._put(MANIFEST, identity.to_dict())
 
     def _check(self, identity: Identity, resume: bool) -> None:
@@ -81,9 +96,8 @@ class Parts:
             )
 
     def _put(self, name: str, value: Any) -> None:
-        beside = self.folder / f".{name}.{os.getpid()}"
-        beside.write_text(json.dumps(value, indent=1), encoding="utf-8")
-        os.replace(beside, self.folder / name)
+        with replaced(self.folder / name, private=True) as stream:
+            stream.write(json.dumps(value, indent=1).encode())
 
     def _path(self, number: int, ending: str) -> Path:
         return self.folder / f"part-{number:06d}.{ending}"
@@ -113,24 +127,22 @@ class Parts:
         path = self._path(number, RECORDS)
         if not path.exists():
             return Issued()
-        done = ledger.issue(read_records(path), at_any_time=True)
+        done = ledger.issue(read_records(path), at_any_time=True, leave_out=True)
         path.unlink()
         return done
 
     def join(self, n: int) -> None:
-        """Make the output of `n` chunks, streaming, and remove the folder."""
+        """Make the output of `n` chunks, streaming, note that it is whole, and remove the folder."""
+        notes = [self.note(number) for number in range(n)]
         if self.format == "parquet":
             write_tables(self._tables(n), self.out, self.format)
         else:
-            beside = self.out.with_name(f".{self.out.name}.{os.getpid()}.part")
-            try:
-                with beside.open("wb") as stream:
-                    for number in range(n):
-                        with self._path(number, self.format).open("rb") as part:
-                            shutil.copyfileobj(part, stream, 1 << 20)
-                os.replace(beside, self.out)
-            finally:
-                beside.unlink(missing_ok=True)
+            with replaced(self.out, private=True) as stream:
+                for number in range(n):
+                    with self._path(number, self.format).open("rb") as part:
+                        shutil.copyfileobj(part, stream, 1 << 20)
+        if self.resume:
+            self._note_whole(notes)
         # In one step from "all chunks are there" to "nothing is": a run killed here is not begun again in part.
         os.replace(self.folder, self._done)
         self._clear()
@@ -145,8 +157,20 @@ class Parts:
             elif not self.folder.exists():  # what somebody else put there stays where they put it
                 os.replace(self._done, self.folder)
 
-    def drop_if_empty(self) -> None:
-        """Leave no folder behind where no chunk was finished."""
+    def _note_whole(self, notes: list[JsonObject | None]) -> None:
+        """For the next run that is to go on with this one, and finds all of it done."""
+        whole = {"identity": self.identity.to_dict(), "output": _facts(self.out), "notes": notes}
+        with replaced(self._noted, private=True) as stream:
+            stream.write(json.dumps(whole).encode())
+
+    def close(self) -> None:
+        """Let others write here; leave no folder behind where no chunk was finished."""
+        try:
+            self._drop_if_empty()
+        finally:
+            self._lock.close()
+
+    def _drop_if_empty(self) -> None:
         if self.folder.exists() and not any(self.folder.glob("part-*")):
             (self.folder / MANIFEST).unlink(missing_ok=True)
             if not any(self.folder.iterdir()):
@@ -155,6 +179,23 @@ class Parts:
     def _tables(self, n: int) -> Iterator[pa.Table]:
         for number in range(n):
             yield pq.ParquetFile(self._path(number, "parquet")).read()
+
+
+def finished(out: Path, identity: Identity) -> list[JsonObject] | None:
+    """What was noted of each chunk of a run that is done, where the output is still the one that it wrote."""
+    if out.with_name(out.name + ".parts").exists():
+        return None
+    try:
+        whole = json.loads(out.with_name(f".{out.name}.run").read_text(encoding="utf-8"))
+        same = not identity.changed(whole["identity"]) and whole["output"] == _facts(out)
+        return whole["notes"] if same and None not in whole["notes"] else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _facts(path: Path) -> list[int]:
+    facts = path.stat()
+    return [facts.st_size, facts.st_mtime_ns]
 
 
 def _short(value: object) -> str:

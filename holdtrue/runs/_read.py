@@ -9,6 +9,7 @@ import tempfile
 import uuid
 import weakref
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -164,7 +165,9 @@ class Source:
             frame = self._table.to_pandas()
         elif self._parquet is not None:
             with _reading(self.name):
-                frame = self._parquet.read().to_pandas(ignore_metadata=True)
+                _check_names(self._parquet.schema_arrow.names, self.name)
+                # What pandas notes of a table is read even where it is to be ignored, and may be damaged.
+                frame = self._parquet.read().replace_schema_metadata(None).to_pandas(ignore_metadata=True)
         else:
             texts = list(self._text_chunks(CHUNK))
             frame = pd.DataFrame(typed(pa.concat_tables(texts), schema) if texts else {})
@@ -270,10 +273,11 @@ def _header(stream: io.TextIOWrapper, name: str) -> tuple[list[str], str]:
 
 
 def _check_names(names: list[str], name: str) -> None:
-    twice = [n for n in names if names.count(n) > 1]
+    counts = Counter(names)
+    twice = [n for n in names if counts[n] > 1]
     if twice:
         raise DataError(
-            f"table: a column appears more than once; got {twice[0]!r} {names.count(twice[0])} times in {name!r}. "
+            f"table: a column appears more than once; got {twice[0]!r} {counts[twice[0]]} times in {name!r}. "
             "Rename or drop the copies."
         )
 

@@ -19,7 +19,7 @@ from holdtrue.methods import method as method_by_name
 from holdtrue.models import fresh
 from holdtrue.runs._identity import Identity, certificate_of, hold_of, method_of, model_digest
 from holdtrue.runs._issue import Terms
-from holdtrue.runs._parts import Parts
+from holdtrue.runs._parts import Parts, finished
 from holdtrue.runs._read import CHUNK, Chunk, Source
 from holdtrue.runs._work import WITH_RECOURSE, Work
 from holdtrue.runs._write import FORMATS, Sink, check_place, format_of, is_stream, open_stream
@@ -68,6 +68,8 @@ class Run:
         Recourses that were not promised, since they are known not to hold and no reason was given.
     beyond : tuple of int
         Rows that `restrictions` names and the table does not have.
+    refused : int
+        Recourses that the ledger's policy does not allow to be promised.
     """
 
     rows: int
@@ -82,13 +84,14 @@ class Run:
     holding: Tally | None = None
     unpromised: int = 0
     beyond: tuple[int, ...] = ()
+    refused: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain types for JSON; without what does not apply."""
         parts = asdict(self) | {"holding": None if self.holding is None else self.holding.to_dict()}
         applies = {
             "promises": self.promises is not None, "repeated": self.repeated > 0, "beyond": False,
-            "unpromised": self.unpromised > 0,
+            "unpromised": self.unpromised > 0, "refused": self.refused > 0,
         }  # fmt: skip
         return {name: value for name, value in parts.items() if applies.get(name, True)}
 
@@ -101,6 +104,8 @@ class Run:
             place += f", {self.repeated:,} of which were in the ledger already." if self.repeated else "."
         if self.unpromised:
             place += f" {self.unpromised:,} known not to hold were not promised; that takes a `reason`."
+        if self.refused:
+            place += f" {self.refused:,} were not promised, since the ledger's policy does not allow them."
         found = any(self.counts.get(name) for name in WITH_RECOURSE)
         holding = "" if not found else f" {UNKNOWN if self.holding is None else self.holding}".rstrip(".") + "."
         return (
@@ -356,6 +361,7 @@ class _Job:
     on_rows: Callable[[int], None] | None = None
     notes: dict[int, dict[str, Any]] = field(default_factory=dict)
     repeated: int = 0
+    refused: int = 0
     _told: int = 0
     """People of the present chunk that somebody was told of."""
 
@@ -392,10 +398,18 @@ class _Job:
     ) -> None:
         """Keep every finished chunk, issue its promises, and put the output in its place when all are there."""
         parts: Parts | None = None
+        done_before = finished(Path(self.out), identity) if resume else None
+        if done_before is not None:
+            for number, note in enumerate(done_before):
+                self.repeated += note.get("promises", 0)
+                self._finish(number, note)
+            return
 
         def finish(number: int, note: dict[str, Any], parts: Parts) -> None:
             if ledger is not None:  # also those of a chunk that was finished before an interruption
-                self.repeated += parts.issue(number, ledger).repeated
+                issued = parts.issue(number, ledger)
+                self.repeated += issued.repeated
+                self.refused += issued.refused
             self._finish(number, note)
 
         def unfinished() -> Iterator[tuple[int, Chunk]]:
@@ -425,7 +439,7 @@ class _Job:
             raise kind(f"{error} {self._kept(parts) if self.notes else ''}".strip()) from error
         finally:
             if parts is not None:
-                parts.drop_if_empty()
+                parts.close()
 
     def _kept(self, parts: Parts | None) -> str:
         if parts is None or not self.notes:
@@ -450,11 +464,12 @@ class _Job:
             written=sum(note["written"] for note in notes),
             counts=dict(sorted(counts.items())),
             mean_cost=sum(note["cost"] for note in notes) / found if found else None,
-            promises=sum(promised) if promised else None,
+            promises=sum(promised) - self.refused if promised else None,
             seconds=round(seconds, 2),
             method=_name(self.work.method),
             out=self.out,
             repeated=self.repeated,
+            refused=self.refused,
             holding=functools.reduce(operator.add, held) if held else None,
             unpromised=sum(note.get("unpromised", 0) for note in notes),
             beyond=tuple(sorted(row for row in self.work.restrictions if row >= rows)),

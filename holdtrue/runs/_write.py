@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from holdtrue._files import replaced
 from holdtrue._json import plain
 from holdtrue.errors import DataError
 
@@ -148,15 +149,11 @@ def _cells(column: pa.ChunkedArray) -> list[Any]:
 
 def write_table(table: pa.Table, path: Path, format: str, *, header: bool = True) -> None:
     """Write one table beside its place and move it there."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with replaced(path, private=True) as stream:
         if format == "parquet":
-            pq.write_table(table, beside)
+            pq.write_table(table, stream)
         else:
-            beside.write_bytes(text_of(table, format, header=header))
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+            stream.write(text_of(table, format, header=header))
 
 
 def numbers_or_null(values: Any) -> pa.Array:
@@ -167,13 +164,8 @@ def numbers_or_null(values: Any) -> pa.Array:
 
 def write_tables(tables: Iterable[pa.Table], path: Path, format: str) -> None:
     """Write many tables as one file, beside its place, and move it there."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with beside.open("wb") as stream:
-            sink = Sink(stream, format)
-            for table in tables:
-                sink.write(table)
-            sink.finish()
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+    with replaced(path, private=True) as stream:
+        sink = Sink(stream, format)
+        for table in tables:
+            sink.write(table)
+        sink.finish()

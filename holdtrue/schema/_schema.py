@@ -2,10 +2,11 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from holdtrue._types import JsonObject
 from holdtrue.errors import DataError, SchemaError
@@ -13,6 +14,7 @@ from holdtrue.schema._checks import did_you_mean, is_list, shown
 from holdtrue.schema._columns import check_column, refused_rows, resolve_feature
 from holdtrue.schema._constraints import Implication, LinearConstraint
 from holdtrue.schema._feature import Feature, Level
+from holdtrue.schema._parse import parse_json, parse_yaml
 from holdtrue.schema._table import Table, TableLike, as_table
 
 FORMAT = 1
@@ -49,6 +51,7 @@ class Schema:
     constraints: tuple[LinearConstraint, ...] = ()
     implications: tuple[Implication, ...] = ()
     notes: tuple[str, ...] = ()
+    _by_name: ClassVar[dict[str, Feature]]  # of each schema its own; no field of it
 
     def __init__(
         self,
@@ -67,6 +70,7 @@ class Schema:
                     "file or plain types use Schema.load or Schema.from_dict."
                 )
             object.__setattr__(self, part, tuple(values))
+        object.__setattr__(self, "_by_name", {f.name: f for f in reversed(self.features)})
         self._check()
 
     def __eq__(self, other: object) -> bool:
@@ -83,12 +87,11 @@ class Schema:
         return len(self.features)
 
     def __contains__(self, name: object) -> bool:
-        return any(f.name == name for f in self.features)
+        return isinstance(name, str) and name in self._by_name
 
     def __getitem__(self, name: str) -> Feature:
-        for feature in self.features:
-            if feature.name == name:
-                return feature
+        if name in self:
+            return self._by_name[name]
         raise SchemaError(f"Schema: unknown feature; got {shown(name)}. {did_you_mean(name, self.names)}")
 
     @property
@@ -153,7 +156,7 @@ class Schema:
     def from_json(cls, text: str) -> "Schema":
         """Read JSON text."""
         try:
-            raw = json.loads(text)
+            raw = parse_json(text)
         except (ValueError, TypeError, RecursionError) as error:
             raise SchemaError(f"Schema: not valid JSON ({error}); got {shown(text)}. Check the file.") from error
         return cls.from_dict(raw)
@@ -167,10 +170,8 @@ class Schema:
     @classmethod
     def from_yaml(cls, text: str) -> "Schema":
         """Read YAML text; tags that would run code are refused."""
-        import yaml
-
         try:
-            raw = yaml.safe_load(text)
+            raw = parse_yaml(text)
         except Exception as error:  # PyYAML lets any type through: "!!bool x" is a KeyError
             raise SchemaError(f"Schema: not valid YAML ({error}); got {shown(text)}. Check the file.") from error
         return cls.from_dict(raw)
@@ -254,9 +255,9 @@ class Schema:
     def _check(self) -> None:
         if not self.features:
             raise SchemaError("Schema: `features` is empty; got []. Describe at least one column.")
-        names = self.names
-        for name in names:
-            if names.count(name) > 1:
+        counts = Counter(self.names)
+        for name in counts:
+            if counts[name] > 1:
                 raise SchemaError(f"Schema: a feature is described twice; got {name!r}. Keep one of them.")
         for constraint in self.constraints:
             for key in constraint.coefficients:

@@ -1,5 +1,6 @@
 """Tables at the edge: any dataframe in, plain numpy columns inside, the same kind of dataframe out."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -106,10 +107,10 @@ class Table:
             return pd.DataFrame({k: _narrow(v) for k, v in columns.items()})
         frame = nw.from_native(self.native, eager_only=True)
         backend = frame.implementation.to_native_namespace()
-        series = {}
+        series, there = {}, set(frame.columns)
         for name, values in columns.items():
             values = _narrow(values)
-            if name in frame.columns:
+            if name in there:
                 values = _as_dtype_of(values, self.columns.get(name))
             values = values.tolist() if values.dtype == object else values
             if (
@@ -189,10 +190,11 @@ def _check_names(data: Any, where: str) -> None:
             f"{where}: column names must be text; got {shown(bad[:3])}. Rename them, for example with "
             "`X.columns = X.columns.astype(str)`."
         )
-    for name in names:
-        if names.count(name) > 1:
+    counts = Counter(names)
+    for name in counts:
+        if counts[name] > 1:
             raise DataError(
-                f"{where}: a column appears more than once; got {name!r} {names.count(name)} times. Rename "
+                f"{where}: a column appears more than once; got {name!r} {counts[name]} times. Rename "
                 "or drop the copies."
             )
 

@@ -25,7 +25,7 @@ from holdtrue.search._criteria import (
     Verdict,
 )
 from holdtrue.search._elastic import ElasticSolver
-from holdtrue.search._flipset import Menu, Support, cheapest, highest, menu, options, support
+from holdtrue.search._flipset import Menu, Support, cheapest, highest, menu, options, proposal, support
 from holdtrue.search._generator import GeneratorSolver
 from holdtrue.search._gradient import GradientSolver
 from holdtrue.search._highest import HighestSolver
@@ -140,6 +140,7 @@ __all__ = [
     "menu",
     "minimise_linear",
     "options",
+    "proposal",
     "ranks",
     "repetition",
     "support",

@@ -14,6 +14,8 @@ from holdtrue.search._percentile import Percentiles
 
 FEW = 16  # grid points up to which each is an option of its own; beyond, an integer counts steps
 INSIDE = 3e-6  # how far inside a linear constraint a proposal stays, so that float32 does not push it out
+OUTSIDE = 2e-6  # how far outside a point is let in at first, so that float32 does not shut out one on the edge
+SAME = 1e-4  # encoded units: two points this near to each other are one, where no grid tells them apart
 TIE = 1e-4  # cost of distance in l0: among actions of as many features, the shortest
 LEAST = 0.01  # encoded units that a number without a step must move to count as changed, where that matters
 
@@ -162,13 +164,40 @@ def cheapest(
     return _by_programme(menu, rows, need, inside, seconds, barred)
 
 
+def proposal(
+    menu: Menu,
+    rows: np.ndarray,
+    need: np.ndarray,
+    *,
+    seconds: float = np.inf,
+    barred: Collection[Support] = (),
+) -> tuple[np.ndarray | None, bool]:
+    """`cheapest`, with points on the edge of a linear constraint; and whether nothing cheaper can exist.
+
+    Single precision puts a point that lies on an edge on either side of it. So it is asked a little beyond first,
+    which is a proof where the answer lies on the edge or inside; where it does not, a little inside.
+    """
+    found = cheapest(menu, rows, need, inside=-OUTSIDE, seconds=seconds, barred=barred)
+    if found is None or _inside(menu, found):
+        return found, found is not None
+    safe = cheapest(menu, rows, need, inside=INSIDE, seconds=seconds, barred=barred)
+    return safe, safe is not None and bool(np.abs(safe - found).max() <= SAME)
+
+
+def _inside(menu: Menu, x: np.ndarray) -> bool:
+    """Whether a point keeps the linear constraints, as far as single precision can tell."""
+    a, b = menu.a.astype(np.float64), menu.b.astype(np.float64)
+    x = x.astype(np.float64)
+    return bool((a @ x <= b + 1e-7 + 3e-7 * (np.abs(a) @ np.abs(x) + np.abs(b))).all())
+
+
 def options(
     menu: Menu, rows: np.ndarray, need: np.ndarray, n: int, *, seconds: float = np.inf
 ) -> Iterator[np.ndarray]:
     """Up to `n` cheapest points, by rising cost, each changing another combination of features."""
     barred: list[Support] = []
     while len(barred) < n:
-        found = cheapest(menu, rows, need, seconds=seconds, barred=barred)
+        found, _ = proposal(menu, rows, need, seconds=seconds, barred=barred)
         if found is None:
             return
         barred.append(support(menu, found))

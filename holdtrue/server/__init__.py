@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from holdtrue._optional import need
-from holdtrue.server._http_parser import MOST_HEAD, reader
+from holdtrue.server._http_parser import BACKLOG, MOST_HEAD, reader
 from holdtrue.server._keys import ROLES, Key, KeyRing, add_key, read_keys, revoke_key
 from holdtrue.server._quotas import Quotas
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # FastAPI and jax are for those who serve; keys are made with
     from holdtrue.server._service import Service
 
 __all__ = [
-    "MOST_HEAD", "ROLES", "Applicants", "Key", "KeyRing", "Quotas", "Service", "add_key", "create_app",
+    "BACKLOG", "MOST_HEAD", "ROLES", "Applicants", "Key", "KeyRing", "Quotas", "Service", "add_key", "create_app",
     "read_keys", "reader", "revoke_key",
 ]  # fmt: skip
 _LATER = {"create_app": "_app", "Applicants": "_applicants", "Service": "_service"}

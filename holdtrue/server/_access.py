@@ -1,5 +1,6 @@
 """Who is let in: keys, their roles, and how often each may ask."""
 
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import Depends, Request, Security
@@ -29,6 +30,7 @@ class Door:
     def __init__(self, keys: KeyRing | None, quotas: Quotas, metrics: Metrics) -> None:
         self.keys, self.metrics = keys, metrics
         self.rate = RateLimit(quotas.rate, quotas.burst)
+        self.by_cookie: Callable[[Request], bool] = lambda request: False  # pages say who is logged in
 
     def find(self, token: str | None) -> Key | None:
         """The key that a text is."""
@@ -48,9 +50,19 @@ class Door:
         except DataError as error:
             raise HTTPException(503, "service: the keys cannot be read.") from error
 
+    def is_known(self, scope: Any) -> bool:
+        """Whether a request carries a key or the cookie of somebody logged in, by its headers alone."""
+        if self.keys is None:
+            return True
+        request = Request(scope)
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer" and self.find(token.strip()) is not None:
+            return True
+        return self.by_cookie(request)
+
     def admit(self, request: Request, key: Key, roles: tuple[str, ...]) -> None:
         """Note whose request it is; refuse another role, and who asks too often."""
-        request.scope["state"]["key"] = key.name
+        request.scope["state"] |= {"key": key.name, "role": key.role}
         if key.role not in (*roles, "admin"):
             who = ", ".join(roles) or "admin"
             raise HTTPException(403, f"service: a key of role {key.role} may not do this; {who} may.")

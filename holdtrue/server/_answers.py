@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import JSONResponse
 
 from holdtrue._types import JsonObject
-from holdtrue.errors import HoldtrueError, IdTaken, LedgerError, NoSuchPromise, NotLive
+from holdtrue.errors import AgainstPolicy, HoldtrueError, IdTaken, LedgerError, NoSuchPromise, NotLive
 from holdtrue.server._batcher import Job, Overloaded
 from holdtrue.server._bodies import Refusal
 
@@ -32,6 +32,7 @@ STATUS: dict[type[BaseException], int] = {
     NoSuchPromise: 404,
     NotLive: 409,
     IdTaken: 409,
+    AgainstPolicy: 409,
     Overloaded: 429,
 }
 """How errors of the library are answered; one that is not named, as the nearest of its bases."""
@@ -40,6 +41,11 @@ STATUS: dict[type[BaseException], int] = {
 def status_of(error: HoldtrueError) -> int:
     """The HTTP status that an error is answered with."""
     return next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+
+
+def reason_of(error: HoldtrueError) -> str:
+    """What is told of an error; of a ledger that cannot be reached not where it is."""
+    return "service: the ledger cannot be reached. Try again later." if status_of(error) == 503 else str(error)
 
 
 class Json(JSONResponse):

@@ -17,7 +17,7 @@ from holdtrue.errors import HoldtrueError
 from holdtrue.hold import Holding
 from holdtrue.schema import plain
 from holdtrue.server._access import Door
-from holdtrue.server._answers import Json, Thing, answer, may, status_of, told_as
+from holdtrue.server._answers import Json, Thing, answer, may, reason_of, status_of, told_as
 from holdtrue.server._applicants import Applicants
 from holdtrue.server._batcher import Overloaded
 from holdtrue.server._bodies import Answers, Bodies, Decisions, hold_of
@@ -67,9 +67,9 @@ def create_app(
     )
     if keys is None:  # a page of another site must not reach it through a name that leads here
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=["localhost", "127.0.0.1", "testserver"])
-    app.add_middleware(Guard, quotas=service.quotas, metrics=service.metrics)
-    _refusals(app, service)
     door = Door(keys, service.quotas, service.metrics)
+    app.add_middleware(Guard, quotas=service.quotas, metrics=service.metrics, door=door)
+    _refusals(app, service)
     bodies = Bodies(service.schema, service.quotas)
     # The busiest first, and of the application itself: every router on the way takes its time.
     _people(app, service, bodies, door.allowed)
@@ -103,7 +103,7 @@ def _refusals(app: FastAPI, service: Service) -> None:
         if isinstance(error, Overloaded):
             service.metrics.count("holdtrue_refused_total", reason="queue")
             headers = {"Retry-After": "1"}
-        return refuse(request, status, str(error), headers)
+        return refuse(request, status, reason_of(error), headers)
 
 
 def _open(app: FastAPI, service: Service, allowed: Any) -> None:

@@ -3,19 +3,20 @@
 import hashlib
 import hmac
 import json
-import os
 import secrets
-import tempfile
 import threading
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from holdtrue._files import PRIVATE, locked, replaced
 from holdtrue.errors import DataError
 
 FORMAT = "holdtrue-keys"
 VERSION = 1
+WAIT = 10.0  # seconds for others who change the file
 ROLES = ("officer", "validator", "admin")
 """Officers decide and promise, validators look at the ledger and the gate, admins may do both."""
 
@@ -59,20 +60,22 @@ def add_key(path: str | Path, name: str, role: str) -> str:
         raise DataError(f"keys: the role is not known; got {role!r}. Roles are {list(ROLES)!r}.")
     if not name or len(name) > 100 or not name.isprintable():
         raise DataError(f"keys: `name` must be a short text; got {name!r}. Write for example branch-office-7.")
-    keys = read_keys(path) if Path(path).exists() else []
-    if any(key.name == name for key in keys):
-        raise DataError(f"keys: there is a key of this name; got {name!r}. Revoke it first, or name another.")
     token = f"ht_{secrets.token_urlsafe(32)}"
-    _write(path, [*keys, Key(name, role, _digest(token).hex(), f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}")])
+    with _alone(path):
+        keys = read_keys(path) if Path(path).exists() else []
+        if any(key.name == name for key in keys):
+            raise DataError(f"keys: there is a key of this name; got {name!r}. Revoke it first, or name another.")
+        _write(path, [*keys, Key(name, role, _digest(token).hex(), f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}")])
     return token
 
 
 def revoke_key(path: str | Path, name: str) -> None:
     """Take a key out of the file; a service that runs heeds it at the next request."""
-    keys = read_keys(path)
-    if all(key.name != name for key in keys):
-        raise DataError(f"keys: no key of this name; got {name!r}. Names are {[key.name for key in keys]!r}.")
-    _write(path, [key for key in keys if key.name != name])
+    with _alone(path):
+        keys = read_keys(path)
+        if all(key.name != name for key in keys):
+            raise DataError(f"keys: no key of this name; got {name!r}. Names are {[key.name for key in keys]!r}.")
+        _write(path, [key for key in keys if key.name != name])
 
 
 class KeyRing:
@@ -115,17 +118,17 @@ def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
+def _alone(path: str | Path) -> AbstractContextManager[None]:
+    """Nobody else changes the file between reading and writing it: a key that was revoked would come back."""
+    place = Path(path)
+    if not place.parent.is_dir():
+        raise DataError(f"keys: no such folder; got {str(place.parent)!r}. Make it first.")
+    return locked(place.with_name(f".{place.name}.lock"), what=f"keys: the file {str(place)!r}", seconds=WAIT)
+
+
 def _write(path: str | Path, keys: list[Key]) -> None:
     """Replace the file at once, readable by its owner alone."""
     text = json.dumps({"format": FORMAT, "version": VERSION, "keys": [asdict(key) for key in keys]}, indent=2)
-    place = Path(path)
-    handle, beside = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")  # mode 0600
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, place)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise
+    with replaced(Path(path), private=True) as stream:
+        stream.write(text.encode() + b"\n")
+    Path(path).chmod(PRIVATE)  # also where somebody made it readable

@@ -1,9 +1,10 @@
 """Promises over HTTP: issued, shown, told in a letter, replaced, fulfilled; the ledger; the gate."""
 
 import json
+from datetime import timedelta
 from typing import Any, Literal
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, PlainTextResponse
 
@@ -27,14 +28,14 @@ def promise_routes(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
     made: JsonObject = {"response_model": Thing, "status_code": 201, "responses": BEFORE | REFUSALS}
 
     @router.post("", dependencies=officer, **made)
-    async def issue(body: bodies.Issue) -> Response:  # type: ignore[name-defined]
+    async def issue(request: Request, body: bodies.Issue) -> Response:  # type: ignore[name-defined]
         """Find recourse for a person and promise them one of the options: it lands in the ledger."""
         ledger, row = ledger_of(service), bodies.row(body.person)
         if (there := await _by_id(ledger, body.id)) is not None:
-            return _again(there, body.subject, row)
+            return _again(there, body.subject, row, body)
         record = await find_record(service, row, body.subject, **_asked(body))
-        new = await write(service, record)
-        return Json(record.to_dict(), 201) if new is None else _again(new, body.subject, row)
+        new = await write(service, record, role_of(request))
+        return Json(record.to_dict(), 201) if new is None else _again(new, body.subject, row, body)
 
     @router.get("/{id}", response_model=Thing, dependencies=both, responses=may(404, 422))
     async def show(id: str) -> Response:
@@ -54,17 +55,17 @@ def promise_routes(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
         return PlainTextResponse(made.text) if format == "text" else HTMLResponse(made.html)
 
     @router.post("/{id}/supersede", dependencies=officer, **made)
-    async def supersede(id: str, body: bodies.Supersede) -> Response:  # type: ignore[name-defined]
+    async def supersede(request: Request, id: str, body: bodies.Supersede) -> Response:  # type: ignore[name-defined]
         """Find recourse for the person as they are now, and promise it in the place of a live promise."""
         ledger, row = ledger_of(service), bodies.row(body.person)
         old = await promise_of(service, id)
         new = await _by_id(ledger, body.id)
         if new is not None and old.record is not None:
-            return _again(new, old.record.subject, row)
+            return _again(new, old.record.subject, row, body)
         if old.state != "live" or old.record is None:
             raise NotLive(f"supersede: the promise is not live; got {id!r}, which is {old.state}.")
         record = await find_record(service, row, old.record.subject, **_asked(body))
-        await run_in_threadpool(ledger.supersede, id, record)
+        await run_in_threadpool(lambda: ledger.supersede(id, record, role=role_of(request)))
         service.metrics.count("holdtrue_promises_total")
         return Json(record.to_dict(), 201)
 
@@ -162,11 +163,16 @@ async def find_record(
     return record
 
 
-async def write(service: Service, record: Record) -> Promise | None:
+def role_of(request: Request) -> str:
+    """The role of the key that a request came with."""
+    return request.scope["state"]["role"]
+
+
+async def write(service: Service, record: Record, role: str) -> Promise | None:
     """Issue a record; or return the promise that is there under its id already."""
     ledger = ledger_of(service)
     try:
-        issued = await run_in_threadpool(ledger.issue, record)
+        issued = await run_in_threadpool(lambda: ledger.issue(record, role=role))
     except IdTaken:  # asked twice at once, by one id: the other was quicker
         return await promise_of(service, record.id)
     if issued.new:
@@ -212,9 +218,17 @@ async def _by_id(ledger: Ledger, id: str | None) -> Promise | None:
         return None
 
 
-def _again(there: Promise, subject: str, person: JsonObject) -> Response:
-    """The record that was issued under this id, if it was for the same person as they were."""
+def _again(there: Promise, subject: str, person: JsonObject, asked: Any) -> Response:
+    """The record that was issued under this id, if it was for the same person as they were, on the same terms."""
     record = there.record
-    if record is None or record.subject != subject or record.factual != person:
+    if record is None or record.subject != subject or record.factual != person or not _same_terms(record, asked):
         raise Refused(409, "records: there is another promise of this id. Take a new one.")
     return Json(record.to_dict(), 200)
+
+
+def _same_terms(record: Record, asked: Any) -> bool:
+    term = None if record.valid_until is None else (record.valid_until - record.issued) / timedelta(days=1)
+    wanted = asked.valid_days
+    same_term = term == wanted if term is None or wanted is None else abs(term - wanted) < 1e-6
+    same_target = asked.target is None or asked.target == record.target
+    return same_term and same_target and (asked.option, asked.reason) == (record.method["option"], record.reason)

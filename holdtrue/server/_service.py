@@ -18,6 +18,7 @@ from holdtrue.errors import DataError
 from holdtrue.hold import AS_FITTED, Hold, Holding, held_method
 from holdtrue.ledger import Ledger, Record
 from holdtrue.methods import AbstractMethod, RecourseFrame
+from holdtrue.models import n_maps
 from holdtrue.promises import Stationery, check_holding, drafts, gate, stated_survival
 from holdtrue.reports import shelf_life
 from holdtrue.retraining import Retrained
@@ -378,14 +379,6 @@ def _unasked(retrained: Retrained, classifier: RecourseClassifier) -> Retrained:
             "serve: the search asks all of the retrained models itself. Train others, of another seed."
         )
     return rest
-
-
-def n_maps() -> int:
-    """Memory maps of this process; 0 where the system does not say."""
-    try:
-        return Path("/proc/self/maps").read_bytes().count(b"\n")
-    except OSError:
-        return 0
 
 
 def _typical(feature: Any) -> Any:

@@ -168,3 +168,15 @@ def test_writing_where_one_cannot_leaves_nothing(saved, tmp_path):
     with pytest.raises(DataError, match="cannot write the model file"):
         clf.save(tmp_path / "no" / "such" / "folder")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_small_file_does_not_unpack_to_a_large_one(tmp_path):
+    """Two megabytes of zeros, packed, are two gigabytes."""
+    path = tmp_path / "bomb.holdtrue"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("holdtrue.json", "{}")
+        with archive.open("a.npy", "w") as part:
+            for _ in range(100):
+                part.write(bytes(1 << 20))
+    with pytest.raises(DataError, match="bytes unpacked, of"):
+        ht.RecourseClassifier.load(path)

@@ -25,7 +25,10 @@ def file(tmp_path):
 
 
 def test_the_life_of_promises(place, file, run, run_json):
-    assert run_json("ledger", "issue", file, "--ledger", place) == {"new": 5, "repeated": 0, "forgotten": 0}
+    assert run_json("ledger", "issue", file, "--ledger", place) == {
+        "new": 5, "repeated": 0, "forgotten": 0, "refused": 0,
+    }  # fmt: skip
+
     assert "0 issued, 5 were there already" in run("ledger", "issue", file, "--ledger", place).stdout
     assert run_json("ledger", "expire", "--ledger", place) == {"expired": 1}
     shown = run_json("ledger", "show", "--ledger", place)
@@ -50,6 +53,17 @@ def test_history_in_words_is_not_markup(place, file, run, run_json):
     assert "Raise income" in text
     assert "fulfil" in text
     assert "[red]not" in text
+
+
+def test_what_steers_a_terminal_is_shown_and_not_obeyed(place, run):
+    with Ledger(place) as ledger:
+        ledger.issue(promise_to("a", changes="Raise \x1b[2J\u009b31m income \u202eback."))
+    for text in (
+        run("ledger", "show", "a", "--ledger", place),
+        run("ledger", "show", "a", "--ledger", place, "--json"),
+    ):
+        assert not set(text.stdout) & set("\x1b\u009b\u202e")
+        assert "income" in text.stdout
 
 
 def test_forgetting_asks_first(place, file, run, run_json):

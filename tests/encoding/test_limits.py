@@ -2,6 +2,7 @@
 
 import jax
 import numpy as np
+import pandas as pd
 import pytest
 
 import holdtrue as ht
@@ -14,7 +15,7 @@ from holdtrue.encoding import (
     decode_recourse,
     feasible_sets,
 )
-from holdtrue.schema import Feature, Implication, LinearConstraint, Schema, as_table
+from holdtrue.schema import Feature, Implication, LinearConstraint, Schema, Table, as_table
 
 SCHEMA = Schema(
     [
@@ -220,3 +221,25 @@ def test_a_fixed_feature_may_not_move():
     column = encoder.layout.slot("still").start
     assert not bool(one.movable[column])
     assert float(one.lower[column]) == float(one.upper[column]) == float(one.x[column])
+
+
+@pytest.mark.parametrize("width", [1e3, 1e6, 1e8])
+@pytest.mark.parametrize("kind", ["integer", "numeric"])
+def test_a_linear_constraint_is_kept_to_the_last_unit_on_a_wide_range(width, kind):
+    """Single precision is off by dozens at 1e8; what is decoded is not."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({n: np.rint(rng.uniform(0, width, 200)) for n in "ab"})
+    features = [Feature(name=n, kind=kind, bounds=(0, width)) for n in "ab"]
+    schema = Schema(features, constraints=[LinearConstraint(coefficients={"a": 1, "b": 1}, bound=width)])
+    encoder = Encoder.fit(schema, frame)
+    inside = frame[frame.a + frame.b < 0.9 * width]
+    table = schema.check(inside)
+    edge = np.stack([inside.a, width - inside.a], axis=1)  # exactly on the constraint
+    x = ((edge - encoder.offset) / encoder.scale).astype(np.float32) + np.float32(1e-6)
+    recourse = decode_recourse(encoder, x, table)
+    a, b = (recourse.columns[n].astype(float) for n in "ab")
+    assert (a + b <= width * (1 + 1e-10)).all()
+    assert (a + b >= width * (1 - 1e-5) - 1).all()
+    assert not any(broken_limits(encoder, table, recourse))
+    over = Table({"a": a, "b": b + 1.0}, len(a))
+    assert all(broken_limits(encoder, table, over))

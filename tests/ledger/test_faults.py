@@ -252,3 +252,15 @@ def test_urls() -> None:
     assert url_of("a/b.db").database == "a/b.db"
     assert url_of("postgresql://me@host/db").drivername == "postgresql+psycopg"
     assert url_of("postgres://me@host/db").drivername == "postgresql+psycopg"
+
+
+def test_patience_is_as_long_as_it_says_and_the_file_its_owners(tmp_path: Path) -> None:
+    place = tmp_path / "l.db"
+    Ledger.create(place).close()
+    assert place.stat().st_mode & 0o077 == 0
+    with Ledger(place, patience=1.5) as ledger, sqlite3.connect(place, isolation_level=None) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        began = time.monotonic()
+        with pytest.raises(LedgerError, match="stayed locked"):
+            ledger.head()
+        assert 1.0 < time.monotonic() - began < 2.9

@@ -94,7 +94,7 @@ def test_in_between_it_settles_at_the_minimum(plane):
     d = np.sign(p) * np.maximum(t * np.abs(p) - l1 / 2, 0) / (1 + t)
     inside = (x + d) @ W + B > 0.05
     assert inside.sum() >= 10
-    np.testing.assert_allclose((rows(plan) - x)[inside], d[inside], atol=1e-3)
+    np.testing.assert_allclose((rows(plan) - x)[inside], d[inside], atol=2e-3)  # told in thousandths
 
 
 def test_more_weight_brings_it_nearer_to_people(plane):

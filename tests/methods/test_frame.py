@@ -6,7 +6,7 @@ import pytest
 
 import holdtrue as ht
 from holdtrue.methods import Wachter
-from holdtrue.methods._frame import join, number, phrase
+from holdtrue.methods._frame import about, join, phrase
 from holdtrue.search import Status
 from holdtrue.testing import _world as world
 
@@ -30,10 +30,10 @@ def test_a_change_in_words(feature, before, after, text):
 
 
 def test_numbers_keep_the_digits_that_matter():
-    assert number(1234.5678, INCOME) == "1,235 $"
-    assert number(0.123456, RATIO) == "0.123"
+    assert about(1234.5678, INCOME) == "1,235 $"
+    assert about(0.123456, RATIO) == "0.1235"
     fine = ht.Feature(name="x", kind="numeric", bounds=(0, 1e-6))
-    assert float(number(2.5e-7, fine)) == pytest.approx(2.5e-7, rel=0.01)
+    assert float(about(2.5e-7, fine)) == pytest.approx(2.5e-7, rel=0.01)
 
 
 def test_a_list_in_words():

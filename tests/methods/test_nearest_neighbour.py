@@ -51,11 +51,13 @@ def test_never_costlier_than_a_whole_row_taken_over():
             assert plan.cost[i] <= best + 1e-4
 
 
-def test_no_accepted_row_is_an_error():
+def test_no_accepted_row_is_no_recourse():
     clf = world.classifier("linear")
     refused = world.refused(clf.predictor_, 5)
-    with pytest.raises(DataError, match="no training row gets the favourable decision"):
-        NearestNeighbour().fit(clf, refused)
+    plan = NearestNeighbour().fit(clf, refused).recourse(refused)
+    assert len(plan) == 5
+    assert plan.counts().keys() <= {"FOUND", "NOT_FOUND"}  # rows that are refused, mixed, may be accepted
+    assert plan.valid[plan.found].all()
 
 
 def test_rows_are_needed():

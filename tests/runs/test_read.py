@@ -4,6 +4,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from holdtrue.errors import DataError
@@ -135,3 +136,23 @@ def test_a_chunk_travels_with_its_own_rows_only(bank):
     assert again.first_row == 150
     for name, values in chunks[3].people.columns.items():
         assert again.people.columns[name].tolist() == values.tolist()
+
+
+@pytest.mark.parametrize("noted", [b"{", b"[]", b'{"index_columns": 5, "columns": [{"name": 3}]}'])
+def test_what_pandas_noted_of_a_table_may_be_damaged(tmp_path, noted):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": [1, 2]}).replace_schema_metadata({b"pandas": noted}), path)
+    assert Source(path).whole()["a"].tolist() == [1, 2]
+
+
+def test_a_parquet_column_that_stands_twice_is_refused(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]), path)
+    with pytest.raises(DataError, match="more than once"):
+        Source(path).whole()
+
+
+def test_whole_numbers_beyond_two_to_the_63_are_read(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": pa.array([2**63 + 5], pa.uint64())}), path)
+    assert Source(path).whole()["a"].tolist() == [2**63 + 5]

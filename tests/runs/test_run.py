@@ -105,7 +105,7 @@ def test_an_interrupted_run_goes_on(clf, table, tmp_path, stop_after):
     done = ht.run(clf, table, out, chunk_rows=50, resume=True, on_rows=told.append)
     assert done.rows == sum(told) == 300
     assert out.read_bytes() == whole.read_bytes()
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.csv", "whole.csv"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".out.csv.run", "out.csv", "whole.csv"]
 
 
 def test_nothing_finished_leaves_nothing(clf, table, tmp_path, stop_after):
@@ -294,3 +294,44 @@ def test_an_identity_says_what_differs_and_names_promises():
     ids = {promise_id(run.promised, row, option) for row in range(20) for option in range(3)}
     assert len(ids) == 60
     assert all(len(id) == 32 for id in ids)
+
+
+def test_a_run_that_is_done_is_recognised(clf, people, ledger, tmp_path, monkeypatch):
+    """Gone on with once more, it asks nobody; unless the output or what is asked is another."""
+    out = tmp_path / "out.csv"
+    how = {"ledger": ledger, "subject": "who", "chunk_rows": 10, "resume": True}
+    first = ht.run(clf, people, out, **how)
+    assert first.promises > 0
+    before, n = out.read_bytes(), len(live(ledger))
+
+    def never(*_, **__):
+        raise AssertionError("searched again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(clf.method_), "recourse", never)
+        again = ht.run(clf, people, out, **how)
+    assert out.read_bytes() == before
+    assert (again.rows, again.counts, again.promises) == (first.rows, first.counts, first.promises)
+    assert again.repeated == first.promises
+    assert len(live(ledger)) == n
+    out.write_text("something else")
+    ht.run(clf, people, out, **how)
+    assert out.read_bytes() == before
+    assert len(live(ledger)) == n
+    assert ht.run(clf, people, out, **how | {"chunk_rows": 11}).rows == first.rows
+
+
+def test_two_runs_do_not_write_one_output(clf, people, tmp_path):
+    out = tmp_path / "out.csv"
+    said = []
+
+    def second(_):
+        if not said:
+            said.append(None)
+            with pytest.raises(DataError, match="in use by another process"):
+                ht.run(clf, people, out, resume=True)
+
+    ht.run(clf, people, out, chunk_rows=10, on_rows=second)
+    assert said
+    assert out.stat().st_mode & 0o077 == 0
+    assert [p.name for p in tmp_path.iterdir() if "out.csv" in p.name] == ["out.csv"]

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holdtrue.errors import DataError
+from holdtrue.errors import DataError, SchemaError
 from holdtrue.schema import Feature, Schema, as_table
 
 SCHEMA = Schema(
@@ -49,3 +49,20 @@ def test_nothing_to_refuse_and_nothing_to_use() -> None:
         SCHEMA.refusals({"x": [1.0]})
     dates = pd.DataFrame([GOOD] * 2).assign(x=pd.to_datetime(["2026-01-01", "2026-01-02"]))
     assert list(SCHEMA.refusals(dates)) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "holdtrue_schema: 1\nfeatures:\n  - {name: a, kind: numeric, bounds: [0, 1], bounds: [0, 5]}\n",
+        "holdtrue_schema: 1\nfeatures:\n  - {name: a, kind: numeric}\nfeatures: []\n",
+    ],
+)
+def test_a_key_that_stands_twice_is_refused(text):
+    with pytest.raises(SchemaError, match="stands twice"):
+        Schema.from_yaml(text)
+
+
+def test_a_key_that_stands_twice_in_json_is_refused():
+    with pytest.raises(SchemaError, match="'features' stands twice"):
+        Schema.from_json('{"holdtrue_schema": 1, "features": [], "features": []}')

@@ -1,6 +1,7 @@
 """Tables of every library in, plain numpy columns inside, the same library out."""
 
 import datetime as dt
+import time
 from decimal import Decimal
 
 import numpy as np
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from holdtrue.errors import DataError
-from holdtrue.schema import Table, as_table
+from holdtrue.schema import Feature, Schema, Table, as_table
 
 ROWS = {"n": [1, 2, 3], "x": [0.5, 1.5, 2.5], "b": [True, False, True], "c": ["u", "v", "u"]}
 EXPECTED = {"n": np.int64, "x": np.float64, "b": np.bool_, "c": np.object_}
@@ -212,3 +213,14 @@ def test_dates_are_refused_with_the_way_out(column, kind) -> None:
     table = build({"when": column})
     with pytest.raises(DataError, match=r"column 'when' holds dates; got .* Derive a number"):
         Schema.infer(table) if kind is None else Schema([Feature(name="when", kind=kind)]).resolve(table)
+
+
+def test_ten_thousand_columns_take_no_longer_each_than_a_hundred():
+    """Names are looked up, not searched for: what is quadratic takes minutes here."""
+    wide = pd.DataFrame(np.zeros((2, 10_000)), columns=[f"c{i}" for i in range(10_000)])
+    schema = Schema([Feature(name=n, kind="numeric") for n in wide.columns])
+    began = time.process_time()
+    table = schema.check(wide)
+    assert [schema[n].name for n in schema.names[::50]] == schema.names[::50]
+    assert table.like_native(table.columns).shape == wide.shape
+    assert time.process_time() - began < 20

@@ -114,7 +114,7 @@ def test_a_ledger_that_is_gone(clf, refused, tmp_path):
     (tmp_path / "promises.db").unlink()
     answer = client.get("/v1/ledger")
     assert answer.status_code == 503
-    assert answer.json()["error"].startswith("ledger")
+    assert answer.json()["error"].startswith("service: the ledger cannot be reached")
 
 
 def test_hostile_texts_are_only_texts(world, refused):

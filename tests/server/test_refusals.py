@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 
 from holdtrue import errors
 from holdtrue.errors import DataError
+from holdtrue.ledger import Ledger
 from holdtrue.server import KeyRing, Quotas, Service, add_key, create_app, read_keys, revoke_key
 from holdtrue.server._answers import status_of
 from holdtrue.server._batcher import Overloaded
@@ -326,3 +327,12 @@ def test_answers_are_not_kept_by_anybody_on_the_way(world):
 )
 def test_the_type_of_an_error_decides_its_status(error, status):
     assert status_of(error("whatever it says: no such promise, is not live")) == status
+
+
+def test_a_ledger_out_of_reach_is_not_named(clf, tmp_path):
+    ledger = Ledger.create(tmp_path / "secret-place.db")
+    client = TestClient(create_app(Service(clf, ledger=ledger)))
+    (tmp_path / "secret-place.db").write_bytes(b"not a database" * 1000)
+    answer = client.get("/v1/ledger")
+    assert answer.status_code == 503
+    assert "secret-place" not in answer.text

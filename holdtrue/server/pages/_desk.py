@@ -17,7 +17,7 @@ from holdtrue.promises import lacks_reason
 from holdtrue.schema import plain
 from holdtrue.server._answers import answer
 from holdtrue.server._middleware import Refused
-from holdtrue.server._promises import find_record, fulfilled, ledger_of, letter_of, promise_of, write
+from holdtrue.server._promises import find_record, fulfilled, ledger_of, letter_of, promise_of, role_of, write
 from holdtrue.server._service import unreached
 from holdtrue.server.pages import _show
 from holdtrue.server.pages._case import Case
@@ -98,7 +98,7 @@ def desk_routes(pages: Pages) -> APIRouter:
         record = await _made(pages, case, row, offer, option, seen, id, reason)
         if lacks_reason(record):
             return _confirm_page(pages, request, case, record, option, seen, 422)
-        there = await write(service, record)
+        there = await write(service, record, role_of(request))
         if there is not None and (there.record is None or there.record.recourse != record.recourse):
             raise Refused(409, "page: there is another promise of this id. Begin again.")
         return RedirectResponse(f"/desk/promises/{record.id}", 303, headers=SAFE)

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from holdtrue.errors import HoldtrueError
 from holdtrue.server._access import ANYBODY, Door
-from holdtrue.server._answers import status_of
+from holdtrue.server._answers import reason_of, status_of
 from holdtrue.server._applicants import Applicants
 from holdtrue.server._bodies import Bodies
 from holdtrue.server._middleware import Refused
@@ -70,6 +70,7 @@ class Pages:
     def __init__(self, service: Service, bodies: Bodies, door: Door, applicants: Applicants | None) -> None:
         self.service, self.bodies, self.door, self.applicants = service, bodies, door, applicants
         self.sessions = Sessions()
+        door.by_cookie = lambda request: self.session(request) is not None
         self.templates = Environment(
             loader=FileSystemLoader(HERE / "templates"),
             autoescape=True,
@@ -137,7 +138,7 @@ class Pages:
         elif isinstance(error, Refused):
             status, text = error.status, error.reason
         else:
-            status, text = status_of(error), str(error)
+            status, text = status_of(error), reason_of(error)
         return self.show(request, "refused.html", status, text=text, code=status)
 
     # ---- who -------------------------------------------------------------------------------------------

@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from holdtrue._types import JsonObject
-from holdtrue.methods import number
+from holdtrue.methods import about
 from holdtrue.reports import percent
 from holdtrue.schema import Feature
 
 
 def bare(given: Any, feature: Feature) -> str:
     """A value as a person would write it, without its unit, where the unit follows."""
-    return number(given, feature.replace(unit=None))
+    return about(given, feature.replace(unit=None))
 
 
 def typed(given: Any, feature: Feature) -> str:
@@ -21,7 +21,7 @@ def typed(given: Any, feature: Feature) -> str:
         return ""
     if feature.has_levels:
         return str((feature.levels or ()).index(given))
-    return f"{given:.15g}"
+    return repr(given).removesuffix(".0")
 
 
 def day(time: datetime | str | None) -> str:

@@ -1,0 +1,1 @@
+"""Attacks: what the package says, held against code that shares nothing with it."""
