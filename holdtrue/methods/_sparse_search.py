@@ -26,9 +26,10 @@ class SparseSearch(AbstractSolverMethod):
 
     Minimises ``distance(x, x')`` over rows that differ from the factual in at most `max_changes` features, each
     taking a value from a list: the schema's grid where it is short, else quantiles of the training rows, or, for
-    tree ensembles, values just past each split. Up to two changes the search is complete: the status OPTIMAL says
-    that no cheaper row was on the lists, INFEASIBLE that none was accepted. From three changes on it is a beam,
-    and says FOUND or NOT_FOUND. Needs only predictions, so it serves every model.
+    tree ensembles, values just past each split. With `max_changes` of one or two the search is complete: the
+    status OPTIMAL says that no cheaper row with so few changes was on the lists, INFEASIBLE that none was
+    accepted. Otherwise it goes on with a beam, and says FOUND or NOT_FOUND. Needs only predictions, so it serves
+    every model.
 
     Tree ensembles that have been read into arrays are searched otherwise: by branch and bound over the boxes of
     their leaves, over all thresholds and any number of changes (see `ExactSearch`, which this is with a budget).

@@ -232,6 +232,9 @@ class SparseSolver(AbstractSolver):
     def _back(self, problem: Problem, state: State[Walk]) -> tuple[Edits, Bool[Array, " b"]]:
         """Moves of one changed number of the best point towards the factual; numbers take turns, dearest first."""
         n, feasible = self.values.shape[0], problem.feasible
+        if n == 0:  # nothing but categories: there is nothing to move back
+            nowhere, zero = jnp.zeros(self.block, int), jnp.zeros(self.block)
+            return Edits(nowhere, nowhere, zero, zero, nowhere, zero), jnp.zeros(self.block, bool)
         gap = state.best[:n] - problem.x[:n]
         _, order = jax.lax.top_k(self.cost_weights[:n] * jnp.abs(gap), min(self.max_changes, n))
         at = order[(state.own.polish - 1) % jnp.clip(self._n_moved(problem, state.best), 1, order.shape[0])]
@@ -366,9 +369,10 @@ class SparseSolver(AbstractSolver):
         # Once every changed number has had its turn in vain, the next turns would ask the same again.
         n_moved = self._n_moved(problem, state.best)
         done = (polish > 0) & (~found | (walk.calm >= n_moved) | (polish > POLISH * n_moved))
-        # What a complete enumeration proves: the cheapest of those searched, or that there is none.
+        # What a complete enumeration proves: the cheapest of those searched, or that there is none. Three changes
+        # may be cheaper than two, so it is complete where no more than two are permitted.
         proof = jnp.where(found, int(Status.OPTIMAL), int(Status.INFEASIBLE))
-        proven = over & (walk.depth < 2) & (found | (self.max_changes <= 2))
+        proven = over & (walk.depth < 2) & (self.max_changes <= 2)
         status = jnp.where(proven, proof, state.status)
         return eqx.tree_at(lambda s: (s.own, s.done, s.status), state, (walk, done, status))
 

@@ -142,7 +142,7 @@ def test_where_no_number_changed_none_is_moved_back():
         Decision(LinearModel(weights, np.array([0, -1], np.float32)), np.float32(0.5), 1),
         np.array([0, 1]),
     )
-    plan = SparseSearch().fit(predictor, table).recourse(table.head(1))
+    plan = SparseSearch(max_changes=2).fit(predictor, table).recourse(table.head(1))
     assert plan.status.tolist() == [int(Status.OPTIMAL)]
     assert plan.cost.tolist() == [2.0]
     assert plan.n_steps.tolist() == [1]
@@ -245,3 +245,23 @@ def test_where_no_dive_arrives_an_accepted_row_is_the_start():
 def test_bad_settings():
     with pytest.raises(DataError, match="`max_changes` must be a whole number of at least 1"):
         SparseSearch(max_changes=0).fit(world.classifier("linear"), *world.people())
+
+
+def test_a_table_of_categories_alone():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({name: rng.choice(["a", "b", "c"], 200) for name in ("one", "two", "three")})
+    y = ((X == "c").sum(axis=1) >= 2).astype(int)
+    schema = ht.Schema([ht.Feature(name=str(n), kind="categorical", levels=("a", "b", "c")) for n in X])
+    clf = ht.RecourseClassifier(schema=schema, model=ht.Linear(), method=ht.SparseSearch(), random_state=0).fit(X, y)
+    plan = clf.recourse(X[clf.predict(X) == 0][:10])
+    assert plan.valid[plan.found].all()
+    assert plan.found.any()
+
+
+def test_three_changes_may_be_cheaper_than_two():
+    loans = ht.datasets.load("loanapp")
+    clf = ht.RecourseClassifier(schema=loans.schema, model=ht.Linear(), random_state=0).fit(loans.X, loans.y)
+    people = loans.X[clf.predict(loans.X) == 0][:20]
+    some, many = (ht.SparseSearch(max_changes=most).fit(clf, loans.X) for most in (2, 3))
+    assert "OPTIMAL" in some.recourse(people).counts()
+    assert "OPTIMAL" not in many.recourse(people).counts()
