@@ -5,6 +5,7 @@ The text follows one template: ``<Where>: <what is wrong>; got <value>. <What to
 
 __all__ = [
     "CapabilityError",
+    "ContradictionError",
     "DataError",
     "HoldtrueError",
     "IdTaken",
@@ -32,6 +33,10 @@ class DataError(HoldtrueError, ValueError):
 
 class CapabilityError(HoldtrueError, TypeError):
     """A method asks for something that this model or schema does not offer."""
+
+
+class ContradictionError(HoldtrueError, RuntimeError):
+    """An answer contradicts the model that it is about: nothing of it may be used."""
 
 
 class MissingDependencyError(HoldtrueError, ImportError):

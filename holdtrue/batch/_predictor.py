@@ -71,23 +71,16 @@ class Predictor:
             return self.foreign.log_proba(self.encoder.schema.check(table))
         return self.logits_of(self.encoder.encode(table))
 
-    def logits_of_each(self, *tables: Table) -> list[np.ndarray]:
-        """Logits of every row of several tables; a model made elsewhere is asked once, since a call costs more
-        than its rows."""
-        if self.foreign is None:
-            return [self.logits(table) for table in tables]
-        names = self.encoder.schema.names
-        columns = {name: _joined([table.columns[name] for table in tables]) for name in names}
-        sizes = [table.n_rows for table in tables]
-        return np.split(self.logits(Table(columns, sum(sizes))), np.cumsum(sizes)[:-1])
-
     def logits_of(self, encoded: np.ndarray) -> np.ndarray:
         """Logits of encoded rows."""
         ask = functools.partial(batch_logits, self.decision.model.alone)
         return map_rows(ask, np.asarray(encoded, np.float32))
 
     def decide_of(self, logits: np.ndarray) -> np.ndarray:
-        """Class indices decided from logits."""
+        """Class indices decided from logits: those of a model made elsewhere, in float64, as it has them."""
+        logits = np.asarray(logits)
+        if self.foreign is not None and logits.dtype == np.float64:
+            return self.decision.decide_in_double(logits)
         return map_rows(functools.partial(batch_decide, self.decision), np.asarray(logits, np.float32))
 
     def decide(self, table: Table) -> np.ndarray:
@@ -110,12 +103,6 @@ class Predictor:
         ):
             parts.update(np.ascontiguousarray(array).tobytes())
         return parts.hexdigest()
-
-
-def _joined(parts: list[np.ndarray]) -> np.ndarray:
-    """Columns below one another; values of several kinds keep their own."""
-    kinds = {"n" if part.dtype.kind in "iuf" else part.dtype.kind for part in parts}
-    return np.concatenate([part.astype(object) for part in parts] if len(kinds) > 1 else parts)
 
 
 def proba_of(logits: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from holdtrue._types import Estimator, Label
 from holdtrue.batch._predictor import Predictor
 from holdtrue.encoding import Encoder
 from holdtrue.errors import DataError
-from holdtrue.models import BlackBox, Decision
+from holdtrue.models import MORE_THAN_HALF, BlackBox, Decision
 from holdtrue.models.adapters import adapt, from_onnx, is_onnx
 from holdtrue.parameters import Probability, require
 from holdtrue.schema import Schema, as_table
@@ -60,8 +60,7 @@ def wrap(
         raise DataError(f"recourse: `favourable` is not a class; got {favourable!r}. Classes are {labels!r}.")
     index = len(labels) - 1 if favourable is None else labels.index(favourable)
     if threshold is None:
-        # In float32, the smallest probability above one half: a tie is then the first class's.
-        threshold = 0.5 if index == 0 else float(np.nextafter(np.float32(0.5), np.float32(1)))
+        threshold = 0.5 if index == 0 else float(MORE_THAN_HALF)
     else:
         require("recourse", "threshold", threshold, Probability)
         threshold = threshold * (1 - REACHED)

@@ -16,6 +16,7 @@ from holdtrue.models._base import AbstractModel
 from holdtrue.schema import Table
 
 TINY = 1e-12  # a probability of 0 has no logarithm
+MOST_DECIMALS = 13
 
 
 class BlackBoxModel(AbstractModel):
@@ -40,7 +41,7 @@ class BlackBoxModel(AbstractModel):
         return jax.pure_callback(self._host, shape, x, vmap_method="expand_dims")
 
     def _host(self, x: Any) -> np.ndarray:
-        rows = np.asarray(x, np.float64)
+        rows = np.asarray(x, np.float32)
         out = self.ask(rows.reshape(-1, rows.shape[-1]))
         return out.reshape(*rows.shape[:-1], self.k).astype(np.float32)
 
@@ -123,7 +124,28 @@ class BlackBox:
 
     def _ask(self, encoded: np.ndarray) -> np.ndarray:
         columns = self.encoder.decode(encoded)
+        for slot in self.encoder.layout.numbers:
+            feature = self.encoder.schema[slot.name]
+            if not feature.has_levels and feature.kind != "integer":
+                scale, offset = self.encoder.scale[slot.start], self.encoder.offset[slot.start]
+                columns[slot.name] = _as_written(columns[slot.name], encoded[:, slot.start], scale, offset)
         return self.log_proba(Table(columns, len(encoded)))
+
+
+def _as_written(values: np.ndarray, code: np.ndarray, scale: float, offset: float) -> np.ndarray:
+    """The number with the fewest decimals of all that have the same code in float32.
+
+    A person's own 25.6 comes out of float32 as 25.600000381, on the other side of a tree's threshold perhaps.
+    """
+    out, left = values.copy(), np.flatnonzero(np.isfinite(values))
+    for decimals in range(MOST_DECIMALS):
+        near = np.round(values[left], decimals)
+        same = ((near - offset) / scale).astype(np.float32) == code[left]
+        out[left[same]] = near[same]
+        left = left[~same]
+        if not len(left):
+            break
+    return out
 
 
 def _categories(native: Any, names: list[str]) -> dict[str, list[Label]]:

@@ -18,7 +18,6 @@ import holdtrue as ht
 from holdtrue.errors import MissingDependencyError
 from holdtrue.models import BlackBoxModel, LinearModel
 from holdtrue.models.adapters import from_torch
-from holdtrue.schema import as_table
 
 RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame(
@@ -106,13 +105,3 @@ def test_torch_is_asked_for_only_when_needed(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingDependencyError, match=r"holdtrue\[torch\]"):
         from_torch(object())
-
-
-def test_several_tables_are_one_question() -> None:
-    front = make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough")
-    model = make_pipeline(front, LogisticRegression()).fit(TABLE, Y)
-    predictor = ht.wrap(model, None, TABLE)
-    parts = [as_table(TABLE[:3]), as_table(TABLE[3:10].astype({"a": np.float32}))]
-    asked = predictor.logits_of_each(*parts)
-    for part, logits in zip(parts, asked, strict=True):
-        np.testing.assert_allclose(logits, predictor.logits(part), rtol=1e-12)
