@@ -1,6 +1,6 @@
 """RecourseClassifier, the one estimator, and its file; `recourse` for any other model."""
 
-from holdtrue.classifier._certificate import Certificate
+from holdtrue.classifier._certificate import Certificate, proposed
 from holdtrue.classifier._classifier import RecourseClassifier
 from holdtrue.classifier._named import named_model, pipeline
 from holdtrue.classifier._objects import describe, rebuild
@@ -13,6 +13,7 @@ __all__ = [
     "describe",
     "named_model",
     "pipeline",
+    "proposed",
     "rebuild",
     "recourse",
     "rows_of",

@@ -181,11 +181,16 @@ class _Check:
         if weighted == "estimated":
             assert c.drift is not None
             how |= {"use": use, "on_drift": "weight", "drift_level": c.drift["level"]}
+        clf = self.clf
         if c.chosen == "given":
             how["threshold"] = c.threshold
+        elif c.chosen == "present":
+            clf = clf if clf.threshold == c.threshold else clf.at_threshold(c.threshold)
+        else:
+            how["move_threshold"] = True
         try:
             made = certify(
-                self.clf, X_cal, y_cal if c.chosen == "f1" else None, method=self.method(), apply=False,
+                clf, X_cal, y_cal if c.chosen == "f1" else None, method=self.method(), apply=False,
                 miscoverage=c.miscoverage, failure=c.failure, **how,
             )  # fmt: skip
         except DataError as error:
