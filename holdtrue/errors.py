@@ -4,6 +4,7 @@ The text follows one template: ``<Where>: <what is wrong>; got <value>. <What to
 """
 
 __all__ = [
+    "ArgumentError",
     "CapabilityError",
     "ContradictionError",
     "DataError",
@@ -33,6 +34,10 @@ class DataError(HoldtrueError, ValueError):
 
 class CapabilityError(HoldtrueError, TypeError):
     """A method asks for something that this model or schema does not offer."""
+
+
+class ArgumentError(HoldtrueError, TypeError):
+    """A function was called with an argument that it does not have."""
 
 
 class ContradictionError(HoldtrueError, RuntimeError):

@@ -10,15 +10,16 @@ from holdtrue.batch._predictor import Predictor
 from holdtrue.encoding import Encoder
 from holdtrue.errors import DataError
 from holdtrue.models import MORE_THAN_HALF, BlackBox, Decision
-from holdtrue.models.adapters import adapt, from_onnx, is_onnx
+from holdtrue.models.adapters import adapt, as_classifier
 from holdtrue.parameters import Probability, require
-from holdtrue.schema import Schema, as_table
+from holdtrue.schema import Schema, as_table, hinted
 
 REACHED = 7e-7
 """Share of the threshold by which a probability may miss it: votes of a forest often equal it exactly, and the
 log-odds that are compared have float32's rounding errors."""
 
 
+@hinted()
 def wrap(
     model: Estimator,
     schema: Schema | None,
@@ -37,7 +38,8 @@ def wrap(
     Parameters
     ----------
     model : object with `predict_proba`, or an ONNX model or its path
-        Asked in its own columns: a dataframe where it was fitted on one, else an array.
+        Asked in its own columns: a dataframe where it was fitted on one, else an array. A raw booster of XGBoost
+        or LightGBM is read too, and a function of a dataframe that gives probabilities.
     schema : Schema or None
         Guessed from `reference` when None.
     reference : dataframe
@@ -48,7 +50,7 @@ def wrap(
     favourable : label, optional
         The last class when omitted.
     """
-    model = from_onnx(model) if is_onnx(model) else model
+    model = as_classifier(model)
     table = as_table(reference, where="recourse")
     schema = Schema.infer(table) if schema is None else schema
     encoder = Encoder.fit(schema, table)

@@ -27,13 +27,15 @@ from holdtrue._types import JsonObject, Label
 from holdtrue.batch import Predictor, RetrainableClassifier
 from holdtrue.classifier import _file
 from holdtrue.classifier._certificate import Certificate
+from holdtrue.classifier._named import ESTIMATORS
 from holdtrue.classifier._objects import describe, rebuild
 from holdtrue.classifier._rows import canonical, is_frame, labels_of, plain_number
 from holdtrue.encoding import Encoder, Permits, Scaling
-from holdtrue.errors import DataError
+from holdtrue.errors import CapabilityError, DataError
 from holdtrue.hold import AS_FITTED, Hold, Holding, held_method
 from holdtrue.methods import AbstractMethod, Generated, RecourseFrame, Wachter
 from holdtrue.models import (
+    ARCHITECTURES,
     AbstractArchitecture,
     AbstractModel,
     Data,
@@ -46,7 +48,7 @@ from holdtrue.parameters import AbstractConfigured, Count, Probability, Seed, re
 from holdtrue.reports import Against, Report, audit
 from holdtrue.retraining import Retrained, TrainedClassifier, TrainingData, Vary, start_keys
 from holdtrue.retraining import retrain_own as train_again
-from holdtrue.schema import Schema, Table, TableLike, as_table, plain
+from holdtrue.schema import Schema, Table, TableLike, as_table, hinted, plain, shown
 from holdtrue.training import AbstractRegime, StandardTraining, TrainingContext
 
 
@@ -163,6 +165,7 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         periods : sequence of (X, y), optional
             Past periods, each by itself, for guides and judges: see `Holding.fit`.
         """
+        self._check_model()
         self.check_parameters()
         table, schema = self._read_for_fit(X, y)
         y = np.asarray(column_or_1d(labels_of(y), warn=True))
@@ -235,6 +238,7 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         n_rows = None if self.training_ is None else len(self.training_.data.x)
         return TrainingContext(Permits.of(self.predictor_.encoder), decision.favourable, self.threshold, n_rows)
 
+    @hinted(AbstractMethod.recourse)
     def recourse(
         self,
         X: TableLike,
@@ -414,6 +418,16 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
     def architecture(self) -> AbstractArchitecture:
         """Return the configured architecture, or the default."""
         return self.regime_.default_model() if self.model is None else made(AbstractArchitecture, self.model)
+
+    def _check_model(self) -> None:
+        """Refuse a model of another library, with what to do about it."""
+        foreign = hasattr(self.model, "fit") and not isinstance(self.model, AbstractArchitecture)
+        if foreign or (isinstance(self.model, str) and self.model in ESTIMATORS):
+            raise CapabilityError(
+                f"RecourseClassifier: trains models of its own; got {shown(self.model)}. Fit that one yourself "
+                "and use holdtrue.recourse(model, X, schema, reference=X), or give one of "
+                f"{', '.join(map(repr, ARCHITECTURES.names()))}."
+            )
 
     def _chosen(self, method: str | AbstractMethod | None) -> AbstractMethod:
         if method is None:

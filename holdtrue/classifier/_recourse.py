@@ -13,9 +13,10 @@ from holdtrue.hold import Holding
 from holdtrue.methods import AbstractMethod, Level, RecourseFrame
 from holdtrue.models import fresh
 from holdtrue.retraining import AbstractRetrained
-from holdtrue.schema import Schema, TableLike
+from holdtrue.schema import Schema, TableLike, hinted
 
 
+@hinted(AbstractMethod.recourse)
 def recourse(
     model: Estimator,
     X: TableLike,

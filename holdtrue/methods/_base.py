@@ -21,7 +21,7 @@ from holdtrue.errors import CapabilityError, ContradictionError, DataError
 from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
 from holdtrue.models import fresh
 from holdtrue.parameters import AbstractConfigured, Seed
-from holdtrue.schema import Restrictions, RestrictionsLike, Table, TableLike, normalise_restrictions
+from holdtrue.schema import Restrictions, RestrictionsLike, Table, TableLike, hinted, normalise_restrictions
 from holdtrue.search import AbstractSolver, Problems, Solutions, Status, add_option, by_feature, is_found
 
 Done = TypeVar("Done")
@@ -137,6 +137,7 @@ class AbstractMethod(AbstractConfigured):
         """`state_` as it is for the same model at another threshold: the same, unless it holds decisions."""
         return dict(self.state_)
 
+    @hinted()
     def recourse(
         self,
         X: TableLike,

@@ -9,6 +9,7 @@ from holdtrue.errors import DataError
 from holdtrue.hold import Holding
 from holdtrue.methods import METHODS, AbstractMethod
 from holdtrue.promises._records import described, drafts, software
+from holdtrue.schema import hinted
 
 if TYPE_CHECKING:  # the ledger brings SQLAlchemy along, which only those who keep promises need
     from holdtrue.ledger import Record
@@ -42,6 +43,7 @@ class Replay:
         return "\n".join([head, *lines, *self.notes])
 
 
+@hinted()
 def replay(record: "Record", clf: RecourseClassifier, *, reference: Any = None) -> Replay:
     """Compute a record again, and say what differs.
 

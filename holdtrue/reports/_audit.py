@@ -10,9 +10,11 @@ from holdtrue.reports._against import Against, Panel, answers, check_plan, check
 from holdtrue.reports._parts import People, Survival, chunks, spread, summarise
 from holdtrue.reports._report import Report
 from holdtrue.retraining import AbstractRetrained
+from holdtrue.schema import hinted
 from holdtrue.search import Status
 
 
+@hinted()
 def audit(
     plan: RecourseFrame, against: Against | None = None, *, confidence: float = 0.95, level: float = 0.9
 ) -> Report:

@@ -18,6 +18,7 @@ from holdtrue.reports._calibration import Calibration
 from holdtrue.reports._parts import spread
 from holdtrue.reports._report import head, people_frame
 from holdtrue.retraining import AbstractRetrained, TrainedClassifier, Vary, retrain
+from holdtrue.schema import hinted
 from holdtrue.search import Status
 
 if TYPE_CHECKING:
@@ -198,6 +199,7 @@ class ShelfLife:
         }
 
 
+@hinted()
 def shelf_life(
     plan: RecourseFrame,
     clf: TrainedClassifier | None = None,

@@ -23,7 +23,7 @@ from holdtrue.runs._parts import Parts
 from holdtrue.runs._read import CHUNK, Chunk, Source
 from holdtrue.runs._work import WITH_RECOURSE, Work
 from holdtrue.runs._write import FORMATS, Sink, check_place, format_of, is_stream, open_stream
-from holdtrue.schema import normalise_restrictions, plain
+from holdtrue.schema import hinted, normalise_restrictions, plain
 
 if TYPE_CHECKING:  # brings SQLAlchemy along, which only those who keep promises need
     from holdtrue.ledger import Ledger
@@ -109,6 +109,7 @@ class Run:
         )
 
 
+@hinted()
 def run(
     clf: RecourseClassifier | str | Path,
     table: str | Path | Source,

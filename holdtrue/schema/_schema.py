@@ -13,13 +13,14 @@ from holdtrue.schema._checks import did_you_mean, is_list, shown
 from holdtrue.schema._columns import check_column, refused_rows, resolve_feature
 from holdtrue.schema._constraints import Implication, LinearConstraint
 from holdtrue.schema._feature import Feature, Level
+from holdtrue.schema._keywords import HintedKeywords
 from holdtrue.schema._table import Table, TableLike, as_table
 
 FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Schema:
+class Schema(HintedKeywords):
     """What the columns are and how each may change.
 
     Parameters

@@ -3,6 +3,7 @@
 from holdtrue.models.adapters._adapt import adapt
 from holdtrue.models.adapters._black_box import BlackBox, BlackBoxModel
 from holdtrue.models.adapters._boxes import Boxes, boxes_of
+from holdtrue.models.adapters._given import FunctionClassifier, LightGBMBooster, as_classifier
 from holdtrue.models.adapters._layers import LayersModel
 from holdtrue.models.adapters._onnx import OnnxClassifier, from_onnx, is_onnx
 from holdtrue.models.adapters._torch import TorchClassifier, TorchModel, from_torch
@@ -15,8 +16,10 @@ __all__ = [
     "BlackBoxModel",
     "Boxes",
     "Flat",
+    "FunctionClassifier",
     "Head",
     "LayersModel",
+    "LightGBMBooster",
     "OnnxClassifier",
     "TorchClassifier",
     "TorchModel",
@@ -25,6 +28,7 @@ __all__ = [
     "TreesPanel",
     "adapt",
     "alike",
+    "as_classifier",
     "boxes_of",
     "from_onnx",
     "from_torch",

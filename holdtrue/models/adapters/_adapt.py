@@ -20,6 +20,7 @@ from holdtrue.models.adapters._forests import (
     sklearn_trees,
     xgboost_trees,
 )
+from holdtrue.models.adapters._given import LightGBMBooster
 from holdtrue.models.adapters._grow import grow
 from holdtrue.models.adapters._layers import Front
 from holdtrue.models.adapters._onnx import OnnxClassifier
@@ -73,7 +74,7 @@ def understand(foreign: BlackBox, table: Table) -> tuple[AbstractModel, dict[str
         read = sklearn_trees(estimator, name, columns)
     elif library == "xgboost" and name in XGBOOST:
         read = xgboost_trees(estimator, columns, foreign.categories, sparse=_is_sparse(steps, foreign, table))
-    elif library == "lightgbm" and name in LIGHTGBM:
+    elif isinstance(estimator, LightGBMBooster) or (library == "lightgbm" and name in LIGHTGBM):
         read = lightgbm_trees(estimator, columns, foreign.categories)
     if read is None:
         raise NotUnderstood(f"a {name}")
@@ -119,9 +120,15 @@ def _unwrapped(estimator: Estimator) -> tuple[Any, list[Any]]:
             estimator = estimator.best_estimator_
         elif type(estimator).__name__ in ("FixedThresholdClassifier", "TunedThresholdClassifierCV"):
             estimator = estimator.estimator_
+        elif type(estimator).__name__ == "VotingClassifier" and _is_one_vote(estimator):
+            estimator = estimator.estimators_[0]
         else:
             break
     return estimator, steps
+
+
+def _is_one_vote(estimator: Estimator) -> bool:
+    return len(estimator.estimators_) == 1 and estimator.voting == "soft"
 
 
 def _is_sparse(steps: list[Any], foreign: BlackBox, table: Table) -> bool:

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from holdtrue._types import Estimator, Label, NativeFrame
 from holdtrue.encoding import Encoder
-from holdtrue.errors import CapabilityError, DataError
+from holdtrue.errors import DataError
 from holdtrue.models._base import AbstractModel
 from holdtrue.schema import Table
 
@@ -69,15 +69,12 @@ class BlackBox:
     """
 
     def __init__(self, estimator: Estimator, encoder: Encoder, like: Table) -> None:
-        if not callable(getattr(estimator, "predict_proba", None)):
-            raise CapabilityError(
-                f"recourse: the model needs `predict_proba`; got {type(estimator).__name__}. Wrap it in an object "
-                "that has it, for example sklearn.calibration.CalibratedClassifierCV."
-            )
         self.estimator = estimator
         self.encoder = encoder
         self.like = like.take(np.arange(0))
         self.names = list(getattr(estimator, "feature_names_in_", [])) or None
+        if getattr(estimator, "takes_frames", False):
+            self.names = encoder.schema.names
         width = getattr(estimator, "n_features_in_", None)
         names = self.names or encoder.schema.names
         if self.names is None and width is not None and width != len(names):

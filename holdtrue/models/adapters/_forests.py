@@ -17,7 +17,7 @@ SKLEARN = (
     "HistGradientBoostingClassifier",
 )
 XGBOOST = ("XGBClassifier", "XGBRFClassifier")
-LIGHTGBM = ("LGBMClassifier",)
+LIGHTGBM = ("LGBMClassifier",)  # and a raw booster
 
 Read = tuple[list[Tree], list[Column], Comparison, Sums]
 

@@ -25,13 +25,14 @@ from holdtrue.metrics import (
     thinned,
 )
 from holdtrue.models import fresh
-from holdtrue.schema import Table, TableLike, as_table, plain
+from holdtrue.schema import Table, TableLike, as_table, hinted, plain
 
 OnDrift = Literal["refuse", "mark", "weight"]
 Chosen = Literal["present", "highest", "f1", "given"]
 DIGITS = 6  # of a threshold: rounded down, which keeps the guarantee
 
 
+@hinted()
 def certify(
     clf: RecourseClassifier,
     X_cal: TableLike,

@@ -13,7 +13,7 @@ from holdtrue.classifier import Certificate, RecourseClassifier, rebuild
 from holdtrue.errors import DataError
 from holdtrue.methods import AbstractMethod
 from holdtrue.metrics import clopper_pearson, shift_weights, thinned
-from holdtrue.schema import TableLike
+from holdtrue.schema import TableLike, hinted
 from holdtrue.studies.certify._certify import certify, data_digest, drift_between
 
 CLOSE = 1e-4  # thresholds are made of single-precision scores, which differ in the last digits between processors
@@ -57,6 +57,7 @@ class CertificateCheck:
         return "\n".join([head, *lines, *(f"--   {what}: not checked" for what in self.unchecked)])
 
 
+@hinted()
 def verify(
     certificate: Certificate,
     clf: RecourseClassifier,

@@ -20,13 +20,14 @@ from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods import METHODS, AbstractMethod, name_of
 from holdtrue.models import AbstractArchitecture, fresh
 from holdtrue.retraining import Vary, retrain, seeded
-from holdtrue.schema import Schema, Table, as_table
+from holdtrue.schema import Schema, Table, as_table, hinted
 from holdtrue.studies.compare._measure import measure, settings
 from holdtrue.studies.compare._result import Comparison, Row, merged, same_settings
 
 Methods = str | AbstractMethod | Sequence[str | AbstractMethod] | Mapping[str, str | AbstractMethod]
 
 
+@hinted()
 def compare(
     data: Any,
     y: ArrayLike | None = None,
