@@ -7,6 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from holdtrue._types import Estimator, Label, NativeFrame
@@ -66,6 +67,8 @@ class BlackBox:
         Where trees split, per number feature: raw values up to one go left, above it right.
     categories : dict
         Of columns with a categorical dtype in pandas, in the order of their codes.
+    absent : dict
+        Of columns of objects in pandas, what stands for a missing value: None and NaN are two categories.
     """
 
     def __init__(self, estimator: Estimator, encoder: Encoder, like: Table) -> None:
@@ -87,6 +90,7 @@ class BlackBox:
             raise DataError(f"recourse: the model reads columns the schema lacks; got {unknown[:5]!r}. Add them.")
         self.names_read = names
         self.categories = _categories(self.like.native, names)
+        self.absent = _absent(like.native, names)
         self.splits: dict[str, np.ndarray] = {}
         self.note = "Asked as a black box."
 
@@ -99,6 +103,10 @@ class BlackBox:
         frame = self.like.like_native(columns)
         for name in self.categories:
             frame[name] = frame[name].astype(self.like.native[name].dtype)
+        for name, absent in self.absent.items():
+            values = columns[name].astype(object)
+            values[table.missing(name)] = absent
+            frame[name] = pd.Series(values, index=frame.index, dtype=object)
         return frame
 
     def n_classes(self, table: Table) -> int:
@@ -151,3 +159,10 @@ def _categories(native: Any, names: list[str]) -> dict[str, list[Label]]:
         return {}
     kinds = {str(name): dtype for name, dtype in dtypes.items()}
     return {n: list(kinds[n].categories) for n in names if n in kinds and hasattr(kinds[n], "categories")}
+
+
+def _absent(native: Any, names: list[str]) -> dict[str, float | None]:
+    if not isinstance(native, pd.DataFrame):
+        return {}
+    objects = [name for name in names if name in native and native[name].dtype == object]
+    return {name: None if any(v is None for v in native[name]) else float("nan") for name in objects}

@@ -200,10 +200,13 @@ def _ordinal(encoder: Estimator, columns: list[Column]) -> list[Column]:
     for column, categories in zip(columns, encoder.categories_, strict=True):
         codes = _codes(column, categories, refuses=encoder.handle_unknown == "error", what="OrdinalEncoder")
         unknown = np.isnan(codes)
-        absent = np.array([_is_missing(v) for v in column.values])  # type: ignore[union-attr]
         if unknown.any():
             codes = np.where(unknown, np.nan if encoder.unknown_value is None else encoder.unknown_value, codes)
-        out.append(Levels(column.name, np.where(absent, float(encoder.encoded_missing_value), codes)))
+        # A NaN among the categories has a code of its own; a None, as object columns have it, is one like others.
+        if any(isinstance(c, float) and c != c for c in categories):
+            absent = np.array([_is_missing(v) for v in column.values])  # type: ignore[union-attr]
+            codes = np.where(absent, float(encoder.encoded_missing_value), codes)
+        out.append(Levels(column.name, codes))
     return out
 
 
