@@ -80,7 +80,7 @@ class Predictor:
         """Class indices decided from logits: those of a model made elsewhere, in float64, as it has them."""
         logits = np.asarray(logits)
         if self.foreign is not None and logits.dtype == np.float64:
-            return self.decision.decide_in_double(logits)
+            return self.decision.decide_in_double(logits, self.foreign.threshold_of(self.decision))
         return map_rows(functools.partial(batch_decide, self.decision), np.asarray(logits, np.float32))
 
     def decide(self, table: Table) -> np.ndarray:

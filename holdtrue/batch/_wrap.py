@@ -10,13 +10,9 @@ from holdtrue.batch._predictor import Predictor
 from holdtrue.encoding import Encoder
 from holdtrue.errors import DataError
 from holdtrue.models import MORE_THAN_HALF, BlackBox, Decision
-from holdtrue.models.adapters import adapt, as_classifier
+from holdtrue.models.adapters import adapt, as_classifier, own_threshold, rounded_threshold
 from holdtrue.parameters import Probability, require
 from holdtrue.schema import Schema, as_table, hinted
-
-REACHED = 7e-7
-"""Share of the threshold by which a probability may miss it: votes of a forest often equal it exactly, and the
-log-odds that are compared have float32's rounding errors."""
 
 
 @hinted()
@@ -46,7 +42,8 @@ def wrap(
         Rows the model knows, from which bounds, levels and scaling are learned.
     threshold : float, optional
         Probability at which the favourable class is decided (to six digits, so that 18 votes of 30 are 0.6). By
-        default as `predict` of scikit-learn does: the most probable class, a tie going to the first.
+        default as the model's `predict` does: the most probable class, a tie going to the first, or from the
+        threshold of a `FixedThresholdClassifier` or `TunedThresholdClassifierCV` on.
     favourable : label, optional
         The last class when omitted.
     """
@@ -61,11 +58,12 @@ def wrap(
     if favourable is not None and favourable not in labels:
         raise DataError(f"recourse: `favourable` is not a class; got {favourable!r}. Classes are {labels!r}.")
     index = len(labels) - 1 if favourable is None else labels.index(favourable)
-    if threshold is None:
-        threshold = 0.5 if index == 0 else float(MORE_THAN_HALF)
-    else:
+    if threshold is not None:
         require("recourse", "threshold", threshold, Probability)
-        threshold = threshold * (1 - REACHED)
-    level = jnp.asarray(threshold, jnp.float32)
+    elif len(labels) == 2:
+        threshold = own_threshold(model, index)
+    foreign.threshold = threshold
+    rounded = rounded_threshold(threshold) if threshold is not None else (MORE_THAN_HALF if index else 0.5)
+    level = jnp.asarray(rounded, jnp.float32)
     decision = adapt(foreign, table, lambda core: Decision(core, level, index))
     return Predictor(encoder, decision, classes, foreign)

@@ -63,16 +63,21 @@ class Decision(eqx.Module):
             return jnp.where(yes, self.favourable, 1 - self.favourable)
         return jnp.argmax(logits)
 
-    def decide_in_double(self, logits: Float[np.ndarray, "n k"]) -> Int[np.ndarray, " n"]:
-        """`decide_of` many rows of logits that a model made elsewhere gave in float64, without rounding them."""
+    def decide_in_double(
+        self, logits: Float[np.ndarray, "n k"], threshold: float | None = None
+    ) -> Int[np.ndarray, " n"]:
+        """`decide_of` many rows of logits that a model made elsewhere gave in float64, without rounding them.
+
+        `threshold` is the decision's own, before it was rounded.
+        """
         if self.n_classes != 2:
             return logits.argmax(axis=1)
         gap = logits[:, self.favourable] - logits[:, 1 - self.favourable]
-        threshold = np.float32(self.threshold)
-        if threshold == MORE_THAN_HALF:
+        if threshold is None and np.float32(self.threshold) == MORE_THAN_HALF:
             yes = gap > 0
         else:
-            yes = gap >= np.log(np.float64(threshold)) - np.log1p(-np.float64(threshold))
+            level = np.float64(self.threshold) if threshold is None else threshold
+            yes = gap >= np.log(level) - np.log1p(-level)
         return np.where(yes, self.favourable, 1 - self.favourable)
 
     def is_target(self, x: Float[Array, " d"], target: Int[Array, ""]) -> Bool[Array, ""]:

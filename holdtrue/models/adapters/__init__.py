@@ -1,11 +1,13 @@
 """Models made elsewhere, behind the one interface."""
 
 from holdtrue.models.adapters._adapt import adapt
-from holdtrue.models.adapters._black_box import BlackBox, BlackBoxModel
+from holdtrue.models.adapters._black_box import BlackBox, BlackBoxModel, rounded_threshold
 from holdtrue.models.adapters._boxes import Boxes, boxes_of
-from holdtrue.models.adapters._given import FunctionClassifier, LightGBMBooster, as_classifier
+from holdtrue.models.adapters._composed import ComposedModel, ComposedTrees
+from holdtrue.models.adapters._given import FunctionClassifier, HardVotes, LightGBMBooster, as_classifier
 from holdtrue.models.adapters._layers import LayersModel
 from holdtrue.models.adapters._onnx import OnnxClassifier, from_onnx, is_onnx
+from holdtrue.models.adapters._read import own_threshold
 from holdtrue.models.adapters._torch import TorchClassifier, TorchModel, from_torch
 from holdtrue.models.adapters._tree_panel import TreesMembers, TreesPanel, alike, merged
 from holdtrue.models.adapters._trees import AbstractTrees, Flat, Head, TreesModel, sums_at
@@ -15,8 +17,11 @@ __all__ = [
     "BlackBox",
     "BlackBoxModel",
     "Boxes",
+    "ComposedModel",
+    "ComposedTrees",
     "Flat",
     "FunctionClassifier",
+    "HardVotes",
     "Head",
     "LayersModel",
     "LightGBMBooster",
@@ -34,5 +39,7 @@ __all__ = [
     "from_torch",
     "is_onnx",
     "merged",
+    "own_threshold",
+    "rounded_threshold",
     "sums_at",
 ]

@@ -14,10 +14,20 @@ from holdtrue._types import Estimator, Label, NativeFrame
 from holdtrue.encoding import Encoder
 from holdtrue.errors import DataError
 from holdtrue.models._base import AbstractModel
+from holdtrue.models._decision import Decision
 from holdtrue.schema import Table
 
 TINY = 1e-12  # a probability of 0 has no logarithm
 MOST_DECIMALS = 13
+REACHED = 7e-7
+"""Share of the threshold by which a probability may miss it in float32: votes of a forest often equal it exactly,
+and the log-odds that are compared have float32's rounding errors."""
+EQUAL = 1e-12  # the same in float64
+
+
+def rounded_threshold(threshold: float) -> np.float32:
+    """What a search compares probabilities with, in float32."""
+    return np.float32(threshold * (1 - REACHED))
 
 
 class BlackBoxModel(AbstractModel):
@@ -67,6 +77,8 @@ class BlackBox:
         Where trees split, per number feature: raw values up to one go left, above it right.
     categories : dict
         Of columns with a categorical dtype in pandas, in the order of their codes.
+    threshold : float or None
+        From which probability on the favourable class is decided, in float64; None: as `predict` does.
     absent : dict
         Of columns of objects in pandas, what stands for a missing value: None and NaN are two categories.
     """
@@ -75,7 +87,7 @@ class BlackBox:
         self.estimator = estimator
         self.encoder = encoder
         self.like = like.take(np.arange(0))
-        self.names = list(getattr(estimator, "feature_names_in_", [])) or None
+        self.names = _names_of(estimator)
         if getattr(estimator, "takes_frames", False):
             self.names = encoder.schema.names
         width = getattr(estimator, "n_features_in_", None)
@@ -93,6 +105,13 @@ class BlackBox:
         self.absent = _absent(like.native, names)
         self.splits: dict[str, np.ndarray] = {}
         self.note = "Asked as a black box."
+        self.threshold: float | None = None
+
+    def threshold_of(self, decision: Decision) -> float | None:
+        """The threshold in float64, as long as the decision's own is what float32 makes of it."""
+        if self.threshold is None or np.float32(decision.threshold) != rounded_threshold(self.threshold):
+            return None
+        return self.threshold * (1 - EQUAL)
 
     def frame(self, table: Table) -> NativeFrame:
         """Return what the estimator reads: a dataframe of its columns, or an array if it was fitted on one."""
@@ -159,6 +178,15 @@ def _categories(native: Any, names: list[str]) -> dict[str, list[Label]]:
         return {}
     kinds = {str(name): dtype for name, dtype in dtypes.items()}
     return {n: list(kinds[n].categories) for n in names if n in kinds and hasattr(kinds[n], "categories")}
+
+
+def _names_of(estimator: Estimator) -> list[str] | None:
+    """Columns that the estimator knows by name; None where it was fitted on an array."""
+    names = list(getattr(estimator, "feature_names_in_", []))
+    if not names and type(estimator).__module__.startswith("catboost."):
+        names = [str(name) for name in estimator.feature_names_ or []]
+        names = [] if names == [str(i) for i in range(len(names))] else names
+    return names or None
 
 
 def _absent(native: Any, names: list[str]) -> dict[str, float | None]:

@@ -20,18 +20,24 @@ PROBABILITIES = ("binary:logistic", "multi:softprob", "multi:softmax")
 def as_classifier(model: Estimator) -> Estimator:
     """An object with `predict_proba`: the model itself, or what reads it.
 
-    Read are an ONNX model or its path, a raw booster of XGBoost or LightGBM, and a function of a table that gives
-    probabilities. Anything else without `predict_proba` is refused, with what to do about it.
+    Read are an ONNX model or its path, a raw booster of XGBoost, LightGBM or CatBoost, and a function of a table
+    that gives probabilities. Anything else without `predict_proba` is refused, with what to do about it.
     """
     if is_onnx(model):
         return from_onnx(model)
     if callable(getattr(model, "predict_proba", None)):
         return model
+    if type(model).__name__ == "VotingClassifier" and model.voting == "hard":
+        return HardVotes(model)
     library, name = type(model).__module__.partition(".")[0], type(model).__name__
     if library == "xgboost" and name == "Booster":
         return from_xgboost(model)
     if library == "lightgbm" and name == "Booster":
         return LightGBMBooster(model)
+    if library == "catboost" and name == "CatBoost":
+        import catboost
+
+        return catboost.to_classifier(model)
     if isinstance(model, FUNCTIONS):
         return FunctionClassifier(model)
     raise CapabilityError(
@@ -51,6 +57,23 @@ class FunctionClassifier:
         """Probabilities of shape (n, classes)."""
         out = np.asarray(self.function(X), np.float64)
         return proba_from(out[:, None] if out.ndim == 1 else out, "probabilities")
+
+
+class HardVotes:
+    """A `VotingClassifier` that counts decisions: the share of votes stands for a probability."""
+
+    def __init__(self, estimator: Estimator) -> None:
+        self.estimator = estimator
+        self.classes_ = estimator.classes_
+        for name in ("feature_names_in_", "n_features_in_"):
+            if hasattr(estimator, name):
+                setattr(self, name, getattr(estimator, name))
+
+    def predict_proba(self, X: TableLike) -> np.ndarray:
+        """Shares of shape (n, classes)."""
+        votes, weights = self.estimator.transform(X), self.estimator._weights_not_none
+        weights = np.ones(votes.shape[1]) if weights is None else np.asarray(weights, np.float64)
+        return np.stack([((votes == k) @ weights) / weights.sum() for k in range(len(self.classes_))], axis=1)
 
 
 class LightGBMBooster:
