@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from holdtrue._optional import need
 from holdtrue._types import Estimator, JsonObject, NativeFrame
 from holdtrue.models.adapters._columns import Column, Levels, NotUnderstood
 from holdtrue.models.adapters._forests import Read
@@ -51,9 +52,8 @@ def catboost_trees(estimator: Estimator, columns: list[Column], rows: NativeFram
 def _as_json(estimator: Estimator, rows: NativeFrame) -> JsonObject:
     pool = None
     if len(estimator.get_cat_feature_indices()):
-        from catboost import Pool
-
-        pool = Pool(rows, cat_features=estimator.get_cat_feature_indices())
+        catboost = need("catboost", extra="catboost", what="recourse: a CatBoost model")
+        pool = catboost.Pool(rows, cat_features=estimator.get_cat_feature_indices())
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "model.json"
         estimator.save_model(str(place), format="json", pool=pool)

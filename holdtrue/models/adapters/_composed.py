@@ -252,5 +252,5 @@ def composed(members: list[AbstractModel], head: AbstractHead, n_classes: int) -
     """The members under a head, as trees where they all are."""
     trees = tuple(member for member in members if isinstance(member, TreesModel))
     if len(trees) == len(members) and not (isinstance(head, Stacked) and head.own is not None):
-        return ComposedTrees(members=trees, head=head, k=n_classes)
+        return ComposedTrees(members=trees, head=head, k=n_classes)  # pyright: ignore[reportCallIssue]
     return ComposedModel(tuple(members), head, n_classes)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from holdtrue._optional import need
 from holdtrue._types import Estimator
 from holdtrue.errors import CapabilityError
 from holdtrue.models.adapters._onnx import from_onnx, is_onnx
@@ -35,8 +36,7 @@ def as_classifier(model: Estimator) -> Estimator:
     if library == "lightgbm" and name == "Booster":
         return LightGBMBooster(model)
     if library == "catboost" and name == "CatBoost":
-        import catboost
-
+        catboost = need("catboost", extra="catboost", what="recourse: a CatBoost model")
         return catboost.to_classifier(model)
     if isinstance(model, FUNCTIONS):
         return FunctionClassifier(model)
