@@ -3,7 +3,7 @@
 import functools
 import hashlib
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import equinox as eqx
 import jax
@@ -92,16 +92,25 @@ class Predictor:
         return proba_of(self.logits(table))
 
     def digest(self) -> str | None:
-        """SHA-256 of schema, scaling, weights and threshold; None for a foreign model."""
-        if self.foreign is not None:
-            return None
+        """SHA-256 of schema, scaling, weights and threshold; None for a foreign model that was not adopted."""
         parts = hashlib.sha256(self.encoder.schema.digest().encode())
+        if self.foreign is not None:
+            return None if self.foreign.digest is None else self._foreign_digest(parts, self.foreign.digest)
         for array in (
             self.encoder.scale,
             self.encoder.offset,
             *jax.tree.leaves(eqx.filter(self.decision, eqx.is_array)),
         ):
             parts.update(np.ascontiguousarray(array).tobytes())
+        return parts.hexdigest()
+
+    def _foreign_digest(self, parts: Any, model: str) -> str:
+        """The same where weights are what another library wrote, and the threshold may be finer than float32."""
+        decision, foreign = self.decision, self.foreign
+        exact = None if foreign is None else foreign.threshold_of(decision)
+        for part in (self.encoder.scale, self.encoder.offset):
+            parts.update(np.ascontiguousarray(part).tobytes())
+        parts.update(f"{model} {float(decision.threshold)!r} {exact!r} {decision.favourable}".encode())
         return parts.hexdigest()
 
 

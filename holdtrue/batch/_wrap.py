@@ -10,9 +10,9 @@ from holdtrue.batch._predictor import Predictor
 from holdtrue.encoding import Encoder
 from holdtrue.errors import DataError
 from holdtrue.models import MORE_THAN_HALF, BlackBox, Decision
-from holdtrue.models.adapters import adapt, as_classifier, own_threshold, rounded_threshold
+from holdtrue.models.adapters import adapt, given, own_threshold, rounded_threshold
 from holdtrue.parameters import Probability, require
-from holdtrue.schema import Schema, as_table, hinted
+from holdtrue.schema import Schema, Table, as_table, hinted
 
 
 @hinted()
@@ -47,7 +47,7 @@ def wrap(
     favourable : label, optional
         The last class when omitted.
     """
-    model = as_classifier(model)
+    model = given(model)
     table = as_table(reference, where="recourse")
     schema = Schema.infer(table) if schema is None else schema
     encoder = Encoder.fit(schema, table)
@@ -62,8 +62,36 @@ def wrap(
         require("recourse", "threshold", threshold, Probability)
     elif len(labels) == 2:
         threshold = own_threshold(model, index)
+    return bind(foreign, table, classes, index, threshold)
+
+
+def bind(
+    foreign: BlackBox,
+    table: Table,
+    classes: np.ndarray,
+    index: int,
+    threshold: float | None,
+    *,
+    check: bool = True,
+) -> Predictor:
+    """A foreign model that speaks an encoder's columns, with its decision.
+
+    Parameters
+    ----------
+    foreign : BlackBox
+    table : Table
+        Rows that are like those that it will be asked about.
+    classes : array
+        Labels.
+    index : int
+        Which of them is favourable.
+    threshold : float or None
+        None: the most probable class, a tie going to the first.
+    check : bool, default=True
+        Whether what an adapter reads is held against the model; not needed where that was done before.
+    """
     foreign.threshold = threshold
     rounded = rounded_threshold(threshold) if threshold is not None else (MORE_THAN_HALF if index else 0.5)
     level = jnp.asarray(rounded, jnp.float32)
-    decision = adapt(foreign, table, lambda core: Decision(core, level, index))
-    return Predictor(encoder, decision, classes, foreign)
+    decision = adapt(foreign, table, lambda core: Decision(core, level, index), check=check)
+    return Predictor(foreign.encoder, decision, classes, foreign)

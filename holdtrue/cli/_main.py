@@ -16,6 +16,7 @@ from holdtrue.errors import HoldtrueError
 COMMANDS = {
     "demo": "Train on real loan applications, find recourse, and test whether it holds.",
     "fit": "Train a classifier on a table and write a model file.",
+    "adopt": "Take a model made elsewhere into a model file that every command takes.",
     "recourse": "Find recourse for every person in a table, of any length.",
     "audit": "Report on a model's recourse: does it work, what does it cost, does it hold?",
     "shelf-life": "State each recourse's chance to hold after a retraining, and mark the fragile ones.",

@@ -36,7 +36,7 @@ class Terms(TypedDict, total=False):
     reason: str | Sequence[str | None] | None
 
 
-@hinted()
+@hinted(Terms)
 def promise(
     plan: RecourseFrame,
     subjects: Sequence[Any],
@@ -88,7 +88,7 @@ def promise(
     return made
 
 
-@hinted()
+@hinted(Terms)
 def records(
     plan: RecourseFrame, subjects: Sequence[Any], *, only_holding: bool = False, **terms: Unpack[Terms]
 ) -> "list[Record]":

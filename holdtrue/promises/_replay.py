@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from holdtrue.classifier import RecourseClassifier, rebuild, table_of
+from holdtrue.classifier import AbstractClassifier, rebuild, table_of
 from holdtrue.errors import DataError
 from holdtrue.hold import Holding
 from holdtrue.methods import METHODS, AbstractMethod
@@ -44,7 +44,7 @@ class Replay:
 
 
 @hinted()
-def replay(record: "Record", clf: RecourseClassifier, *, reference: Any = None) -> Replay:
+def replay(record: "Record", clf: AbstractClassifier, *, reference: Any = None) -> Replay:
     """Compute a record again, and say what differs.
 
     Parameters
@@ -80,7 +80,7 @@ def replay(record: "Record", clf: RecourseClassifier, *, reference: Any = None) 
     return Replay(differences, _notes(record))
 
 
-def _again(record: "Record", clf: RecourseClassifier, reference: Any) -> AbstractMethod:
+def _again(record: "Record", clf: AbstractClassifier, reference: Any) -> AbstractMethod:
     """The method that the record names: the classifier's own with what it learned, or one made anew."""
     own = clf.method_
     name, params = record.method["name"], record.method["params"]
@@ -102,7 +102,7 @@ def _again(record: "Record", clf: RecourseClassifier, reference: Any) -> Abstrac
     return method.fit(clf, reference)
 
 
-def _held_again(record: "Record", clf: RecourseClassifier, own: Holding) -> AbstractMethod:
+def _held_again(record: "Record", clf: AbstractClassifier, own: Holding) -> AbstractMethod:
     """The classifier's guides, about the base and at the level that the record names."""
     base, survival = record.method["params"].get("base"), record.survival or {}
     if base is not None and described(own.get_params(deep=False))["base"] != base:

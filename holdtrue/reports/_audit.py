@@ -74,7 +74,7 @@ def audit(
     return Report(
         method=plan.method,
         norm=plan.norm,
-        model=None if plan.predictor.foreign is not None else plan.predictor.digest(),
+        model=plan.predictor.digest(),
         n_people=n,
         n_refused=int(refused.sum()),
         n_found=int(found.sum()),

@@ -153,7 +153,7 @@ class ShelfLife:
         plan = self.plan
         about = {
             "method": plan.method,
-            "model": None if plan.predictor.foreign is not None else plan.predictor.digest(),
+            "model": plan.predictor.digest(),
         }
         own = {name: getattr(self, name) for name in ("vary", "n_models", "n_left_out", "confidence", "level")}
         bins = [
@@ -199,7 +199,7 @@ class ShelfLife:
         }
 
 
-@hinted()
+@hinted(retrain)
 def shelf_life(
     plan: RecourseFrame,
     clf: TrainedClassifier | None = None,

@@ -19,10 +19,13 @@ def hinted(*further: Callable[..., Any]) -> Callable[[Function], Function]:
     Parameters
     ----------
     further : callables
-        Functions that what it does not know itself is handed on to.
+        Functions that what it does not know itself is handed on to, or a TypedDict of it.
     """
 
     def decorate(function: Function) -> Function:
+        parameters = inspect.signature(function).parameters.values()
+        if not further and any(p.kind is p.VAR_KEYWORD for p in parameters):
+            raise TypeError(f"{function.__name__} hands keywords on: say to whom")
         known = frozenset(name for part in (function, *further) for name in _keywords(part))
 
         @functools.wraps(function)
@@ -49,6 +52,8 @@ class HintedKeywords:
 
 
 def _keywords(function: Callable[..., Any]) -> list[str]:
+    if typing.is_typeddict(function):
+        return list(typing.get_type_hints(function))
     parameters = inspect.signature(function).parameters.values()
     return [p.name for p in parameters if p.kind in KINDS and p.name != "self"]
 

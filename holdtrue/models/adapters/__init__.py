@@ -8,6 +8,7 @@ from holdtrue.models.adapters._given import FunctionClassifier, HardVotes, Light
 from holdtrue.models.adapters._layers import LayersModel
 from holdtrue.models.adapters._onnx import OnnxClassifier, from_onnx, is_onnx
 from holdtrue.models.adapters._read import own_threshold
+from holdtrue.models.adapters._stored import can_train_again, from_path, from_stored, given, to_stored
 from holdtrue.models.adapters._torch import TorchClassifier, TorchModel, from_torch
 from holdtrue.models.adapters._tree_panel import TreesMembers, TreesPanel, alike, merged
 from holdtrue.models.adapters._trees import AbstractTrees, Flat, Head, TreesModel, sums_at
@@ -35,11 +36,16 @@ __all__ = [
     "alike",
     "as_classifier",
     "boxes_of",
+    "can_train_again",
     "from_onnx",
+    "from_path",
+    "from_stored",
     "from_torch",
+    "given",
     "is_onnx",
     "merged",
     "own_threshold",
     "rounded_threshold",
     "sums_at",
+    "to_stored",
 ]

@@ -20,7 +20,9 @@ MIXED_ROWS = 512  # rows whose columns come from different people
 CLOSE = 1e-4  # difference of probabilities that is put down to float32
 
 
-def adapt(foreign: BlackBox, table: Table, decision_of: Callable[[AbstractModel], Decision]) -> Decision:
+def adapt(
+    foreign: BlackBox, table: Table, decision_of: Callable[[AbstractModel], Decision], *, check: bool = True
+) -> Decision:
     """Return the decision of the best model that agrees with the foreign one, or of the black box.
 
     `foreign.note` then says how the model is read, and `foreign.splits` where its trees split.
@@ -35,7 +37,7 @@ def adapt(foreign: BlackBox, table: Table, decision_of: Callable[[AbstractModel]
         foreign.note = f"Asked as a black box: reading it failed with {type(error).__name__}: {error}."
         return black_box
     decision = decision_of(model)
-    difference = disagreement(decision, foreign, table)
+    difference = disagreement(decision, foreign, table) if check else None
     if difference is not None:
         foreign.note = f"Asked as a black box: the adapter {difference}."
         return black_box

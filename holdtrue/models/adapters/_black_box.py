@@ -77,6 +77,8 @@ class BlackBox:
         Where trees split, per number feature: raw values up to one go left, above it right.
     categories : dict
         Of columns with a categorical dtype in pandas, in the order of their codes.
+    digest : str or None
+        SHA-256 of the model as its library writes it, where it was adopted.
     threshold : float or None
         From which probability on the favourable class is decided, in float64; None: as `predict` does.
     absent : dict
@@ -106,6 +108,7 @@ class BlackBox:
         self.splits: dict[str, np.ndarray] = {}
         self.note = "Asked as a black box."
         self.threshold: float | None = None
+        self.digest: str | None = None
 
     def threshold_of(self, decision: Decision) -> float | None:
         """The threshold in float64, as long as the decision's own is what float32 makes of it."""

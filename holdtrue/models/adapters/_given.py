@@ -111,8 +111,9 @@ def from_xgboost(booster: Estimator) -> Estimator:
             f"recourse: an XGBoost booster must be trained for classes; got objective {objective!r}. Train it "
             "with 'binary:logistic' or 'multi:softprob', or give a function of a table that makes probabilities."
         )
-    model = xgboost.XGBClassifier(enable_categorical=True)
+    model: Any = xgboost.XGBClassifier(enable_categorical=True)
     model.load_model(bytearray(booster.save_raw("ubj")))
+    model._from_booster = True  # its parameters are not those that the booster was trained with
     return model
 
 

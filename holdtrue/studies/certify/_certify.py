@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from holdtrue import __version__
 from holdtrue._registry import made
 from holdtrue._types import JsonObject
-from holdtrue.classifier import Certificate, RecourseClassifier, describe, proposed
+from holdtrue.classifier import AbstractClassifier, Certificate, describe, proposed
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods import AbstractMethod, HighestScore, name_of
 from holdtrue.metrics import (
@@ -34,7 +34,7 @@ DIGITS = 6  # of a threshold: rounded down, which keeps the guarantee
 
 @hinted()
 def certify(
-    clf: RecourseClassifier,
+    clf: AbstractClassifier,
     X_cal: TableLike,
     y_cal: ArrayLike | None = None,
     *,
@@ -63,7 +63,7 @@ def certify(
 
     Parameters
     ----------
-    clf : RecourseClassifier
+    clf : RecourseClassifier or Adopted
         Fitted, with two classes.
     X_cal : dataframe
         People who had no part in training or in any choice about the model (epoch, penalty, architecture), drawn
@@ -195,9 +195,10 @@ def data_digest(encoded: np.ndarray) -> str:
 
 
 def _checked(clf: Any, on_drift: str) -> Any:
-    if not isinstance(clf, RecourseClassifier) or not hasattr(clf, "predictor_"):
+    if not isinstance(clf, AbstractClassifier) or not hasattr(clf, "predictor_"):
         raise CapabilityError(
-            f"certify: `clf` must be a fitted RecourseClassifier; got {type(clf).__name__}. Fit one first."
+            f"certify: `clf` must be a fitted RecourseClassifier or an adopted model; got {type(clf).__name__}. "
+            "Fit one first, or use holdtrue.adopt."
         )
     if clf.predictor_.decision.n_classes != 2:
         raise CapabilityError(
@@ -252,7 +253,7 @@ def _method(method: str | AbstractMethod | None, threshold: float | None, move: 
 
 
 def _critical(
-    clf: RecourseClassifier, method: AbstractMethod, table: Table, threshold: float | None
+    clf: AbstractClassifier, method: AbstractMethod, table: Table, threshold: float | None
 ) -> np.ndarray:
     """Each person's critical threshold; for a given threshold only whether they have recourse there."""
     if isinstance(method, HighestScore):
@@ -311,7 +312,7 @@ def _groups(groups: Any, X: TableLike, n: int) -> np.ndarray:
 
 
 def _comparable(
-    clf: RecourseClassifier, encoded: np.ndarray, use: TableLike | None, weights: Any, on_drift: OnDrift,
+    clf: AbstractClassifier, encoded: np.ndarray, use: TableLike | None, weights: Any, on_drift: OnDrift,
     level: float, seed: int, needed: int,
 ) -> tuple[np.ndarray, JsonObject | None, JsonObject | None]:  # fmt: skip
     """Calibration rows that stand for the people in use, what the drift test said, and how rows were thinned."""
@@ -380,7 +381,7 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def _notes(clf: RecourseClassifier, encoded: np.ndarray, weighting: JsonObject | None) -> list[str]:
+def _notes(clf: AbstractClassifier, encoded: np.ndarray, weighting: JsonObject | None) -> list[str]:
     notes = []
     if clf.training_ is not None:
         known = {row.tobytes() for row in np.asarray(clf.training_.data.x, np.float32)}

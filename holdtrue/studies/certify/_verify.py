@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from holdtrue._types import JsonObject, Keywords
-from holdtrue.classifier import Certificate, RecourseClassifier, rebuild
+from holdtrue.classifier import AbstractClassifier, Certificate, rebuild
 from holdtrue.errors import DataError
 from holdtrue.methods import AbstractMethod
 from holdtrue.metrics import clopper_pearson, shift_weights, thinned
@@ -60,7 +60,7 @@ class CertificateCheck:
 @hinted()
 def verify(
     certificate: Certificate,
-    clf: RecourseClassifier,
+    clf: AbstractClassifier,
     X_cal: TableLike | None = None,
     y_cal: ArrayLike | None = None,
     *,
@@ -75,7 +75,7 @@ def verify(
     Parameters
     ----------
     certificate : Certificate
-    clf : RecourseClassifier
+    clf : RecourseClassifier or Adopted
         The model that it is shown with.
     X_cal, y_cal : dataframe and array, optional
         The calibration rows and labels. Everything is then computed again.
@@ -129,7 +129,7 @@ def verify(
 class _Check:
     """One certificate and one model."""
 
-    def __init__(self, certificate: Certificate, clf: RecourseClassifier) -> None:
+    def __init__(self, certificate: Certificate, clf: AbstractClassifier) -> None:
         self.certificate, self.clf = certificate, clf
 
     def arithmetic(self) -> Finding:

@@ -15,7 +15,7 @@ from holdtrue.testing._world import SCHEMA, people
 
 from .conftest import CATEGORIES, labels, mixed, ours
 
-catboost = pytest.importorskip("catboost", reason="catboost is not installed; pip install catboost to run it")
+catboost = pytest.importorskip("catboost", reason="needs pip install 'holdtrue[catboost]'")
 DATA = Path(os.environ.get("HOLDTRUE_DATA", Path(__file__).parents[4] / "shared" / "data"))
 
 
