@@ -3,7 +3,7 @@
 from holdtrue.models.adapters._adapt import adapt
 from holdtrue.models.adapters._black_box import BlackBox, BlackBoxModel, rounded_threshold
 from holdtrue.models.adapters._boxes import Boxes, boxes_of
-from holdtrue.models.adapters._composed import ComposedModel, ComposedTrees
+from holdtrue.models.adapters._composed import ComposedModel
 from holdtrue.models.adapters._given import FunctionClassifier, HardVotes, LightGBMBooster, as_classifier
 from holdtrue.models.adapters._layers import LayersModel
 from holdtrue.models.adapters._onnx import OnnxClassifier, from_onnx, is_onnx
@@ -19,7 +19,6 @@ __all__ = [
     "BlackBoxModel",
     "Boxes",
     "ComposedModel",
-    "ComposedTrees",
     "Flat",
     "FunctionClassifier",
     "HardVotes",

@@ -6,12 +6,10 @@ from typing import Literal
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from holdtrue.models._base import AbstractModel
 from holdtrue.models.adapters._layers import Affine
-from holdtrue.models.adapters._trees import AbstractTrees, Flat, Slots, TreesModel
 
 TINY = 1e-12  # a probability of 0 has no logarithm
 
@@ -181,76 +179,3 @@ class ComposedModel(AbstractModel):
     def logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
         """Logits of one encoded row."""
         return self.head([member.logits(x) for member in self.members], x)
-
-
-class ComposedTrees(AbstractTrees):
-    """Members that are all trees: one look at all leaves tells every member's sums."""
-
-    members: tuple[TreesModel, ...]
-    head: AbstractHead
-    k: int = eqx.field(static=True)
-
-    @property
-    def capabilities(self) -> frozenset[str]:  # type: ignore[override]
-        """Trees, without a gradient."""
-        return frozenset({"trees"})
-
-    @property
-    def slots(self) -> Slots:  # type: ignore[override]
-        """How the trees see a row."""
-        return self.members[0].slots
-
-    @property
-    def n_classes(self) -> int:
-        """Number of logits."""
-        return self.k
-
-    def logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
-        """Logits of one encoded row."""
-        return self.head([member.logits(x) for member in self.members], None)
-
-    def logits_of(self, sums: Float[Array, "o *e"]) -> Float[Array, "k *e"]:
-        """The same from the sums of all members, one after the other."""
-        starts, outputs, _ = self._places()
-        parts = [sums[start : start + n] for start, n in zip(starts, outputs, strict=True)]
-        return self.head([m.logits_of(own) for m, own in zip(self.members, parts, strict=True)], None)
-
-    def flat(self) -> Flat:
-        """The trees of all members, each with outputs of its own."""
-        starts, _, width = self._places()
-        parts = [member.flat() for member in self.members]
-        before = np.cumsum([0, *(len(part.nodes) for part in parts)])
-        base = np.zeros(int(starts[-1] + len(parts[-1].base) + width))
-        nodes, values = [], []
-        for part, first, start in zip(parts, before, starts, strict=False):
-            moved = part.nodes.copy()
-            moved[:, 2:4] += first
-            nodes.append(moved)
-            values.append(np.pad(part.values, ((0, 0), (0, width - part.values.shape[1]))))
-            base[start : start + len(part.base)] = part.base
-        return Flat(
-            slots=self.slots,
-            nodes=np.concatenate(nodes),
-            roots=np.concatenate([part.roots + first for part, first in zip(parts, before, strict=False)]),
-            values=np.concatenate(values),
-            base=base,
-            output=np.concatenate([part.output + start for part, start in zip(parts, starts, strict=True)]),
-            depth=max(part.depth for part in parts),
-        )
-
-    def _places(self) -> tuple[np.ndarray, list[int], int]:
-        """First output of every member, how many it has, and the most columns that a leaf has.
-
-        A leaf with fewer columns than others is padded with nothing, which goes to outputs that nobody reads.
-        """
-        outputs = [member.n_outputs for member in self.members]
-        width = max(member.leaf_width for member in self.members)
-        return np.cumsum([0, *(n + width for n in outputs)])[:-1], outputs, width
-
-
-def composed(members: list[AbstractModel], head: AbstractHead, n_classes: int) -> AbstractModel:
-    """The members under a head, as trees where they all are."""
-    trees = tuple(member for member in members if isinstance(member, TreesModel))
-    if len(trees) == len(members) and not (isinstance(head, Stacked) and head.own is not None):
-        return ComposedTrees(members=trees, head=head, k=n_classes)  # pyright: ignore[reportCallIssue]
-    return ComposedModel(tuple(members), head, n_classes)

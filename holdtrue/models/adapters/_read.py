@@ -13,13 +13,13 @@ from holdtrue.models.adapters._catboost import CATBOOST, catboost_trees
 from holdtrue.models.adapters._columns import Column, NotUnderstood, Number, transformed
 from holdtrue.models.adapters._composed import (
     Calibrated,
+    ComposedModel,
     Isotonic,
     Mean,
     Score,
     Sigmoid,
     Stacked,
     Votes,
-    composed,
 )
 from holdtrue.models.adapters._dense import LINEAR, SCORING, dense, dense_layers
 from holdtrue.models.adapters._forests import (
@@ -173,7 +173,7 @@ def _voting(estimator: Estimator, source: Source) -> tuple[AbstractModel, Splits
     """Probabilities of members, averaged."""
     k = len(estimator.classes_)
     members, splits = _members(estimator.estimators_, source, k)
-    return composed(members, Mean(single(_weights(estimator))), k), splits
+    return ComposedModel(tuple(members), Mean(single(_weights(estimator))), k), splits
 
 
 def _hard_voting(votes: HardVotes, source: Source) -> tuple[AbstractModel, Splits]:
@@ -183,7 +183,7 @@ def _hard_voting(votes: HardVotes, source: Source) -> tuple[AbstractModel, Split
         raise NotUnderstood("a vote of members with thresholds of their own")
     k = len(estimator.classes_)
     members, splits = _members(estimator.estimators_, source, k)
-    return composed(members, Votes(single(_weights(estimator))), k), splits
+    return ComposedModel(tuple(members), Votes(single(_weights(estimator))), k), splits
 
 
 def _weights(estimator: Estimator) -> np.ndarray:
@@ -201,7 +201,7 @@ def _calibrated(estimator: Estimator, source: Source) -> tuple[AbstractModel, Sp
         raise NotUnderstood(f"a calibration by {parts[0].method} of {k} classes")
     members, splits = _members([p.estimator for p in parts], source, k, [score == "gap"] * len(parts))
     each = tuple(tuple(_calibration(c) for c in part.calibrators) for part in parts)
-    return composed(members, Calibrated(each, score), k), splits
+    return ComposedModel(tuple(members), Calibrated(each, score), k), splits
 
 
 def _calibration(calibrator: Estimator) -> Sigmoid | Isotonic:
@@ -243,7 +243,7 @@ def _stacking(estimator: Estimator, source: Source) -> tuple[AbstractModel, Spli
         own = front.fold(weight[:, n_read:], np.zeros(len(bias)))
     parts = tuple(as_layer(part) for part in (first, *layers[1:]))
     scores: tuple[Score, ...] = tuple(asked)
-    return composed(members, Stacked(parts, own, scores, head == "binary"), k), splits
+    return ComposedModel(tuple(members), Stacked(parts, own, scores, head == "binary"), k), splits
 
 
 def _score(estimator: Estimator) -> Score:

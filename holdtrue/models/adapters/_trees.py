@@ -199,16 +199,6 @@ class TreesModel(AbstractTrees):
         """Number of logits."""
         return self.k
 
-    @property
-    def n_outputs(self) -> int:
-        """Number of sums."""
-        return 1 if self.head in ("binary", "share") else self.k
-
-    @property
-    def leaf_width(self) -> int:
-        """How many sums one leaf adds to."""
-        return 1 if self.group is not None else self.n_outputs
-
     def leaves(self, x: Float[Array, " d"]) -> Int[Array, " t"]:
         """Node in which one row ends, for every tree."""
         return leaves_of(self.slots, self.nodes, self.roots, self.depth, x)
