@@ -7,8 +7,10 @@ from holdtrue.classifier._abstract import AbstractClassifier
 from holdtrue.classifier._adopted import KIND, Adopted
 from holdtrue.classifier._classifier import RecourseClassifier
 from holdtrue.errors import DataError
+from holdtrue.schema import hinted
 
 
+@hinted()
 def load(path: str | Path) -> AbstractClassifier:
     """Read a model file: a `RecourseClassifier`, or a model that was adopted. Nothing in the file is run.
 
