@@ -21,7 +21,7 @@ from holdtrue import (
 )
 from holdtrue._version import __version__
 from holdtrue.causal import SCM
-from holdtrue.classifier import Certificate, RecourseClassifier, recourse, wrap
+from holdtrue.classifier import Adopted, Certificate, RecourseClassifier, adopt, load, recourse, wrap
 from holdtrue.hold import Backtest, Held, Holding, Level, backtest
 from holdtrue.ledger import Ledger, Policy, Record
 from holdtrue.methods import (
@@ -97,6 +97,7 @@ __all__ = [
     "SNS",
     "TRADES",
     "VAECF",
+    "Adopted",
     "AdversarialTraining",
     "Attack",
     "Backtest",
@@ -164,6 +165,7 @@ __all__ = [
     "VirtualShift",
     "Wachter",
     "__version__",
+    "adopt",
     "attack",
     "audit",
     "backtest",
@@ -177,6 +179,7 @@ __all__ = [
     "hold",
     "ledger",
     "letters",
+    "load",
     "methods",
     "metrics",
     "models",

@@ -4,7 +4,9 @@ The text follows one template: ``<Where>: <what is wrong>; got <value>. <What to
 """
 
 __all__ = [
+    "ArgumentError",
     "CapabilityError",
+    "ContradictionError",
     "DataError",
     "HoldtrueError",
     "IdTaken",
@@ -32,6 +34,14 @@ class DataError(HoldtrueError, ValueError):
 
 class CapabilityError(HoldtrueError, TypeError):
     """A method asks for something that this model or schema does not offer."""
+
+
+class ArgumentError(HoldtrueError, TypeError):
+    """A function was called with an argument that it does not have."""
+
+
+class ContradictionError(HoldtrueError, RuntimeError):
+    """An answer contradicts the model that it is about: nothing of it may be used."""
 
 
 class MissingDependencyError(HoldtrueError, ImportError):

@@ -14,7 +14,7 @@ from holdtrue.batch._predictor import Guarantee, Predictor, proba_of
 from holdtrue.batch._ray import RayExecutor
 from holdtrue.batch._sent import from_bytes, to_bytes
 from holdtrue.batch._solve import slots_for, solve
-from holdtrue.batch._wrap import wrap
+from holdtrue.batch._wrap import bind, wrap
 
 __all__ = [
     "AbstractExecutor",
@@ -26,6 +26,7 @@ __all__ = [
     "RetrainableClassifier",
     "RetrainedModels",
     "StoredClassifier",
+    "bind",
     "distances",
     "from_bytes",
     "map_rows",

@@ -3,7 +3,7 @@
 import functools
 import hashlib
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import equinox as eqx
 import jax
@@ -71,23 +71,16 @@ class Predictor:
             return self.foreign.log_proba(self.encoder.schema.check(table))
         return self.logits_of(self.encoder.encode(table))
 
-    def logits_of_each(self, *tables: Table) -> list[np.ndarray]:
-        """Logits of every row of several tables; a model made elsewhere is asked once, since a call costs more
-        than its rows."""
-        if self.foreign is None:
-            return [self.logits(table) for table in tables]
-        names = self.encoder.schema.names
-        columns = {name: _joined([table.columns[name] for table in tables]) for name in names}
-        sizes = [table.n_rows for table in tables]
-        return np.split(self.logits(Table(columns, sum(sizes))), np.cumsum(sizes)[:-1])
-
     def logits_of(self, encoded: np.ndarray) -> np.ndarray:
         """Logits of encoded rows."""
         ask = functools.partial(batch_logits, self.decision.model.alone)
         return map_rows(ask, np.asarray(encoded, np.float32))
 
     def decide_of(self, logits: np.ndarray) -> np.ndarray:
-        """Class indices decided from logits."""
+        """Class indices decided from logits: those of a model made elsewhere, in float64, as it has them."""
+        logits = np.asarray(logits)
+        if self.foreign is not None and logits.dtype == np.float64:
+            return self.decision.decide_in_double(logits, self.foreign.threshold_of(self.decision))
         return map_rows(functools.partial(batch_decide, self.decision), np.asarray(logits, np.float32))
 
     def decide(self, table: Table) -> np.ndarray:
@@ -99,10 +92,10 @@ class Predictor:
         return proba_of(self.logits(table))
 
     def digest(self) -> str | None:
-        """SHA-256 of schema, scaling, weights and threshold; None for a foreign model."""
-        if self.foreign is not None:
-            return None
+        """SHA-256 of schema, scaling, weights and threshold; None for a foreign model that was not adopted."""
         parts = hashlib.sha256(self.encoder.schema.digest().encode())
+        if self.foreign is not None:
+            return None if self.foreign.digest is None else self._foreign_digest(parts, self.foreign.digest)
         for array in (
             self.encoder.scale,
             self.encoder.offset,
@@ -111,11 +104,14 @@ class Predictor:
             parts.update(np.ascontiguousarray(array).tobytes())
         return parts.hexdigest()
 
-
-def _joined(parts: list[np.ndarray]) -> np.ndarray:
-    """Columns below one another; values of several kinds keep their own."""
-    kinds = {"n" if part.dtype.kind in "iuf" else part.dtype.kind for part in parts}
-    return np.concatenate([part.astype(object) for part in parts] if len(kinds) > 1 else parts)
+    def _foreign_digest(self, parts: Any, model: str) -> str:
+        """The same where weights are what another library wrote, and the threshold may be finer than float32."""
+        decision, foreign = self.decision, self.foreign
+        exact = None if foreign is None else foreign.threshold_of(decision)
+        for part in (self.encoder.scale, self.encoder.offset):
+            parts.update(np.ascontiguousarray(part).tobytes())
+        parts.update(f"{model} {float(decision.threshold)!r} {exact!r} {decision.favourable}".encode())
+        return parts.hexdigest()
 
 
 def proba_of(logits: np.ndarray) -> np.ndarray:

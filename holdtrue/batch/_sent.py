@@ -1,6 +1,7 @@
 """A fitted classifier as the bytes of its model file: what another process is given of it."""
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -8,7 +9,7 @@ from holdtrue.batch._classifier import StoredClassifier
 
 NAME = "model.holdtrue"
 Method = TypeVar("Method")
-Stored = TypeVar("Stored", bound=StoredClassifier)
+Stored = TypeVar("Stored")
 
 
 def to_bytes(clf: StoredClassifier[Method], method: Method | None = None) -> bytes:
@@ -20,9 +21,9 @@ def to_bytes(clf: StoredClassifier[Method], method: Method | None = None) -> byt
         return path.read_bytes()
 
 
-def from_bytes(cls: type[Stored], model: bytes) -> Stored:
-    """Return the classifier of a class that `to_bytes` wrote; it holds no training rows."""
+def from_bytes(read: Callable[[Path], Stored], model: bytes) -> Stored:
+    """Return the classifier that `to_bytes` wrote, read by its class's `load`; it holds no training rows."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / NAME
         path.write_bytes(model)
-        return cls.load(path)
+        return read(path)

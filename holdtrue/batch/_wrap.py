@@ -9,16 +9,13 @@ from holdtrue._types import Estimator, Label
 from holdtrue.batch._predictor import Predictor
 from holdtrue.encoding import Encoder
 from holdtrue.errors import DataError
-from holdtrue.models import BlackBox, Decision
-from holdtrue.models.adapters import adapt, from_onnx, is_onnx
+from holdtrue.models import MORE_THAN_HALF, BlackBox, Decision
+from holdtrue.models.adapters import adapt, given, own_threshold, rounded_threshold
 from holdtrue.parameters import Probability, require
-from holdtrue.schema import Schema, as_table
-
-REACHED = 7e-7
-"""Share of the threshold by which a probability may miss it: votes of a forest often equal it exactly, and the
-log-odds that are compared have float32's rounding errors."""
+from holdtrue.schema import Schema, Table, as_table, hinted
 
 
+@hinted()
 def wrap(
     model: Estimator,
     schema: Schema | None,
@@ -37,18 +34,20 @@ def wrap(
     Parameters
     ----------
     model : object with `predict_proba`, or an ONNX model or its path
-        Asked in its own columns: a dataframe where it was fitted on one, else an array.
+        Asked in its own columns: a dataframe where it was fitted on one, else an array. A raw booster of XGBoost
+        or LightGBM is read too, and a function of a dataframe that gives probabilities.
     schema : Schema or None
         Guessed from `reference` when None.
     reference : dataframe
         Rows the model knows, from which bounds, levels and scaling are learned.
     threshold : float, optional
         Probability at which the favourable class is decided (to six digits, so that 18 votes of 30 are 0.6). By
-        default as `predict` of scikit-learn does: the most probable class, a tie going to the first.
+        default as the model's `predict` does: the most probable class, a tie going to the first, or from the
+        threshold of a `FixedThresholdClassifier` or `TunedThresholdClassifierCV` on.
     favourable : label, optional
         The last class when omitted.
     """
-    model = from_onnx(model) if is_onnx(model) else model
+    model = given(model)
     table = as_table(reference, where="recourse")
     schema = Schema.infer(table) if schema is None else schema
     encoder = Encoder.fit(schema, table)
@@ -59,12 +58,40 @@ def wrap(
     if favourable is not None and favourable not in labels:
         raise DataError(f"recourse: `favourable` is not a class; got {favourable!r}. Classes are {labels!r}.")
     index = len(labels) - 1 if favourable is None else labels.index(favourable)
-    if threshold is None:
-        # In float32, the smallest probability above one half: a tie is then the first class's.
-        threshold = 0.5 if index == 0 else float(np.nextafter(np.float32(0.5), np.float32(1)))
-    else:
+    if threshold is not None:
         require("recourse", "threshold", threshold, Probability)
-        threshold = threshold * (1 - REACHED)
-    level = jnp.asarray(threshold, jnp.float32)
-    decision = adapt(foreign, table, lambda core: Decision(core, level, index))
-    return Predictor(encoder, decision, classes, foreign)
+    elif len(labels) == 2:
+        threshold = own_threshold(model, index)
+    return bind(foreign, table, classes, index, threshold)
+
+
+def bind(
+    foreign: BlackBox,
+    table: Table,
+    classes: np.ndarray,
+    index: int,
+    threshold: float | None,
+    *,
+    check: bool = True,
+) -> Predictor:
+    """A foreign model that speaks an encoder's columns, with its decision.
+
+    Parameters
+    ----------
+    foreign : BlackBox
+    table : Table
+        Rows that are like those that it will be asked about.
+    classes : array
+        Labels.
+    index : int
+        Which of them is favourable.
+    threshold : float or None
+        None: the most probable class, a tie going to the first.
+    check : bool, default=True
+        Whether what an adapter reads is held against the model; not needed where that was done before.
+    """
+    foreign.threshold = threshold
+    rounded = rounded_threshold(threshold) if threshold is not None else (MORE_THAN_HALF if index else 0.5)
+    level = jnp.asarray(rounded, jnp.float32)
+    decision = adapt(foreign, table, lambda core: Decision(core, level, index), check=check)
+    return Predictor(foreign.encoder, decision, classes, foreign)

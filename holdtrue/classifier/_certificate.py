@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,8 @@ class Certificate:
     highest : float
         The largest threshold that keeps the guarantee.
     chosen : str
-        Why `threshold` is what it is: ``highest``, ``f1`` (best F1 up to `highest`) or ``given``.
+        Why `threshold` is what it is: ``present`` (the classifier's own, which stays), ``highest``, ``f1`` (best
+        F1 up to `highest`) or ``given``.
     n, k, failures : int
         People calibrated on; how many of them may be without recourse; how many are, at `threshold`.
     miscoverage, failure : float
@@ -51,6 +52,10 @@ class Certificate:
     date : str
         In UTC.
     software : str
+    proposal : dict or None
+        Of a certificate that was just made for the present threshold: another that keeps the promise
+        (`threshold`, `chosen`), and the shares of the calibration set that it would accept (`accepted`) and that
+        are accepted now (`accepted_now`). No part of the document.
     """
 
     threshold: float
@@ -73,6 +78,7 @@ class Certificate:
     notes: list[str]
     date: str
     software: str
+    proposal: JsonObject | None = field(default=None, compare=False)
 
     @property
     def covers_use(self) -> bool:
@@ -93,7 +99,8 @@ class Certificate:
 
     def to_dict(self) -> JsonObject:
         """Return plain types for JSON, with a checksum."""
-        body = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        told = {name: value for name, value in asdict(self).items() if name != "proposal"}
+        body = {"format": FORMAT, "version": VERSION, **told}
         return {**body, "sha256": _digest(body)}
 
     def to_json(self) -> str:
@@ -136,7 +143,7 @@ class Certificate:
             raise DataError(
                 f"Certificate: has version {raw.get('version')!r}, this holdtrue reads {VERSION}. Upgrade it."
             )
-        names = [f.name for f in fields(cls)]
+        names = [f.name for f in fields(cls) if f.name != "proposal"]
         odd = sorted(set(names) ^ (set(raw) - {"format", "version", "sha256"}))
         if odd:
             raise DataError(f"Certificate: fields are absent or unknown; got {odd[:5]!r}. Copy it again.")
@@ -199,10 +206,22 @@ class Certificate:
                 f"{self.drift['p_value']:.3g}; largest in {', '.join(self.drift['columns'])})."
             )
         lines += self.notes
+        if self.proposal is not None:
+            lines.append(f"The threshold stays {self.threshold:g}. {proposed(self.proposal)}")
         lines.append(
             f"Search: {self.method['name']}. Model {self.model[:12]}, schema {self.schema[:12]}. {self.date}."
         )
         return "\n".join(lines)
+
+
+def proposed(proposal: JsonObject) -> str:
+    """Another threshold that keeps the promise, with what it would cost, as sentences."""
+    why = "is the highest that keeps" if proposal["chosen"] == "highest" else "has the best F1 of those that keep"
+    return (
+        f"A threshold of {proposal['threshold']:g} {why} the promise: of the calibration set it accepts "
+        f"{proposal['accepted']:.1%}, where {proposal['accepted_now']:.1%} are accepted now. Take it with "
+        "move_threshold=True (--move-threshold), or name one with `threshold`."
+    )
 
 
 def _digest(body: Mapping[str, Any]) -> str:

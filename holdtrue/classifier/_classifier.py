@@ -1,9 +1,7 @@
 """The one estimator: a classifier that owes people recourse."""
 
-import copy
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -26,14 +23,17 @@ from holdtrue._registry import made
 from holdtrue._types import JsonObject, Label
 from holdtrue.batch import Predictor, RetrainableClassifier
 from holdtrue.classifier import _file
+from holdtrue.classifier._abstract import AbstractClassifier
 from holdtrue.classifier._certificate import Certificate
+from holdtrue.classifier._named import ESTIMATORS
 from holdtrue.classifier._objects import describe, rebuild
 from holdtrue.classifier._rows import canonical, is_frame, labels_of, plain_number
 from holdtrue.encoding import Encoder, Permits, Scaling
-from holdtrue.errors import DataError
-from holdtrue.hold import AS_FITTED, Hold, Holding, held_method
-from holdtrue.methods import AbstractMethod, Generated, RecourseFrame, Wachter
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.hold import Holding
+from holdtrue.methods import AbstractMethod, Generated, Wachter
 from holdtrue.models import (
+    ARCHITECTURES,
     AbstractArchitecture,
     AbstractModel,
     Data,
@@ -42,17 +42,17 @@ from holdtrue.models import (
     to_arrays,
     with_arrays,
 )
-from holdtrue.parameters import AbstractConfigured, Count, Probability, Seed, require
+from holdtrue.parameters import Count, Probability, Seed, require
 from holdtrue.reports import Against, Report, audit
 from holdtrue.retraining import Retrained, TrainedClassifier, TrainingData, Vary, start_keys
 from holdtrue.retraining import retrain_own as train_again
-from holdtrue.schema import Schema, Table, TableLike, as_table, plain
+from holdtrue.schema import Schema, Table, TableLike, as_table, shown
 from holdtrue.training import AbstractRegime, StandardTraining, TrainingContext
 
 KEPT = 4  # answers of `retrain`: each holds all of its models
 
 
-class RecourseClassifier(ClassifierMixin, AbstractConfigured):
+class RecourseClassifier(AbstractClassifier):
     """A classifier with recourse for everyone it refuses.
 
     Parameters
@@ -165,6 +165,7 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         periods : sequence of (X, y), optional
             Past periods, each by itself, for guides and judges: see `Holding.fit`.
         """
+        self._check_model()
         self.check_parameters()
         table, schema = self._read_for_fit(X, y)
         y = np.asarray(column_or_1d(labels_of(y), warn=True))
@@ -210,25 +211,7 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
             self.method_ = method.fit(self, table, y)
         return self
 
-    def predict_proba(self, X: TableLike) -> np.ndarray:
-        """Probabilities of shape (n, classes)."""
-        table = self._read(X)
-        return self.predictor_.proba(table)
-
-    def predict(self, X: TableLike) -> np.ndarray:
-        """Decisions: with two classes, the favourable one where its probability reaches the threshold."""
-        table = self._read(X)
-        return self.classes_[self.predictor_.decide(table)]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "predictor_")
-
     # ---- recourse -----------------------------------------------------------------------------------
-
-    @property
-    def schema_(self) -> Schema:
-        """The schema with bounds and levels filled in."""
-        return self.predictor_.encoder.schema
 
     @property
     def context_(self) -> TrainingContext:
@@ -236,32 +219,6 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         decision = self.predictor_.decision
         n_rows = None if self.training_ is None else len(self.training_.data.x)
         return TrainingContext(Permits.of(self.predictor_.encoder), decision.favourable, self.threshold, n_rows)
-
-    def recourse(
-        self,
-        X: TableLike,
-        *,
-        method: str | AbstractMethod | None = None,
-        hold: Hold = AS_FITTED,
-        **options: Any,
-    ) -> RecourseFrame:
-        """Find recourse for every row; see `AbstractMethod.recourse` for the options.
-
-        Parameters
-        ----------
-        X : dataframe or array
-            People as they are.
-        method : str or AbstractMethod, optional
-            Another method than the classifier's own; one that needs training rows must have been fitted to this
-            classifier. It searches for the model alone unless `hold` is given, and is judged all the same.
-        hold : float, Level or None, optional
-            Another chance of holding than the classifier's own; None: the cheapest recourse, judged where there
-            are judges. A number that was not measured when the classifier was fitted is refused.
-        """
-        check_is_fitted(self)
-        table = self._read(X)
-        asked = held_method(self._chosen(method), self.method_, hold, own=method is None)
-        return asked.recourse(table, **options)
 
     def retrain(self, n: int = 100, **options: Any) -> Retrained:
         """Train this classifier again, `n` times, and return the models as one; see `holdtrue.retrain`.
@@ -334,18 +291,15 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
     def load(cls, path: str | Path) -> Self:
         """Read a model file. Nothing in the file is run."""
         header, arrays = _file.read(path)
-        try:
-            return cls._from_file(header, arrays)
-        except DataError:
-            raise
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        if header.get("kind") is not None:
             raise DataError(
-                f"load: the model file does not fit together; got {str(path)!r} ({type(error).__name__}: "
-                f"{error}). It may come from another version: fit again."
-            ) from error
+                f"load: the file holds an {header['kind']} model; got {str(path)!r}. Read it with holdtrue.load."
+            )
+        return _file.fitting_together(path, lambda: cls.from_parts(header, arrays))
 
     @classmethod
-    def _from_file(cls, header: JsonObject, arrays: dict[str, np.ndarray]) -> Self:
+    def from_parts(cls, header: JsonObject, arrays: dict[str, np.ndarray]) -> Self:
+        """The classifier from what is in its file."""
         self = cls(**{name: rebuild(value) for name, value in header["params"].items()})
         parts = {name: arrays[f"encoder/{name}"] for name in ("scale", "offset", "spread")}
         encoder = Encoder.from_dict(header["encoder"], parts)
@@ -364,30 +318,6 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
             self.certificate_ = Certificate.from_dict(header["certificate"])
         return self
 
-    @property
-    def certificate_(self) -> Certificate | None:
-        """The certificate of this model at this threshold, if it was certified."""
-        carried = self.predictor_.certificate
-        return carried if isinstance(carried, Certificate) else None
-
-    @certificate_.setter
-    def certificate_(self, certificate: Certificate | None) -> None:
-        if certificate is not None:
-            self._check_certificate(certificate)
-        self.predictor_ = replace(self.predictor_, certificate=certificate)
-        self.method_ = copy.copy(self.method_)  # others may hold the one of before, and share it
-        self.method_.predictor_ = self.predictor_
-
-    def _check_certificate(self, certificate: Certificate) -> None:
-        """Refuse to carry a certificate that was made for another model, or another threshold of this one."""
-        mine = (self.predictor_.digest(), self.threshold, plain(self.predictor_.favourable))
-        if (certificate.model, certificate.threshold, certificate.favourable) != mine:
-            raise DataError(
-                "RecourseClassifier: its certificate was made for another model or threshold; got threshold "
-                f"{self.threshold!r} with a certificate for {certificate.threshold!r}. Certify this model, or set "
-                "certificate_ to None."
-            )
-
     # ---- threshold ----------------------------------------------------------------------------------
 
     def set_threshold(self, threshold: float) -> Self:
@@ -404,34 +334,21 @@ class RecourseClassifier(ClassifierMixin, AbstractConfigured):
         self._retrained = {}
         return self
 
-    def at_threshold(self, threshold: float) -> Self:
-        """Return a copy with another threshold; see `set_threshold`."""
-        return copy.copy(self).set_threshold(threshold)
-
-    def with_method(self, method: AbstractMethod) -> Self:
-        """Return a copy whose own method is this one, which was fitted to the classifier."""
-        out = copy.copy(self)
-        out.method = out.method_ = method
-        return out
-
     # ---- parts --------------------------------------------------------------------------------------
 
     def architecture(self) -> AbstractArchitecture:
         """Return the configured architecture, or the default."""
         return self.regime_.default_model() if self.model is None else made(AbstractArchitecture, self.model)
 
-    def _chosen(self, method: str | AbstractMethod | None) -> AbstractMethod:
-        if method is None:
-            return self.method_
-        method = made(AbstractMethod, method)
-        if not hasattr(method, "predictor_"):
-            return fresh(method).fit(self)
-        if method.predictor_ is not self.predictor_:
-            raise DataError(
-                f"recourse: {type(method).__name__} was fitted to another classifier. Call fit(clf, X) with this "
-                "one."
+    def _check_model(self) -> None:
+        """Refuse a model of another library, with what to do about it."""
+        foreign = hasattr(self.model, "fit") and not isinstance(self.model, AbstractArchitecture)
+        if foreign or (isinstance(self.model, str) and self.model in ESTIMATORS):
+            raise CapabilityError(
+                f"RecourseClassifier: trains models of its own; got {shown(self.model)}. Fit that one yourself "
+                "and use holdtrue.recourse(model, X, schema, reference=X), or give one of "
+                f"{', '.join(map(repr, ARCHITECTURES.names()))}."
             )
-        return method
 
     def _fresh_method(self) -> AbstractMethod:
         if self.method is None:

@@ -4,13 +4,17 @@ import hashlib
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from holdtrue._files import replaced
 from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
+
+Made = TypeVar("Made")
 
 FORMAT = "holdtrue-model"
 VERSION = 1
@@ -79,6 +83,19 @@ def read(path: str | Path) -> tuple[JsonObject, dict[str, np.ndarray]]:
             raise
         raise DataError(f"{damaged} ({error}).") from error
     return header, arrays
+
+
+def fitting_together(path: str | Path, make: Callable[[], Made]) -> Made:
+    """What is made of a file's parts; where they do not fit together, a reason that names the file."""
+    try:
+        return make()
+    except DataError:
+        raise
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise DataError(
+            f"load: the model file does not fit together; got {str(path)!r} ({type(error).__name__}: {error}). It "
+            "may come from another version: fit again."
+        ) from error
 
 
 def _to_bytes(array: np.ndarray) -> bytes:

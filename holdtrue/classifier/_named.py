@@ -51,7 +51,10 @@ def named_model(name: str) -> Callable[[], Estimator]:
 
 
 def pipeline(estimator: Estimator, schema: Schema) -> Estimator:
-    """An estimator of numbers that reads the schema's columns: levels one-hot, numbers scaled."""
+    """An estimator of numbers that reads the schema's columns: levels one-hot, numbers scaled.
+
+    XGBoost takes no labels but 0, 1, ...: there a vote of one keeps the labels and hands on their codes.
+    """
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -59,4 +62,8 @@ def pipeline(estimator: Estimator, schema: Schema) -> Estimator:
     levels = [f.name for f in schema if f.has_levels]
     numbers = [f.name for f in schema if not f.has_levels]
     parts = [("levels", OneHotEncoder(handle_unknown="ignore"), levels), ("numbers", StandardScaler(), numbers)]
+    if type(estimator).__module__.startswith("xgboost."):
+        from sklearn.ensemble import VotingClassifier
+
+        estimator = VotingClassifier([("xgboost", estimator)], voting="soft")
     return make_pipeline(ColumnTransformer([part for part in parts if part[2]]), estimator)

@@ -7,15 +7,16 @@ from numpy.typing import ArrayLike
 from holdtrue._registry import made
 from holdtrue._types import Estimator, Label
 from holdtrue.batch import wrap
-from holdtrue.classifier._classifier import RecourseClassifier
+from holdtrue.classifier._abstract import AbstractClassifier
 from holdtrue.errors import DataError
 from holdtrue.hold import Holding
 from holdtrue.methods import AbstractMethod, Level, RecourseFrame
 from holdtrue.models import fresh
 from holdtrue.retraining import AbstractRetrained
-from holdtrue.schema import Schema, TableLike
+from holdtrue.schema import Schema, TableLike, hinted
 
 
+@hinted(AbstractMethod.recourse)
 def recourse(
     model: Estimator,
     X: TableLike,
@@ -70,7 +71,7 @@ def recourse(
     """
     chosen: Any = fresh(made(AbstractMethod, method))
     rows = X if reference is None else reference
-    if isinstance(model, RecourseClassifier):
+    if isinstance(model, AbstractClassifier):
         if hold is not None and guides is None and labels is None:
             return model.recourse(X, method=chosen.fit(model, rows), hold=hold, **options)
         fitted: Any = model

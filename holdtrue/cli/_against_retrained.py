@@ -176,6 +176,8 @@ def with_rows(classifier: Any, X: Any, y: Any, n: int, work: Callable[..., Any],
 
     from holdtrue.retraining import training_rows
 
+    if classifier.predictor_.foreign is not None:
+        return _adopted_with_rows(classifier, X, y, n, work, *args, **how)
     # The loaded schema, with its bounds and levels: the retrained models must read the same columns.
     again: Any = clone(classifier)
     again.set_params(schema=classifier.schema_, hold=None)  # guides are not what is trained again here
@@ -189,5 +191,20 @@ def with_rows(classifier: Any, X: Any, y: Any, n: int, work: Callable[..., Any],
             else:
                 interruptible(lambda: again.fit(X, y))
             return interruptible(lambda: work(again, *args, on_model=bar.to, **how))
+        except KeyboardInterrupt as error:
+            raise Interrupted("Interrupted. The retrainings were not finished, so no report was made.") from error
+
+
+def _adopted_with_rows(
+    classifier: Any, X: Any, y: Any, n: int, work: Callable[..., Any], *args: Any, **how: Any
+) -> Any:
+    """The same for an adopted model, of which copies are trained as its own library trains them."""
+    given = {name: value for name, value in how.items() if value not in (None, False)}
+    if given.get("vary") == "seed":
+        given["vary"] = "bootstrap"
+        say("Copies of an adopted model are trained on resampled rows; many learn the same from every seed.")
+    with progress("retraining", n, "models") as bar:
+        try:
+            return interruptible(lambda: work(classifier, *args, X=X, y=y, on_model=bar.to, **given))
         except KeyboardInterrupt as error:
             raise Interrupted("Interrupted. The retrainings were not finished, so no report was made.") from error

@@ -1,4 +1,4 @@
-"""`holdtrue certify`: a threshold that keeps a promise of recourse, and the certificate of it."""
+"""`holdtrue certify`: that a threshold keeps a promise of recourse, and the certificate of it."""
 
 from typing import Any
 
@@ -15,15 +15,16 @@ SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 @click.command("certify")
 @click.argument("model", metavar="MODEL")
 @click.argument("table", metavar="TABLE")
-@click.option("--out", metavar="FILE", help="Write the model with its new threshold, carrying the certificate.")
+@click.option("--out", metavar="FILE", help="Write the model, carrying the certificate.")
 @click.option("--certificate", metavar="FILE", help="Write the certificate as JSON.")
 @click.option("--miscoverage", type=SHARE, default=0.05, show_default=True,
               help="Share of people who may be without recourse.")  # fmt: skip
 @click.option("--failure", type=SHARE, default=0.05, show_default=True,
               help="Share of calibration draws that may break the promise.")  # fmt: skip
 @click.option("--target", metavar="COLUMN",
-              help="The label column: of thresholds that keep the promise take the best F1's.")  # fmt: skip
+              help="The label column: of thresholds that keep the promise propose the best F1's.")  # fmt: skip
 @click.option("--threshold", type=SHARE, metavar="P", help="Certify this threshold, or refuse.")
+@click.option("--move-threshold", is_flag=True, help="Take the threshold that is proposed, not the present one.")
 @click.option("--groups", metavar="COLUMN", help="Make the promise to every group in this column.")
 @click.option("--correction", type=click.Choice(["bonferroni", "sidak", "none"]), default="bonferroni",
               show_default=True, help="For several groups.")  # fmt: skip
@@ -31,7 +32,7 @@ SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 @click.option("--on-drift", type=click.Choice(["refuse", "mark", "weight"]), default="refuse", show_default=True,
               help="What to do where they are unlike the calibration set.")  # fmt: skip
 @click.option("--method", default="highest_score", show_default=True, metavar="NAME",
-              help="The search whose recourse is promised; any other needs --threshold.")  # fmt: skip
+              help="The search whose recourse is promised; HighestScore also proposes a threshold.")  # fmt: skip
 @set_option
 @seed_option
 @json_option
@@ -39,7 +40,10 @@ def command(
     model: str, table: str, out: str | None, certificate: str | None, method: str, settings: tuple[str, ...],
     target: str | None, use: str | None, seed: int, as_json: bool, **asked: Any,
 ) -> None:  # fmt: skip
-    """Choose a threshold at which nearly everybody has recourse, calibrated on the people in TABLE.
+    """Certify that nearly everybody has recourse at MODEL's threshold, calibrated on the people in TABLE.
+
+    The threshold stays. Another that keeps the promise is proposed, with the share of people that it would accept,
+    and taken by --move-threshold.
 
     TABLE must hold people whom MODEL did not learn from, drawn like those whom the promise is for; 59 at least, as
     it stands. `holdtrue fit --held-out FILE` writes such a table.
@@ -57,6 +61,7 @@ def command(
             check_place(place)
     given = parse_settings(settings)
     use_cache()
+    from holdtrue.classifier import proposed
     from holdtrue.cli._model import load_model
     from holdtrue.methods import method as by_name
     from holdtrue.studies.certify import certify
@@ -73,6 +78,8 @@ def command(
     if certificate is not None:
         made.save(certificate)
     if as_json:
+        if made.proposal is not None:
+            say(proposed(made.proposal))
         print_json(made.to_dict())
     else:
         click.echo(str(made))

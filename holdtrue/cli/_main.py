@@ -16,11 +16,12 @@ from holdtrue.errors import HoldtrueError
 COMMANDS = {
     "demo": "Train on real loan applications, find recourse, and test whether it holds.",
     "fit": "Train a classifier on a table and write a model file.",
+    "adopt": "Take a model made elsewhere into a model file that every command takes.",
     "recourse": "Find recourse for every person in a table, of any length.",
     "audit": "Report on a model's recourse: does it work, what does it cost, does it hold?",
     "shelf-life": "State each recourse's chance to hold after a retraining, and mark the fragile ones.",
     "backtest": "Replay past periods: how long would recourse have held, and what did it cost?",
-    "certify": "Choose a threshold that leaves nearly everybody recourse, and certify it.",
+    "certify": "Certify that the threshold leaves nearly everybody recourse.",
     "verify": "Check a certificate of recourse again, against the model and the data.",
     "compare": "Run recourse methods side by side on one dataset and one model.",
     "tradeoff": "Train a table under several settings: accuracy and robustness against recourse.",

@@ -11,9 +11,9 @@ from holdtrue.errors import DataError
 
 def load_model(path: str) -> Any:
     """Read a model file."""
-    from holdtrue.classifier import RecourseClassifier
+    from holdtrue.classifier import load
 
-    return RecourseClassifier.load(path)
+    return load(path)
 
 
 def choose_method(classifier: Any, name: str | None, settings: Keywords, reference: str | None) -> Any:

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import equinox as eqx
 import jax
@@ -17,12 +17,14 @@ from sklearn.utils import check_random_state
 
 from holdtrue.batch import FittedClassifier, Predictor, distances, predictor_of, proba_of, solve
 from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_sets, told
-from holdtrue.errors import CapabilityError, DataError
+from holdtrue.errors import CapabilityError, ContradictionError, DataError
 from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
 from holdtrue.models import fresh, spare_maps
 from holdtrue.parameters import AbstractConfigured, Seed
-from holdtrue.schema import Restrictions, RestrictionsLike, Table, TableLike, normalise_restrictions
+from holdtrue.schema import Restrictions, RestrictionsLike, Table, TableLike, hinted, normalise_restrictions
 from holdtrue.search import AbstractSolver, Problems, Solutions, Status, add_option, by_feature, is_found
+
+Done = TypeVar("Done")
 
 CHUNK = 16_384  # people whose arrays are held at once
 CHECK_SHARE = 0.3  # of a deadline, kept for decoding and asking again
@@ -138,6 +140,7 @@ class AbstractMethod(AbstractConfigured):
         """`state_` as it is for the same model at another threshold: the same, unless it holds decisions."""
         return dict(self.state_)
 
+    @hinted()
     def recourse(
         self,
         X: TableLike,
@@ -202,7 +205,17 @@ class AbstractMethod(AbstractConfigured):
     def problems(self, table: Table, target: np.ndarray, restrictions: Restrictions) -> Problems:
         """What is asked for every row of a checked table; `target` holds class indices."""
         feasible = feasible_sets(self.predictor_.encoder, table, restrictions)
-        return Problems(feasible.x, target.astype(np.int32), feasible, self._keys(feasible.x), feasible.x)
+        favourable = self.predictor_.decide_of(self._own_logits(table)) == target
+        keys = self._keys(feasible.x)
+        return Problems(
+            feasible.x, target.astype(np.int32), feasible, keys, feasible.x, favourable=np.asarray(favourable)
+        )
+
+    def _own_logits(self, table: Table) -> np.ndarray:
+        """What the model says of people as they are, in its own columns: asked once a call."""
+        predictor = self.predictor_
+        names = predictor.encoder.schema.names
+        return table.remember_rows("own logits", predictor, names, lambda: predictor.logits(table))
 
     # ---- one chunk ----------------------------------------------------------------------------------
 
@@ -219,7 +232,9 @@ class AbstractMethod(AbstractConfigured):
         if until is not None and began >= until:
             return self._unreached(table, target, restrictions)
         encoder = self.predictor_.encoder
-        problems = self.problems(table, target, restrictions)
+        problems = within(until, partial(self.problems, table, target, restrictions))
+        if problems is None:
+            return self._unreached(table, target, restrictions)
         x = problems.x
         if n_recourses == 1:
             return self._answer(problems, table, target, restrictions, until, on_rows)
@@ -284,8 +299,17 @@ class AbstractMethod(AbstractConfigured):
         proposed, shortened = told(encoder, exact, table, restrictions)
         action = _only(found, proposed, columns)
         recourse, consequences = self.outcome(table, action)
-        logits_before, logits_after = predictor.logits_of_each(table, recourse)
-        valid = predictor.decide_of(logits_after) == target
+        logits_before = self._own_logits(table)
+        favourable = predictor.decide_of(logits_before) == target
+        self._check_statuses(status, favourable)
+        if predictor.foreign is None:
+            logits_after = predictor.logits(recourse)
+        else:  # whose rows cost time: it is asked about those alone that changed
+            logits_after = logits_before.copy()
+            if found.any():
+                logits_after[found] = predictor.logits(recourse.take(found))
+        decided = predictor.decide_of(logits_after)
+        valid = decided == target
         kept = np.array([not b for b in broken_limits(encoder, table, recourse, restrictions, consequences)])
         again = np.flatnonzero(found & shortened & ~(valid & kept))
         if len(again):
@@ -358,6 +382,19 @@ class AbstractMethod(AbstractConfigured):
             logits = _put(logits, rows, answers)
             columns = {name: _put(values, rows, tried[name]) for name, values in columns.items()}
         return columns, logits, accepted
+
+    def _check_statuses(self, status: np.ndarray, favourable: np.ndarray) -> None:
+        """Stop where an answer contradicts what the model decided about the people themselves."""
+        said = status == int(Status.ALREADY_FAVOURABLE)
+        at_odds = (said != favourable) & (status != int(Status.NOT_REACHED))
+        if at_odds.any():
+            first = int(np.flatnonzero(at_odds)[0])
+            raise ContradictionError(
+                f"{type(self).__name__}: the search and the model disagree on who has a yes already; "
+                f"got {Status(int(status[first])).name} for a person whom the model "
+                f"{'accepts' if favourable[first] else 'refuses'}, {int(at_odds.sum())} of {len(status)} rows. A "
+                "`search` must heed `problems.favourable`."
+            )
 
     def _unreached(self, table: Table, target: np.ndarray, restrictions: Restrictions) -> RecourseFrame:
         n = table.n_rows
@@ -453,11 +490,11 @@ def _base_key(seed: int) -> np.ndarray:
     return np.asarray(jax.random.key_data(jax.random.key(seed)), np.uint32)[-2:]
 
 
-def within(until: float | None, work: Callable[[], RecourseFrame]) -> RecourseFrame | None:
+def within(until: float | None, work: Callable[[], Done]) -> Done | None:
     """Do the work, or return None at the deadline: a first call may have to compile, which nothing can stop."""
     if until is None:
         return work()
-    done: list[RecourseFrame] = []
+    done: list[Done] = []
     failed: list[BaseException] = []
 
     def run() -> None:

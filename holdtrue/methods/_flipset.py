@@ -218,7 +218,9 @@ class Flipset(AbstractMethod):
         exact = kind_of(self) == "linear"
         own = problems.x[rows]
         target = problems.target[rows]
-        favourable = predictor.decide_of(predictor.logits_of(own)) == target
+        favourable = None if problems.favourable is None else problems.favourable[rows]
+        if favourable is None:
+            favourable = predictor.decide_of(predictor.logits_of(own)) == target
         answer.status[rows[favourable]] = int(Status.ALREADY_FAVOURABLE)
         answer.cost[rows[favourable]] = 0.0
         weights = norm_weights(predictor.encoder, self.norm)

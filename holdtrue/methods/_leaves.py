@@ -32,8 +32,11 @@ def search_leaves(
     """
     predictor = method.predictor_
     decision = predictor.decision
-    logits = map_rows(functools.partial(batch_logits, decision.model.alone), problems.x)
-    refused = np.flatnonzero(predictor.decide_of(logits) != problems.target)
+    favourable = problems.favourable
+    if favourable is None:
+        logits = map_rows(functools.partial(batch_logits, decision.model.alone), problems.x)
+        favourable = predictor.decide_of(logits) == problems.target
+    refused = np.flatnonzero(~favourable)
     out = replace(Solutions.unreached(problems), bound=np.zeros(len(problems)))
     out.status[:], out.cost[:] = int(Status.ALREADY_FAVOURABLE), 0.0
     if on_rows is not None and len(refused) < len(problems):

@@ -13,7 +13,7 @@ from holdtrue.models._base import AbstractArchitecture, AbstractModel, fresh
 from holdtrue.models._closed_form import AbstractClosedForm
 from holdtrue.models._conformal import ConformalSets
 from holdtrue.models._counternet import AbstractGenerator, CounterNet, CounterNetModel, Head, recourse_of
-from holdtrue.models._decision import Decision, batch_decide, batch_logits
+from holdtrue.models._decision import MORE_THAN_HALF, Decision, batch_decide, batch_logits
 from holdtrue.models._ensemble import Ensemble, EnsembleModel, model_digest, stack
 from holdtrue.models._fit import (
     CORES,
@@ -57,6 +57,7 @@ __all__ = [
     "ARCHITECTURES",
     "CORES",
     "MLP",
+    "MORE_THAN_HALF",
     "NTK",
     "VAE",
     "AbstractArchitecture",

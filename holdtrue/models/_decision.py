@@ -3,9 +3,14 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from holdtrue.models._base import AbstractModel
+
+MORE_THAN_HALF = np.nextafter(np.float32(0.5), np.float32(1))
+"""A threshold that says: the most probable of two classes, a tie going to the first. In float32 it is the smallest
+probability above one half."""
 
 
 class Decision(eqx.Module):
@@ -57,6 +62,23 @@ class Decision(eqx.Module):
             yes = self.margin_of(logits, jnp.asarray(self.favourable)) >= 0
             return jnp.where(yes, self.favourable, 1 - self.favourable)
         return jnp.argmax(logits)
+
+    def decide_in_double(
+        self, logits: Float[np.ndarray, "n k"], threshold: float | None = None
+    ) -> Int[np.ndarray, " n"]:
+        """`decide_of` many rows of logits that a model made elsewhere gave in float64, without rounding them.
+
+        `threshold` is the decision's own, before it was rounded.
+        """
+        if self.n_classes != 2:
+            return logits.argmax(axis=1)
+        gap = logits[:, self.favourable] - logits[:, 1 - self.favourable]
+        if threshold is None and np.float32(self.threshold) == MORE_THAN_HALF:
+            yes = gap > 0
+        else:
+            level = np.float64(self.threshold) if threshold is None else threshold
+            yes = gap >= np.log(level) - np.log1p(-level)
+        return np.where(yes, self.favourable, 1 - self.favourable)
 
     def is_target(self, x: Float[Array, " d"], target: Int[Array, ""]) -> Bool[Array, ""]:
         """Whether one row is decided as `target`, by the model alone where it has guides."""

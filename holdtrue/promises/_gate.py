@@ -22,12 +22,14 @@ from holdtrue.promises._groups import Grouping
 from holdtrue.promises._keep_all import Lowest, honour, labelled_rows
 from holdtrue.promises._read import columns_of, read
 from holdtrue.promises._report import GateReport, Said, rate, summarise
+from holdtrue.schema import hinted
 
 T = TypeVar("T")
 BATCH = 4096
 SHOWN = 20  # broken promises that the report itself names; all of them are in the file of cases
 
 
+@hinted()
 def gate(
     model: Any,
     ledger: Ledger | str | Path,

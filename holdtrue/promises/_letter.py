@@ -13,7 +13,7 @@ from holdtrue._json import TURNING
 from holdtrue._optional import need
 from holdtrue.errors import DataError, NotLive
 from holdtrue.ledger import LARGEST, Ledger, Record, to_text, utc_now
-from holdtrue.schema import Schema
+from holdtrue.schema import Schema, hinted
 
 OPTIONS = 3  # in one letter, at most
 PARTS = ("subject", "date", "until", "decided", "wanted", "measured")
@@ -92,6 +92,7 @@ class Stationery:
             raise _unusable(self.places[html], error) from error
 
 
+@hinted()
 def letters(
     records: Record | Iterable[Record],
     *,

@@ -14,7 +14,7 @@ from holdtrue.classifier import Certificate, describe, rows_of
 from holdtrue.errors import DataError, DoesNotHold
 from holdtrue.methods import METHODS, Held, RecourseFrame
 from holdtrue.reports import ShelfLife
-from holdtrue.schema import plain
+from holdtrue.schema import hinted, plain
 
 if TYPE_CHECKING:  # the ledger brings SQLAlchemy along, which only those who keep promises need
     from holdtrue.ledger import Ledger, Record
@@ -36,6 +36,7 @@ class Terms(TypedDict, total=False):
     reason: str | Sequence[str | None] | None
 
 
+@hinted(Terms)
 def promise(
     plan: RecourseFrame,
     subjects: Sequence[Any],
@@ -87,6 +88,7 @@ def promise(
     return made
 
 
+@hinted(Terms)
 def records(
     plan: RecourseFrame, subjects: Sequence[Any], *, only_holding: bool = False, **terms: Unpack[Terms]
 ) -> "list[Record]":

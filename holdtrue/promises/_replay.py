@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from holdtrue.classifier import RecourseClassifier, rebuild, table_of
+from holdtrue.classifier import AbstractClassifier, rebuild, table_of
 from holdtrue.errors import DataError
 from holdtrue.hold import Holding
 from holdtrue.methods import METHODS, AbstractMethod
 from holdtrue.promises._records import described, drafts, software
+from holdtrue.schema import hinted
 
 if TYPE_CHECKING:  # the ledger brings SQLAlchemy along, which only those who keep promises need
     from holdtrue.ledger import Record
@@ -45,7 +46,8 @@ class Replay:
         return "\n".join([head, *lines, *self.notes])
 
 
-def replay(record: "Record", clf: RecourseClassifier, *, reference: Any = None) -> Replay:
+@hinted()
+def replay(record: "Record", clf: AbstractClassifier, *, reference: Any = None) -> Replay:
     """Compute a record again, and say what differs.
 
     Parameters
@@ -81,7 +83,7 @@ def replay(record: "Record", clf: RecourseClassifier, *, reference: Any = None) 
     return Replay(differences, _notes(record))
 
 
-def _again(record: "Record", clf: RecourseClassifier, reference: Any) -> AbstractMethod:
+def _again(record: "Record", clf: AbstractClassifier, reference: Any) -> AbstractMethod:
     """The method that the record names: the classifier's own with what it learned, or one made anew."""
     method = copy.copy(_method_again(record, clf, reference))
     if method.random_state is None and record.method["seed"] is not None:
@@ -89,7 +91,7 @@ def _again(record: "Record", clf: RecourseClassifier, reference: Any) -> Abstrac
     return method
 
 
-def _method_again(record: "Record", clf: RecourseClassifier, reference: Any) -> AbstractMethod:
+def _method_again(record: "Record", clf: AbstractClassifier, reference: Any) -> AbstractMethod:
     own = clf.method_
     name, params = record.method["name"], _with_numbers(record.method["name"], record.method["params"])
     if isinstance(own, Holding) and METHODS.get(name) is Holding and reference is None:
@@ -125,7 +127,7 @@ def _with_numbers(name: str, params: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _held_again(record: "Record", clf: RecourseClassifier, own: Holding) -> AbstractMethod:
+def _held_again(record: "Record", clf: AbstractClassifier, own: Holding) -> AbstractMethod:
     """The classifier's guides, about the base and at the level that the record names."""
     base, survival = record.method["params"].get("base"), record.survival or {}
     if base is not None and described(own.get_params(deep=False))["base"] != base:

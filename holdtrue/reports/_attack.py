@@ -16,6 +16,7 @@ from holdtrue.metrics import ATTACK_NORMS, AttackNorm
 from holdtrue.models import AbstractModel, Data, Decision, weighted_mean
 from holdtrue.reports._against import accepts, check_plan
 from holdtrue.retraining import ClassifierWithRows, TrainingData
+from holdtrue.schema import hinted
 from holdtrue.training import Inner, cross_entropies, virtual_data_shift
 
 BLOCK = 128  # a plan is filled up to a multiple of so many people
@@ -60,6 +61,7 @@ class Attack:
         )
 
 
+@hinted()
 def attack(
     plan: RecourseFrame,
     clf: ClassifierWithRows,

@@ -10,9 +10,11 @@ from holdtrue.reports._against import Against, Panel, answers, check_plan, check
 from holdtrue.reports._parts import People, Survival, chunks, spread, summarise
 from holdtrue.reports._report import Report
 from holdtrue.retraining import AbstractRetrained
+from holdtrue.schema import hinted
 from holdtrue.search import Status
 
 
+@hinted()
 def audit(
     plan: RecourseFrame, against: Against | None = None, *, confidence: float = 0.95, level: float = 0.9
 ) -> Report:
@@ -72,7 +74,7 @@ def audit(
     return Report(
         method=plan.method,
         norm=plan.norm,
-        model=None if plan.predictor.foreign is not None else plan.predictor.digest(),
+        model=plan.predictor.digest(),
         n_people=n,
         n_refused=int(refused.sum()),
         n_found=int(found.sum()),

@@ -18,6 +18,7 @@ from holdtrue.reports._calibration import Calibration
 from holdtrue.reports._parts import spread
 from holdtrue.reports._report import head, people_frame
 from holdtrue.retraining import AbstractRetrained, TrainedClassifier, Vary, retrain
+from holdtrue.schema import hinted
 from holdtrue.search import Status
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ class ShelfLife:
         plan = self.plan
         about = {
             "method": plan.method,
-            "model": None if plan.predictor.foreign is not None else plan.predictor.digest(),
+            "model": plan.predictor.digest(),
         }
         own = {name: getattr(self, name) for name in ("vary", "n_models", "n_left_out", "confidence", "level")}
         bins = [
@@ -198,6 +199,7 @@ class ShelfLife:
         }
 
 
+@hinted(retrain)
 def shelf_life(
     plan: RecourseFrame,
     clf: TrainedClassifier | None = None,

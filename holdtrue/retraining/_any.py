@@ -15,12 +15,13 @@ from holdtrue.retraining._classifier import TrainedClassifier
 from holdtrue.retraining._estimators import Kind, Refit, retrain_estimator
 from holdtrue.retraining._retrain import Layers, Vary, retrain_own, training_rows
 from holdtrue.retraining._retrained import AbstractRetrained
-from holdtrue.schema import Schema, Table, TableLike
+from holdtrue.schema import Schema, Table, TableLike, hinted
 
 OWN = ("new_order", "layers", "n_epochs", "strategy", "executor")  # for holdtrue's own models
 FOREIGN = ("alike", "refit", "schema", "threshold", "favourable")  # for models made elsewhere
 
 
+@hinted()
 def retrain(
     model: Estimator,
     X: TableLike | None = None,

@@ -27,7 +27,7 @@ from holdtrue.models import (
     stack,
 )
 from holdtrue.models.adapters import alike as same_trees
-from holdtrue.models.adapters import merged
+from holdtrue.models.adapters import can_train_again, merged
 from holdtrue.models.adapters._adapt import understand
 from holdtrue.models.adapters._columns import NotUnderstood
 from holdtrue.retraining._retrained import AbstractRetrained, both_kinds, places
@@ -242,10 +242,10 @@ def _recipes(alike: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
 def _check_recipe(recipe: Any, vary: str, refit: Refit | None) -> None:
     if recipe is refit:
         return
-    if not hasattr(recipe, "get_params") or not hasattr(recipe, "fit"):
+    if not can_train_again(recipe):
         raise CapabilityError(
-            f"retrain: scikit-learn cannot clone a {type(recipe).__name__}. Give `refit`, a function "
-            "refit(X, y, seed=..., sample_weight=None) that returns the model trained on these rows."
+            f"retrain: a {type(recipe).__name__} that does not say how it was trained cannot be cloned. Give "
+            "`refit`, a function refit(X, y, seed=..., sample_weight=None) that returns the model trained on them."
         )
     if vary == "seed" and not has_seed(recipe):
         raise CapabilityError(

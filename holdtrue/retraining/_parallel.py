@@ -41,7 +41,7 @@ class Part:
 
 
 def _part(cls: type[TrainedClassifier], model: bytes, rows: Any, asked: Keywords) -> Part:
-    clf = from_bytes(cls, model)
+    clf = from_bytes(cls.load, model)
     if rows is not None:
         x, y, weight, copies, seed = rows
         clf.training_ = TrainingData(Data(jnp.asarray(x), jnp.asarray(y), jnp.asarray(weight)), copies, seed)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from holdtrue._json import plain
-from holdtrue.classifier import Certificate, RecourseClassifier
+from holdtrue.classifier import AbstractClassifier, Certificate
 from holdtrue.hold import Hold
 from holdtrue.methods import AbstractMethod, Level
 
@@ -71,7 +71,7 @@ def promise_id(promised: str, row: int, option: int) -> str:
     return hashlib.sha256(f"{promised} {row} {option}".encode()).hexdigest()[:32]
 
 
-def model_digest(classifier: RecourseClassifier) -> str:
+def model_digest(classifier: AbstractClassifier) -> str:
     """Digest of a fitted classifier's model."""
     return str(classifier.predictor_.digest())
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdtrue.batch import AbstractExecutor, EmbeddedExecutor
-from holdtrue.classifier import RecourseClassifier
+from holdtrue.classifier import AbstractClassifier, load
 from holdtrue.errors import DataError, HoldtrueError, Interrupted
 from holdtrue.hold import AS_FITTED, Hold, Holding, held_method
 from holdtrue.methods import UNKNOWN, AbstractMethod, Tally
@@ -23,7 +23,7 @@ from holdtrue.runs._parts import Parts, finished
 from holdtrue.runs._read import CHUNK, Chunk, Source
 from holdtrue.runs._work import WITH_RECOURSE, Work
 from holdtrue.runs._write import FORMATS, Sink, check_place, format_of, is_stream, open_stream
-from holdtrue.schema import normalise_restrictions, plain
+from holdtrue.schema import hinted, normalise_restrictions, plain
 
 if TYPE_CHECKING:  # brings SQLAlchemy along, which only those who keep promises need
     from holdtrue.ledger import Ledger
@@ -114,8 +114,9 @@ class Run:
         )
 
 
+@hinted()
 def run(
-    clf: RecourseClassifier | str | Path,
+    clf: AbstractClassifier | str | Path,
     table: str | Path | Source,
     out: str | Path = "-",
     *,
@@ -148,7 +149,7 @@ def run(
 
     Parameters
     ----------
-    clf : RecourseClassifier or path
+    clf : RecourseClassifier, Adopted or path
         A fitted classifier, or the model file of one.
     table : path or Source
         A CSV or Parquet file, ``-`` for standard input, or ``dataset:NAME``.
@@ -223,7 +224,7 @@ def run(
     _check_promises(ledger, out, subject=subject, valid_for=valid_for, model_version=model_version, reason=reason)
     with ExitStack() as stack:
         source = table if isinstance(table, Source) else Source(table)
-        clf = clf if isinstance(clf, RecourseClassifier) else RecourseClassifier.load(clf)
+        clf = clf if isinstance(clf, AbstractClassifier) else load(clf)
         chosen, hold = _held(clf, _fitted(clf, method, reference), hold)
         limits = _limits(restrictions, clf, source)
         if target is not None and target not in clf.classes_.tolist():
@@ -299,7 +300,7 @@ def _check_promises(ledger: Any, out: str, **terms: Any) -> None:
         )
 
 
-def _fitted(clf: RecourseClassifier, method: str | AbstractMethod | None, reference: Any) -> AbstractMethod:
+def _fitted(clf: AbstractClassifier, method: str | AbstractMethod | None, reference: Any) -> AbstractMethod:
     """The method that was asked for, fitted to the classifier."""
     if method is None and reference is None:
         return clf.method_
@@ -323,7 +324,7 @@ def _fitted(clf: RecourseClassifier, method: str | AbstractMethod | None, refere
     return fresh(chosen).fit(clf, reference)
 
 
-def _held(clf: RecourseClassifier, chosen: AbstractMethod, hold: Hold) -> tuple[AbstractMethod, Hold]:
+def _held(clf: AbstractClassifier, chosen: AbstractMethod, hold: Hold) -> tuple[AbstractMethod, Hold]:
     """The method with the classifier's guides, and the level it is asked at; whatever is asked can be answered."""
     own = clf.method_
     if isinstance(own, Holding) and not isinstance(chosen, Holding):
@@ -332,7 +333,7 @@ def _held(clf: RecourseClassifier, chosen: AbstractMethod, hold: Hold) -> tuple[
     return chosen, hold
 
 
-def _limits(restrictions: Any, clf: RecourseClassifier, source: Source) -> dict[int, Any]:
+def _limits(restrictions: Any, clf: AbstractClassifier, source: Source) -> dict[int, Any]:
     """Restrictions by row, held against the schema before any work is done."""
     if not restrictions:
         return {}

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from holdtrue._types import JsonObject, Keywords
-from holdtrue.classifier import RecourseClassifier
+from holdtrue.classifier import AbstractClassifier
 from holdtrue.errors import DataError
 from holdtrue.hold import AS_FITTED, Hold, Holding
 from holdtrue.methods import COLUMNS, AbstractMethod, RecourseFrame
@@ -51,7 +51,7 @@ class Done(NamedTuple):
 class Work:
     """What holds for all chunks of a run."""
 
-    classifier: RecourseClassifier
+    classifier: AbstractClassifier
     method: AbstractMethod
     target: Any = None
     restrictions: Mapping[int, Any] = field(default_factory=dict)
@@ -174,10 +174,10 @@ class Work:
 def _work(model: bytes, options: Keywords, ends: float | None) -> Work:
     from holdtrue._cache import use_cache
     from holdtrue.batch import from_bytes
-    from holdtrue.classifier import RecourseClassifier
+    from holdtrue.classifier import load
 
     use_cache()
-    classifier = from_bytes(RecourseClassifier, model)
+    classifier = from_bytes(load, model)
     until = None if ends is None else time.monotonic() + ends - time.time()
     return Work(classifier=classifier, method=classifier.method_, until=until, **options)
 

@@ -4,6 +4,7 @@ from holdtrue.schema._checks import did_you_mean, plain, shown
 from holdtrue.schema._columns import sorted_levels
 from holdtrue.schema._constraints import Implication, LinearConstraint
 from holdtrue.schema._feature import DIRECTIONS, KINDS, MISSING_LEVEL, Feature, Level
+from holdtrue.schema._keywords import hinted
 from holdtrue.schema._parse import parse_json, parse_yaml
 from holdtrue.schema._restriction import Restriction, Restrictions, RestrictionsLike, normalise_restrictions
 from holdtrue.schema._schema import Schema
@@ -25,6 +26,7 @@ __all__ = [
     "TableLike",
     "as_table",
     "did_you_mean",
+    "hinted",
     "normalise_restrictions",
     "parse_json",
     "parse_yaml",

@@ -8,12 +8,13 @@ from holdtrue._types import JsonObject
 from holdtrue.errors import SchemaError
 from holdtrue.schema._checks import did_you_mean, is_level, is_list, is_number, plain, shown
 from holdtrue.schema._feature import Level
+from holdtrue.schema._keywords import HintedKeywords
 
 LevelSets = Mapping[str, Sequence[Level]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinearConstraint:
+class LinearConstraint(HintedKeywords):
     """``sum of coefficient * feature <= bound``, on the recourse or on the change.
 
     Numbers enter in their own units, binary and ordinal features by the position of their level
@@ -80,7 +81,7 @@ class LinearConstraint:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Implication:
+class Implication(HintedKeywords):
     """For people who *were* so: a recourse *when* it is so must *then* be so.
 
     Each part maps features with levels (binary, ordinal, categorical) to the levels that count; an empty

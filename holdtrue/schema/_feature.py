@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 from holdtrue._types import JsonObject
 from holdtrue.errors import SchemaError
 from holdtrue.schema._checks import did_you_mean, is_level, is_list, is_number, plain, shown
+from holdtrue.schema._keywords import HintedKeywords
 
 Kind = Literal["numeric", "integer", "binary", "ordinal", "categorical"]
 Direction = Literal["free", "fixed", "increase", "decrease"]
@@ -20,7 +21,7 @@ MISSING_LEVEL = "(missing)"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Feature:
+class Feature(HintedKeywords):
     """What one column holds and how it may change.
 
     Parameters

@@ -14,6 +14,7 @@ from holdtrue.schema._checks import did_you_mean, is_list, shown
 from holdtrue.schema._columns import check_column, refused_rows, resolve_feature
 from holdtrue.schema._constraints import Implication, LinearConstraint
 from holdtrue.schema._feature import Feature, Level
+from holdtrue.schema._keywords import HintedKeywords
 from holdtrue.schema._parse import parse_json, parse_yaml
 from holdtrue.schema._table import Table, TableLike, as_table
 
@@ -21,7 +22,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Schema:
+class Schema(HintedKeywords):
     """What the columns are and how each may change.
 
     Parameters

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree, UInt32
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt32
 
 from holdtrue.encoding import Feasible, FeasibleSets
 
@@ -53,7 +53,8 @@ class Problem(eqx.Module):
 
     `start` is the factual, or the recourse of another method that a search is to improve. `options` are the
     changes that the person has been offered already, per feature (orthonormal rows, or zeros): a further one is to
-    differ.
+    differ. `favourable` is whether the person has the wanted decision already: what was decided on their own row
+    stands, whatever a search would make of it in float32. None: the search asks.
     """
 
     x: Float[Array, " d"]
@@ -62,6 +63,7 @@ class Problem(eqx.Module):
     key: PRNGKeyArray
     start: Float[Array, " d"]
     options: Float[Array, "m s"] | None = None
+    favourable: Bool[Array, ""] | None = None
 
 
 class Solution(eqx.Module):
@@ -90,6 +92,7 @@ class Problems(eqx.Module):
     key: UInt32[np.ndarray, "n k"]
     start: Float[np.ndarray, "n d"]
     options: Float[np.ndarray, "n m s"] | None = None
+    favourable: Bool[np.ndarray, " n"] | None = None
 
     def __len__(self) -> int:
         return len(self.x)
@@ -103,17 +106,18 @@ class Problems(eqx.Module):
             self.key[rows],
             self.start[rows],
             None if self.options is None else self.options[rows],
+            None if self.favourable is None else self.favourable[rows],
         )
 
     def each(self, function: Callable[..., Out], *others: PyTree) -> Out:
         """`jax.vmap` of a function of one person's problem, and of that person's part of other pytrees."""
 
         def one(own: PyTree, *part: PyTree) -> Out:
-            x, target, limits, key, start, options = own
-            problem = Problem(x, target, self.feasible.join(limits), jax.random.wrap_key_data(key), start, options)
+            x, target, limits, key, *others = own
+            problem = Problem(x, target, self.feasible.join(limits), jax.random.wrap_key_data(key), *others)
             return function(problem, *part)
 
-        own = (self.x, self.target, self.feasible.own, self.key, self.start, self.options)
+        own = (self.x, self.target, self.feasible.own, self.key, self.start, self.options, self.favourable)
         if len(self) > 1:
             return jax.vmap(one)(own, *others)
         # Gathers and loops of one person are faster without an axis over people.

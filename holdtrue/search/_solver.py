@@ -126,7 +126,9 @@ class AbstractSolver(eqx.Module):
 
     def begin(self, problem: Problem) -> AnyState:
         """State before the first step; people who need no search, or can have none, are done here."""
-        favourable = self.decision.is_target(problem.x, problem.target)
+        favourable = problem.favourable
+        if favourable is None:
+            favourable = self.decision.is_target(problem.x, problem.target)
         stuck = ~jnp.any(self._can_move(problem))
         status = jnp.where(
             favourable,

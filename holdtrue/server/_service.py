@@ -13,7 +13,7 @@ import numpy as np
 
 from holdtrue._types import JsonObject
 from holdtrue.batch import proba_of
-from holdtrue.classifier import RecourseClassifier, rows_of, table_of
+from holdtrue.classifier import AbstractClassifier, rows_of, table_of
 from holdtrue.errors import DataError
 from holdtrue.hold import AS_FITTED, Hold, Holding, held_method
 from holdtrue.ledger import Ledger, Record
@@ -58,7 +58,7 @@ class Service:
 
     def __init__(
         self,
-        classifier: RecourseClassifier,
+        classifier: AbstractClassifier,
         *,
         ledger: Ledger | None = None,
         quotas: Quotas | None = None,
@@ -370,7 +370,7 @@ def unreached() -> JsonObject:
     return {"status": status.name, "message": status.message, "probability": None, "options": []}
 
 
-def _unasked(retrained: Retrained, classifier: RecourseClassifier) -> Retrained:
+def _unasked(retrained: Retrained, classifier: AbstractClassifier) -> Retrained:
     """The models that the search does not ask itself: whoever it pleases says nothing about the next one."""
     consulted = set(classifier.method_.consulted())
     rest = retrained.take(np.array([digest not in consulted for digest in retrained.ensemble.digests()]))

@@ -15,7 +15,7 @@ from holdtrue import __version__
 from holdtrue._json import to_json
 from holdtrue._optional import need
 from holdtrue._types import JsonObject
-from holdtrue.classifier import RecourseClassifier
+from holdtrue.classifier import AbstractClassifier, RecourseClassifier
 from holdtrue.reports import Report, ShelfLife
 from holdtrue.tracking._pyfunc import LOADER, signature
 
@@ -26,7 +26,7 @@ CURVE = range(0, 101, 5)
 
 
 def log(
-    clf: RecourseClassifier,
+    clf: AbstractClassifier,
     *,
     report: Report | None = None,
     life: ShelfLife | None = None,
@@ -113,16 +113,19 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _parameters(clf: RecourseClassifier) -> JsonObject:
+def _parameters(clf: AbstractClassifier) -> JsonObject:
     """Name and parameters of every part, and of the classifier itself."""
-    parts = {"model": clf.architecture(), "regime": clf.regime_, "method": clf.method_}
+    parts: dict[str, Any] = {"method": clf.method_}
+    if isinstance(clf, RecourseClassifier):
+        parts |= {"model": clf.architecture(), "regime": clf.regime_}
     told: JsonObject = {
         key: {"name": type(part).__name__, **{k: _text(v) for k, v in part.get_params(deep=False).items()}}
         for key, part in parts.items()
     }
     return told | {
-        "threshold": clf.threshold, "favourable": str(clf.predictor_.favourable), "scaling": clf.scaling,
-        "random_state": clf.random_state, "features": len(clf.schema_), "schema": clf.schema_.digest(),
+        "threshold": clf.threshold, "favourable": str(clf.predictor_.favourable),
+        "scaling": clf.predictor_.encoder.scaling, "random_state": clf.get_params(deep=False)["random_state"],
+        "features": len(clf.schema_), "schema": clf.schema_.digest(),
     }  # fmt: skip
 
 

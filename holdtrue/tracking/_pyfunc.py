@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from holdtrue._types import JsonObject, Keywords, NativeFrame
-from holdtrue.classifier import RecourseClassifier
+from holdtrue.classifier import AbstractClassifier
+from holdtrue.classifier import load as load_model
 from holdtrue.errors import DataError
 from holdtrue.schema import Feature, Schema, TableLike, did_you_mean
 from holdtrue.search import Status
@@ -23,11 +24,11 @@ class PyfuncClassifier:
 
     Attributes
     ----------
-    classifier : RecourseClassifier
+    classifier : RecourseClassifier or Adopted
         Read from the model file: arrays and JSON, no pickle.
     """
 
-    def __init__(self, classifier: RecourseClassifier) -> None:
+    def __init__(self, classifier: AbstractClassifier) -> None:
         self.classifier = classifier
 
     def predict(self, model_input: NativeFrame, params: JsonObject | None = None) -> Any:
@@ -73,7 +74,7 @@ class PyfuncClassifier:
 def load(path: str) -> PyfuncClassifier:
     """Read the model file that MLflow keeps; nothing in it is run."""
     place = Path(path)
-    return PyfuncClassifier(RecourseClassifier.load(next(place.iterdir()) if place.is_dir() else place))
+    return PyfuncClassifier(load_model(next(place.iterdir()) if place.is_dir() else place))
 
 
 def signature(schema: Schema) -> Any:

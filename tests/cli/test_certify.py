@@ -25,7 +25,17 @@ def certified(model, calibration, tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("certified")
     out, paper = folder / "certified.holdtrue", folder / "certificate.json"
-    args = ["certify", model, calibration[0], "--out", str(out), "--certificate", str(paper), "--json"]
+    args = [
+        "certify",
+        model,
+        calibration[0],
+        "--out",
+        str(out),
+        "--certificate",
+        str(paper),
+        "--json",
+        "--move-threshold",
+    ]
     result = CliRunner().invoke(cli, args, prog_name="holdtrue")
     assert result.exit_code == 0, result.output
     return str(out), paper, json.loads(result.stdout)
@@ -45,7 +55,8 @@ def test_the_model_file_and_the_certificate_are_written(certified, run_json, cal
 
 def test_groups_and_labels(run_json, model, calibration, tmp_path):
     out = tmp_path / "c.holdtrue"
-    made = run_json("certify", model, calibration[0], "--out", out, "--groups", "male", "--target", "approve")
+    made = run_json("certify", model, calibration[0], "--out", out, "--groups", "male", "--target", "approve",
+                    "--move-threshold")  # fmt: skip
     assert {part["group"] for part in made["groups"]["each"]} == {0, 1} or len(made["groups"]["each"]) == 2
     assert made["chosen"] == "f1"
     assert run_json("verify", out, "--calibration", calibration[0], "--target", "approve")["ok"] is True
@@ -86,7 +97,7 @@ def test_what_does_not_belong_is_refused(run, certified, model, calibration, tmp
         (["--out", "nowhere/x"], "the folder is not there"),
         (["--out", "x", "--miscoverage", "0.001"], "too few calibration people"),
         (["--out", "x", "--groups", "sects"], "not a column"),
-        (["--out", "x", "--method", "wachter"], "Give the `threshold`"),
+        (["--out", "x", "--method", "wachter", "--move-threshold"], "Give the `threshold`"),
         (["--out", "x", "--set", "radius=0"], "`radius` must be a number above 0"),
     ],
 )
@@ -106,3 +117,17 @@ def test_fit_writes_the_rows_it_held_out(run, run_json, calibration, tmp_path):
     assert len(kept) == 600 - summary["trained_on"] == 180
     assert set(kept.columns) == set(pd.read_csv(table).columns)
     assert "no rows are held out" in run(*args, "--test-size", 0, code=2).stderr
+
+
+def test_the_threshold_stays_unless_told_otherwise(run, run_json, model, calibration, tmp_path):
+    out = tmp_path / "kept.holdtrue"
+    args = ("certify", model, calibration[0], "--out", out, "--miscoverage", 0.2)
+    said = run(*args).stdout
+    kept = ht.RecourseClassifier.load(out)
+    assert kept.threshold == ht.RecourseClassifier.load(model).threshold == kept.certificate_.threshold
+    assert kept.certificate_.chosen == "present"
+    assert f"The threshold stays {kept.threshold:g}." in said
+    assert "are accepted now" in said
+    assert run_json("verify", out, "--calibration", calibration[0])["ok"] is True
+    moved = run_json(*args, "--move-threshold")
+    assert moved["threshold"] == moved["highest"] > kept.threshold

@@ -178,7 +178,7 @@ def studies(ht: Any, worlds: dict[str, World]) -> Iterator[tuple[str, Callable[[
 
     def certify() -> str:
         clf = world.classifier(1)
-        made = ht.certify(clf, world.data.X[400:900], apply=False).to_dict()
+        made = ht.certify(clf, world.data.X[400:900], move_threshold=True, apply=False).to_dict()
         return digest({k: made[k] for k in ("threshold", "n", "k", "miscoverage", "failure", "failures")})
 
     def compare() -> str:

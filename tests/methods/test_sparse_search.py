@@ -252,7 +252,9 @@ def test_a_table_of_categories_alone():
     X = pd.DataFrame({name: rng.choice(["a", "b", "c"], 200) for name in ("one", "two", "three")})
     y = ((X == "c").sum(axis=1) >= 2).astype(int)
     schema = ht.Schema([ht.Feature(name=str(n), kind="categorical", levels=("a", "b", "c")) for n in X])
-    clf = ht.RecourseClassifier(schema=schema, model=ht.Linear(), method=ht.SparseSearch(), random_state=0).fit(X, y)
+    clf = ht.RecourseClassifier(schema=schema, model=ht.Linear(), method=ht.SparseSearch(), random_state=0).fit(
+        X, y
+    )
     plan = clf.recourse(X[clf.predict(X) == 0][:10])
     assert plan.valid[plan.found].all()
     assert plan.found.any()

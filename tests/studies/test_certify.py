@@ -66,7 +66,7 @@ def without(clf, X):
 
 
 def test_the_promise_is_kept_on_the_calibration_set_and_no_higher_threshold_would_do(fitted):
-    made = ht.certify(fitted, X)
+    made = ht.certify(fitted, X, move_threshold=True)
     assert fitted.threshold == made.threshold == made.highest
     assert (made.n, made.k) == (1000, ht.metrics.allowed_failures(1000))
     assert made.failures == made.k == without(fitted, X).sum()
@@ -99,7 +99,7 @@ def test_coverage_over_calibration_draws(clf):
 
 
 def test_with_labels_the_best_f1_that_keeps_the_promise_is_taken(fitted):
-    made = ht.certify(fitted, X, Y)
+    made = ht.certify(fitted, X, Y, move_threshold=True)
     assert made.chosen == "f1"
     assert made.threshold <= made.highest
     assert made.failures <= made.k
@@ -119,14 +119,46 @@ def test_too_few_people_are_refused_with_the_number_needed(fitted):
         ht.certify(fitted, X[:100], miscoverage=0.01)
 
 
+def test_the_present_threshold_stays_where_it_keeps_the_promise(clf):
+    highest = ht.certify(clf.at_threshold(0.5), X, move_threshold=True, apply=False).highest
+    mine = clf.at_threshold(round(highest / 2, 3))
+    before = mine.threshold
+    made = ht.certify(mine, X, Y)
+    assert mine.threshold == made.threshold == before
+    assert made.chosen == "present"
+    assert made.highest == highest
+    assert made.failures == without(mine, X).sum() <= made.k
+    # What else would do is told with what it costs, and is no part of the document.
+    proposal = made.proposal
+    assert before != proposal["threshold"] <= highest
+    assert proposal["accepted_now"] == pytest.approx((mine.predict(X) == 1).mean(), abs=2e-3)
+    there = clf.at_threshold(proposal["threshold"])
+    assert proposal["accepted"] == pytest.approx((there.predict(X) == 1).mean(), abs=2e-3)
+    assert f"stays {before:g}" in str(made)
+    assert "proposal" not in made.to_dict()
+    assert Certificate.from_json(made.to_json()) == made
+    assert ht.verify(made, mine, X).ok
+    assert ht.certify(mine, X, Y, move_threshold=True).threshold == mine.threshold == proposal["threshold"]
+
+
+def test_a_present_threshold_that_breaks_the_promise_is_not_moved_unasked(clf):
+    mine = clf.at_threshold(0.99)
+    with pytest.raises(DataError, match=r"threshold, 0.99.*everybody.*accepts .*%.*--move-threshold"):
+        ht.certify(mine, X)
+    assert mine.threshold == 0.99
+    assert mine.certificate_ is None
+    with pytest.raises(DataError, match="two ways"):
+        ht.certify(mine, X, threshold=0.1, move_threshold=True)
+
+
 def test_a_promise_to_all_can_fail_a_group_and_one_to_each_group_does_not(fitted):
     fresh_people = people(4000, seed=3)[0]
-    ht.certify(fitted, X)
+    ht.certify(fitted, X, move_threshold=True)
     is_b = (fresh_people["group"] == "b").to_numpy()
     gone = without(fitted, fresh_people)
     # Of group b more than 5% are without recourse, beyond doubt.
     assert ht.metrics.clopper_pearson(gone[is_b].sum(), is_b.sum(), 0.999)[0] > 0.05
-    made = ht.certify(fitted, X, groups="group")
+    made = ht.certify(fitted, X, groups="group", move_threshold=True)
     assert [part["group"] for part in made.groups["each"]] == ["a", "b"]
     assert sum(part["n"] for part in made.groups["each"]) == 1000
     assert all(part["failures"] <= part["k"] for part in made.groups["each"])
@@ -134,7 +166,10 @@ def test_a_promise_to_all_can_fail_a_group_and_one_to_each_group_does_not(fitted
     gone = without(fitted, fresh_people)
     assert gone[is_b].mean() < 0.06
     assert gone[~is_b].mean() < 0.05
-    assert ht.certify(fitted, X, groups=X["group"], correction="none").threshold >= made.threshold
+    assert (
+        ht.certify(fitted, X, groups=X["group"], correction="none", move_threshold=True).threshold
+        >= made.threshold
+    )
     with pytest.raises(DataError, match=r"groups are too small.*'b'"):
         ht.certify(fitted, X[:200], groups="group")
 
@@ -170,10 +205,11 @@ def test_known_weights_thin_the_calibration_set(fitted):
 def test_a_given_threshold_is_certified_for_any_method_or_refused(fitted):
     quick = ht.Wachter(n_steps=60, patience=20)
     with pytest.raises(CapabilityError, match="Give the `threshold`"):
-        ht.certify(fitted, X, method=quick)
+        ht.certify(fitted, X, method=quick, move_threshold=True)
     made = ht.certify(fitted, X, method=quick, threshold=0.05)
     assert (made.chosen, made.threshold, made.method["name"]) == ("given", 0.05, "wachter")
     assert ht.verify(made, fitted, X).ok
+    assert ht.certify(fitted, X, method=quick).chosen == "present"
     with pytest.raises(DataError, match=r"without recourse at `threshold` 0\.999"):
         ht.certify(fitted, X, method=quick, threshold=0.999)
 
@@ -197,7 +233,7 @@ def test_rows_seen_in_training_are_noted(fitted):
 @pytest.fixture(scope="module")
 def certified(clf):
     mine = clf.at_threshold(0.5)
-    return mine, ht.certify(mine, X, groups="group")
+    return mine, ht.certify(mine, X, groups="group", move_threshold=True)
 
 
 def test_a_model_file_carries_its_certificate(certified, tmp_path):
@@ -362,11 +398,13 @@ def test_bail_of_1978_does_not_cover_1980():
     quick = ht.RecourseClassifier(
         schema=bail.schema, model=ht.Linear(), regime=ht.StandardTraining(n_epochs=3), scaling="standard"
     ).fit(bail.X.iloc[learn], np.asarray(bail.y)[learn])
-    assert ht.certify(quick, bail.X.iloc[calibrate], use=bail.X.iloc[later]).covers_use
+    assert ht.certify(quick, bail.X.iloc[calibrate], move_threshold=True, use=bail.X.iloc[later]).covers_use
     with pytest.raises(DataError, match=r"not exchangeable.*FOLLOW"):
-        ht.certify(quick, bail.X.iloc[calibrate], use=bail.X.iloc[cohort == 1980])
+        ht.certify(quick, bail.X.iloc[calibrate], move_threshold=True, use=bail.X.iloc[cohort == 1980])
     with pytest.raises(DataError, match=r"even after weighting|left after weighting"):
-        ht.certify(quick, bail.X.iloc[calibrate], use=bail.X.iloc[cohort == 1980], on_drift="weight")
+        ht.certify(
+            quick, bail.X.iloc[calibrate], move_threshold=True, use=bail.X.iloc[cohort == 1980], on_drift="weight"
+        )
 
 
 def test_nothing_of_a_person_is_in_a_certificate(certified):

@@ -1,10 +1,14 @@
 """Models made elsewhere, behind the one interface."""
 
 from holdtrue.models.adapters._adapt import adapt
-from holdtrue.models.adapters._black_box import BlackBox, BlackBoxModel
+from holdtrue.models.adapters._black_box import BlackBox, BlackBoxModel, rounded_threshold
 from holdtrue.models.adapters._boxes import Boxes, boxes_of
+from holdtrue.models.adapters._composed import ComposedModel
+from holdtrue.models.adapters._given import FunctionClassifier, HardVotes, LightGBMBooster, as_classifier
 from holdtrue.models.adapters._layers import LayersModel
 from holdtrue.models.adapters._onnx import OnnxClassifier, from_onnx, is_onnx
+from holdtrue.models.adapters._read import own_threshold
+from holdtrue.models.adapters._stored import can_train_again, from_path, from_stored, given, to_stored
 from holdtrue.models.adapters._torch import TorchClassifier, TorchModel, from_torch
 from holdtrue.models.adapters._tree_panel import TreesMembers, TreesPanel, alike, merged
 from holdtrue.models.adapters._trees import AbstractTrees, Flat, Head, TreesModel, sums_at
@@ -14,9 +18,13 @@ __all__ = [
     "BlackBox",
     "BlackBoxModel",
     "Boxes",
+    "ComposedModel",
     "Flat",
+    "FunctionClassifier",
+    "HardVotes",
     "Head",
     "LayersModel",
+    "LightGBMBooster",
     "OnnxClassifier",
     "TorchClassifier",
     "TorchModel",
@@ -25,10 +33,18 @@ __all__ = [
     "TreesPanel",
     "adapt",
     "alike",
+    "as_classifier",
     "boxes_of",
+    "can_train_again",
     "from_onnx",
+    "from_path",
+    "from_stored",
     "from_torch",
+    "given",
     "is_onnx",
     "merged",
+    "own_threshold",
+    "rounded_threshold",
     "sums_at",
+    "to_stored",
 ]

@@ -1,29 +1,18 @@
 """Which adapter reads a foreign model best, and whether it says what the model says."""
 
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import numpy as np
 
-from holdtrue._types import Estimator
 from holdtrue.models._base import AbstractModel
 from holdtrue.models._decision import Decision, batch_decide, batch_logits
 from holdtrue.models.adapters._black_box import BlackBox
-from holdtrue.models.adapters._columns import NotUnderstood, raw_columns, transformed
-from holdtrue.models.adapters._dense import LINEAR, dense
-from holdtrue.models.adapters._forests import (
-    LIGHTGBM,
-    SKLEARN,
-    XGBOOST,
-    lightgbm_trees,
-    sklearn_trees,
-    xgboost_trees,
-)
-from holdtrue.models.adapters._grow import grow
-from holdtrue.models.adapters._layers import Front
+from holdtrue.models.adapters._columns import NotUnderstood, raw_columns
 from holdtrue.models.adapters._onnx import OnnxClassifier
+from holdtrue.models.adapters._read import Source, read
 from holdtrue.models.adapters._torch import TorchClassifier
+from holdtrue.models.adapters._trees import TreesModel
 from holdtrue.schema import Table
 
 N_ROWS = 4096  # asked of both, at most: the reference, and
@@ -31,7 +20,9 @@ MIXED_ROWS = 512  # rows whose columns come from different people
 CLOSE = 1e-4  # difference of probabilities that is put down to float32
 
 
-def adapt(foreign: BlackBox, table: Table, decision_of: Callable[[AbstractModel], Decision]) -> Decision:
+def adapt(
+    foreign: BlackBox, table: Table, decision_of: Callable[[AbstractModel], Decision], *, check: bool = True
+) -> Decision:
     """Return the decision of the best model that agrees with the foreign one, or of the black box.
 
     `foreign.note` then says how the model is read, and `foreign.splits` where its trees split.
@@ -46,7 +37,7 @@ def adapt(foreign: BlackBox, table: Table, decision_of: Callable[[AbstractModel]
         foreign.note = f"Asked as a black box: reading it failed with {type(error).__name__}: {error}."
         return black_box
     decision = decision_of(model)
-    difference = disagreement(decision, foreign, table)
+    difference = disagreement(decision, foreign, table) if check else None
     if difference is not None:
         foreign.note = f"Asked as a black box: the adapter {difference}."
         return black_box
@@ -62,22 +53,7 @@ def understand(foreign: BlackBox, table: Table) -> tuple[AbstractModel, dict[str
         return estimator.as_model(foreign.encoder, columns), {}
     if isinstance(estimator, OnnxClassifier):
         return estimator.as_model(foreign.encoder, columns, table)
-    estimator, steps = _unwrapped(estimator)
-    for step in steps:
-        columns = transformed(step, columns)
-    name, library = type(estimator).__name__, type(estimator).__module__.partition(".")[0]
-    if library == "sklearn" and (name in LINEAR or name == "MLPClassifier"):
-        return dense(estimator, name, Front(columns, foreign.encoder)), {}
-    read = None
-    if library == "sklearn" and name in SKLEARN:
-        read = sklearn_trees(estimator, name, columns)
-    elif library == "xgboost" and name in XGBOOST:
-        read = xgboost_trees(estimator, columns, foreign.categories, sparse=_is_sparse(steps, foreign, table))
-    elif library == "lightgbm" and name in LIGHTGBM:
-        read = lightgbm_trees(estimator, columns, foreign.categories)
-    if read is None:
-        raise NotUnderstood(f"a {name}")
-    return grow(*read, foreign.encoder, table)
+    return read(estimator, Source(foreign, table, columns))
 
 
 def disagreement(decision: Decision, foreign: BlackBox, table: Table) -> str | None:
@@ -100,36 +76,12 @@ def disagreement(decision: Decision, foreign: BlackBox, table: Table) -> str | N
         return f"gives probabilities that differ by {gap:.2g}"
     decided = [np.asarray(batch_decide(decision, logits))[: len(encoded)] for logits in (theirs, ours)]
     other = decided[0] != decided[1]
-    if "differentiable" in decision.model.capabilities:
+    if not isinstance(decision.model, TreesModel):
         # Float32 cannot tell on which side of the boundary a person right on it stands.
         ordered = np.sort(p, axis=1)
         binary = np.abs(p[:, decision.favourable] - float(decision.threshold))
         other &= (binary if p.shape[1] == 2 else ordered[:, -1] - ordered[:, -2]) > 1e-5
     return f"decides {int(other.sum())} of {both.n_rows} rows otherwise" if other.any() else None
-
-
-def _unwrapped(estimator: Estimator) -> tuple[Any, list[Any]]:
-    """The model at the end of searches and pipelines, and the steps before it."""
-    steps: list[Any] = []
-    while type(estimator).__module__.startswith("sklearn."):
-        if type(estimator).__name__ == "Pipeline":
-            steps += [step for _, step in estimator.steps[:-1]]
-            estimator = estimator.steps[-1][1]
-        elif hasattr(estimator, "best_estimator_"):
-            estimator = estimator.best_estimator_
-        elif type(estimator).__name__ in ("FixedThresholdClassifier", "TunedThresholdClassifierCV"):
-            estimator = estimator.estimator_
-        else:
-            break
-    return estimator, steps
-
-
-def _is_sparse(steps: list[Any], foreign: BlackBox, table: Table) -> bool:
-    rows: Any = foreign.frame(table.take(np.arange(1)))
-    for step in steps:
-        if step not in (None, "passthrough"):
-            rows = step.transform(rows)
-    return hasattr(rows, "tocsr")
 
 
 def _proba(logits: np.ndarray) -> np.ndarray:

@@ -7,15 +7,27 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from holdtrue._types import Estimator, Label, NativeFrame
 from holdtrue.encoding import Encoder
-from holdtrue.errors import CapabilityError, DataError
+from holdtrue.errors import DataError
 from holdtrue.models._base import AbstractModel
+from holdtrue.models._decision import Decision
 from holdtrue.schema import Table
 
 TINY = 1e-12  # a probability of 0 has no logarithm
+MOST_DECIMALS = 13
+REACHED = 7e-7
+"""Share of the threshold by which a probability may miss it in float32: votes of a forest often equal it exactly,
+and the log-odds that are compared have float32's rounding errors."""
+EQUAL = 1e-12  # the same in float64
+
+
+def rounded_threshold(threshold: float) -> np.float32:
+    """What a search compares probabilities with, in float32."""
+    return np.float32(threshold * (1 - REACHED))
 
 
 class BlackBoxModel(AbstractModel):
@@ -40,7 +52,7 @@ class BlackBoxModel(AbstractModel):
         return jax.pure_callback(self._host, shape, x, vmap_method="expand_dims")
 
     def _host(self, x: Any) -> np.ndarray:
-        rows = np.asarray(x, np.float64)
+        rows = np.asarray(x, np.float32)
         out = self.ask(rows.reshape(-1, rows.shape[-1]))
         return out.reshape(*rows.shape[:-1], self.k).astype(np.float32)
 
@@ -65,18 +77,21 @@ class BlackBox:
         Where trees split, per number feature: raw values up to one go left, above it right.
     categories : dict
         Of columns with a categorical dtype in pandas, in the order of their codes.
+    digest : str or None
+        SHA-256 of the model as its library writes it, where it was adopted.
+    threshold : float or None
+        From which probability on the favourable class is decided, in float64; None: as `predict` does.
+    absent : dict
+        Of columns of objects in pandas, what stands for a missing value: None and NaN are two categories.
     """
 
     def __init__(self, estimator: Estimator, encoder: Encoder, like: Table) -> None:
-        if not callable(getattr(estimator, "predict_proba", None)):
-            raise CapabilityError(
-                f"recourse: the model needs `predict_proba`; got {type(estimator).__name__}. Wrap it in an object "
-                "that has it, for example sklearn.calibration.CalibratedClassifierCV."
-            )
         self.estimator = estimator
         self.encoder = encoder
         self.like = like.take(np.arange(0))
-        self.names = list(getattr(estimator, "feature_names_in_", [])) or None
+        self.names = _names_of(estimator)
+        if getattr(estimator, "takes_frames", False):
+            self.names = encoder.schema.names
         width = getattr(estimator, "n_features_in_", None)
         names = self.names or encoder.schema.names
         if self.names is None and width is not None and width != len(names):
@@ -89,8 +104,17 @@ class BlackBox:
             raise DataError(f"recourse: the model reads columns the schema lacks; got {unknown[:5]!r}. Add them.")
         self.names_read = names
         self.categories = _categories(self.like.native, names)
+        self.absent = _absent(like.native, names)
         self.splits: dict[str, np.ndarray] = {}
         self.note = "Asked as a black box."
+        self.threshold: float | None = None
+        self.digest: str | None = None
+
+    def threshold_of(self, decision: Decision) -> float | None:
+        """The threshold in float64, as long as the decision's own is what float32 makes of it."""
+        if self.threshold is None or np.float32(decision.threshold) != rounded_threshold(self.threshold):
+            return None
+        return self.threshold * (1 - EQUAL)
 
     def frame(self, table: Table) -> NativeFrame:
         """Return what the estimator reads: a dataframe of its columns, or an array if it was fitted on one."""
@@ -101,6 +125,10 @@ class BlackBox:
         frame = self.like.like_native(columns)
         for name in self.categories:
             frame[name] = frame[name].astype(self.like.native[name].dtype)
+        for name, absent in self.absent.items():
+            values = columns[name].astype(object)
+            values[table.missing(name)] = absent
+            frame[name] = pd.Series(values, index=frame.index, dtype=object)
         return frame
 
     def n_classes(self, table: Table) -> int:
@@ -123,7 +151,28 @@ class BlackBox:
 
     def _ask(self, encoded: np.ndarray) -> np.ndarray:
         columns = self.encoder.decode(encoded)
+        for slot in self.encoder.layout.numbers:
+            feature = self.encoder.schema[slot.name]
+            if not feature.has_levels and feature.kind != "integer":
+                scale, offset = self.encoder.scale[slot.start], self.encoder.offset[slot.start]
+                columns[slot.name] = _as_written(columns[slot.name], encoded[:, slot.start], scale, offset)
         return self.log_proba(Table(columns, len(encoded)))
+
+
+def _as_written(values: np.ndarray, code: np.ndarray, scale: float, offset: float) -> np.ndarray:
+    """The number with the fewest decimals of all that have the same code in float32.
+
+    A person's own 25.6 comes out of float32 as 25.600000381, on the other side of a tree's threshold perhaps.
+    """
+    out, left = values.copy(), np.flatnonzero(np.isfinite(values))
+    for decimals in range(MOST_DECIMALS):
+        near = np.round(values[left], decimals)
+        same = ((near - offset) / scale).astype(np.float32) == code[left]
+        out[left[same]] = near[same]
+        left = left[~same]
+        if not len(left):
+            break
+    return out
 
 
 def _categories(native: Any, names: list[str]) -> dict[str, list[Label]]:
@@ -132,3 +181,19 @@ def _categories(native: Any, names: list[str]) -> dict[str, list[Label]]:
         return {}
     kinds = {str(name): dtype for name, dtype in dtypes.items()}
     return {n: list(kinds[n].categories) for n in names if n in kinds and hasattr(kinds[n], "categories")}
+
+
+def _names_of(estimator: Estimator) -> list[str] | None:
+    """Columns that the estimator knows by name; None where it was fitted on an array."""
+    names = list(getattr(estimator, "feature_names_in_", []))
+    if not names and type(estimator).__module__.startswith("catboost."):
+        names = [str(name) for name in estimator.feature_names_ or []]
+        names = [] if names == [str(i) for i in range(len(names))] else names
+    return names or None
+
+
+def _absent(native: Any, names: list[str]) -> dict[str, float | None]:
+    if not isinstance(native, pd.DataFrame):
+        return {}
+    objects = [name for name in names if name in native and native[name].dtype == object]
+    return {name: None if any(v is None for v in native[name]) else float("nan") for name in objects}

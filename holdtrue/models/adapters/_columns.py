@@ -49,6 +49,11 @@ class Number:
         return raw
 
     @property
+    def is_line(self) -> bool:
+        """Whether all operations add or multiply."""
+        return all(op in ("add", "sub", "mul", "div") for op, _ in self.ops)
+
+    @property
     def slope(self) -> float:
         """Derivative of `value`."""
         steps = [a if op == "mul" else 1 / a for op, a in self.ops if op in ("mul", "div")]
@@ -200,19 +205,52 @@ def _ordinal(encoder: Estimator, columns: list[Column]) -> list[Column]:
     for column, categories in zip(columns, encoder.categories_, strict=True):
         codes = _codes(column, categories, refuses=encoder.handle_unknown == "error", what="OrdinalEncoder")
         unknown = np.isnan(codes)
-        absent = np.array([_is_missing(v) for v in column.values])  # type: ignore[union-attr]
         if unknown.any():
             codes = np.where(unknown, np.nan if encoder.unknown_value is None else encoder.unknown_value, codes)
-        out.append(Levels(column.name, np.where(absent, float(encoder.encoded_missing_value), codes)))
+        # A NaN among the categories has a code of its own; a None, as object columns have it, is one like others.
+        if any(isinstance(c, float) and c != c for c in categories):
+            absent = np.array([_is_missing(v) for v in column.values])  # type: ignore[union-attr]
+            codes = np.where(absent, float(encoder.encoded_missing_value), codes)
+        out.append(Levels(column.name, codes))
     return out
 
 
 def _imputer(imputer: Estimator, columns: list[Column]) -> list[Column]:
-    if imputer.add_indicator or not _is_missing(imputer.missing_values):
-        raise NotUnderstood("a SimpleImputer with indicators or a marker of its own")
+    if not _is_missing(imputer.missing_values):
+        raise NotUnderstood("a SimpleImputer with a marker of its own")
     if any(_is_missing(filled) for filled in imputer.statistics_):
         raise NotUnderstood("a SimpleImputer that drops an empty column")
-    return imputed(columns, imputer.statistics_)
+    marks = _indicator(imputer.indicator_, columns) if imputer.add_indicator else []
+    return [*imputed(columns, imputer.statistics_), *marks]
+
+
+def _indicator(indicator: Estimator, columns: list[Column]) -> list[Column]:
+    """A column for each that may be missing: 1 where it is."""
+    if not _is_missing(indicator.missing_values):
+        raise NotUnderstood("a MissingIndicator with a marker of its own")
+    out: list[Column] = []
+    for column in (columns[i] for i in indicator.features_):
+        if isinstance(column, Number):
+            if not np.isnan(column.missing):
+                raise NotUnderstood(f"a MissingIndicator of {column.name!r}, which is filled in before")
+            out.append(Number(column.name, (("mul", 0.0),), 1.0))
+        else:
+            out.append(Levels(column.name, np.array([_is_missing(v) for v in column.values], float)))
+    return out
+
+
+def _target(encoder: Estimator, columns: list[Column]) -> list[Column]:
+    """The mean of the label for each category; one column, or one for each of several classes."""
+    n_classes = len(encoder.encodings_) // len(columns)
+    means = np.atleast_1d(encoder.target_mean_)
+    out: list[Column] = []
+    for i, (column, categories) in enumerate(zip(columns, encoder.categories_, strict=True)):
+        codes = _codes(column, categories, refuses=False, what="TargetEncoder")
+        for j in range(n_classes):
+            known = np.asarray(encoder.encodings_[i * n_classes + j], np.float64)
+            values = known[np.nan_to_num(codes).astype(int)]
+            out.append(Levels(column.name, np.where(np.isnan(codes), means[j], values)))
+    return out
 
 
 def imputed(columns: list[Column], fillers: Sequence[Any]) -> list[Column]:
@@ -239,6 +277,8 @@ _TRANSFORMERS: dict[str, Callable[[Any, list[Column]], list[Column]]] = {
     "OneHotEncoder": _one_hot_encoder,
     "OrdinalEncoder": _ordinal,
     "SimpleImputer": _imputer,
+    "MissingIndicator": _indicator,
+    "TargetEncoder": _target,
 }
 
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from holdtrue._types import Estimator, JsonObject, Label
-from holdtrue.models.adapters._columns import Column, Levels, NotUnderstood
+from holdtrue.models.adapters._columns import Column, Levels, NotUnderstood, transformed
 from holdtrue.models.adapters._grow import Comparison, Sums, Tree
 
 SKLEARN = (
@@ -17,7 +17,7 @@ SKLEARN = (
     "HistGradientBoostingClassifier",
 )
 XGBOOST = ("XGBClassifier", "XGBRFClassifier")
-LIGHTGBM = ("LGBMClassifier",)
+LIGHTGBM = ("LGBMClassifier",)  # and a raw booster
 
 Read = tuple[list[Tree], list[Column], Comparison, Sums]
 
@@ -76,13 +76,16 @@ def _gradient_boosting_sums(estimator: Estimator) -> Sums:
 
 
 def _hist(estimator: Estimator, columns: list[Column]) -> Read:
-    if estimator.is_categorical_ is not None:
-        raise NotUnderstood("a HistGradientBoostingClassifier with categories")
+    columns = _hist_columns(estimator, columns)
     trees = []
     for stage in estimator._predictors:
         for group, member in enumerate(stage):
             nodes = member.nodes
             leaf = nodes["is_leaf"].astype(bool)
+            sets = {
+                int(node): (_in_bitset(member.raw_left_cat_bitsets[nodes["bitset_idx"][node]]), False)
+                for node in np.flatnonzero(nodes["is_categorical"] & ~leaf)
+            }
             trees.append(
                 Tree(
                     nodes["feature_idx"].astype(int),
@@ -92,12 +95,27 @@ def _hist(estimator: Estimator, columns: list[Column]) -> Read:
                     nodes["missing_go_to_left"].astype(bool),
                     nodes["value"],
                     group,
+                    sets,
                 )
             )
     k = len(estimator.classes_)
     base = np.ravel(estimator._baseline_prediction).astype(np.float64)
     sums = Sums("binary" if k == 2 else "softmax", k, base)
     return trees, columns, Comparison(strict=False, single=False), sums
+
+
+def _hist_columns(estimator: Estimator, columns: list[Column]) -> list[Column]:
+    """Columns as the trees number them: those with categories of their own come first, as codes."""
+    if estimator.is_categorical_ is None:
+        return columns
+    own = np.asarray(estimator.is_categorical_, bool)
+    encoder = estimator._preprocessor.named_transformers_["encoder"]
+    coded = transformed(encoder, [columns[i] for i in np.flatnonzero(own)])
+    return [*coded, *(columns[i] for i in np.flatnonzero(~own))]
+
+
+def _in_bitset(words: np.ndarray) -> set[int]:
+    return {32 * i + bit for i, word in enumerate(words.tolist()) for bit in range(32) if word >> bit & 1}
 
 
 # ---- XGBoost -----------------------------------------------------------------------------------------

@@ -215,7 +215,7 @@ def _listed(
 
 def _boundaries(column: Number, thresholds: np.ndarray, comparison: Comparison) -> np.ndarray:
     """Largest raw value that goes left, found by halving between the smallest and largest float64."""
-    if not column.slope > 0:
+    if not column.slope >= 0:
         raise NotUnderstood(f"the column {column.name!r}, which falls where its value rises")
 
     def left(ordered: np.ndarray) -> np.ndarray:

@@ -167,8 +167,8 @@ class Front:
         for name, table in self.tables.items():
             at = self.encoder.layout.slot(name).start
             scale, offset = self.encoder.scale[at], self.encoder.offset[at]
-            parts.append(Steps(_single(weight @ table), _single(scale), _single(offset), at))
-        return Affine(_single(weight @ self.matrix), _single(weight @ self.bias + bias), tuple(parts))
+            parts.append(Steps(single(weight @ table), single(scale), single(offset), at))
+        return Affine(single(weight @ self.matrix), single(weight @ self.bias + bias), tuple(parts))
 
     def _number(self, row: int, column: Number) -> None:
         slope = column.slope
@@ -222,15 +222,16 @@ def chain(front: Front, layers: list[Any], head: Head, n_classes: int) -> Abstra
             return LinearModel(first.weight, first.bias)
         weight, bias = np.asarray(first.weight), np.asarray(first.bias)
         zero = np.zeros_like(weight)
-        return LinearModel(_single(np.concatenate([zero, weight])), _single(np.concatenate([zero[:, 0], bias])))
+        return LinearModel(single(np.concatenate([zero, weight])), single(np.concatenate([zero[:, 0], bias])))
     return LayersModel((first, *rest), head, n_classes)
 
 
 def as_layer(part: Any) -> Any:
     """A ``(weight, bias)`` pair as a layer; a layer as it is."""
-    return Affine(_single(part[0]), _single(part[1])) if isinstance(part, tuple) else part
+    return Affine(single(part[0]), single(part[1])) if isinstance(part, tuple) else part
 
 
-def _single(values: Any) -> Array:
+def single(values: Any) -> Array:
+    """An array in float32."""
     # Rounded on the host: no program need be compiled for it.
     return jax.device_put(np.asarray(values, np.float32))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from holdtrue._optional import need
-from holdtrue._types import Estimator, Label
+from holdtrue._types import Estimator, JsonObject, Label
 from holdtrue.encoding import Encoder
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models._base import AbstractModel
@@ -70,6 +70,7 @@ class OnnxClassifier:
         self, proto: Estimator, output: str | None, outputs: Outputs | None, classes: Sequence[Label] | None
     ) -> None:
         self.graph = _graph(proto)
+        self.proto: bytes = proto.SerializeToString()
         self.output, zipped = _output(proto, self.graph, output)
         self.outputs: Outputs = outputs or ("probabilities" if zipped else _kind(self.graph, self.output))
         if classes is None:
@@ -83,6 +84,12 @@ class OnnxClassifier:
         elif wide.get(names[0]):
             self.n_features_in_ = wide[names[0]]
         self._ask = _asker(proto, self.graph, self.output)
+
+    @property
+    def said(self) -> JsonObject:
+        """What `from_onnx` need not find out again."""
+        classes = self.classes_.tolist() if hasattr(self, "classes_") else None
+        return {"output": self.output, "outputs": self.outputs, "classes": classes}
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of a table's rows."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from holdtrue import __version__
 from holdtrue._registry import made
 from holdtrue._types import JsonObject
-from holdtrue.classifier import Certificate, RecourseClassifier, describe
+from holdtrue.classifier import AbstractClassifier, Certificate, describe, proposed
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods import AbstractMethod, HighestScore, name_of
 from holdtrue.metrics import (
@@ -25,14 +25,16 @@ from holdtrue.metrics import (
     thinned,
 )
 from holdtrue.models import fresh
-from holdtrue.schema import Table, TableLike, as_table, plain
+from holdtrue.schema import Table, TableLike, as_table, hinted, plain
 
 OnDrift = Literal["refuse", "mark", "weight"]
+Chosen = Literal["present", "highest", "f1", "given"]
 DIGITS = 6  # of a threshold: rounded down, which keeps the guarantee
 
 
+@hinted()
 def certify(
-    clf: RecourseClassifier,
+    clf: AbstractClassifier,
     X_cal: TableLike,
     y_cal: ArrayLike | None = None,
     *,
@@ -40,6 +42,7 @@ def certify(
     miscoverage: float = 0.05,
     failure: float = 0.05,
     threshold: float | None = None,
+    move_threshold: bool = False,
     groups: Any = None,
     correction: Correction = "bonferroni",
     use: TableLike | None = None,
@@ -49,31 +52,36 @@ def certify(
     random_state: int = 0,
     apply: bool = True,
 ) -> Certificate:
-    r"""Choose a threshold at which at least :math:`1 - \epsilon` of people have recourse, and certify it (PARE).
+    r"""Certify that at least :math:`1 - \epsilon` of people have recourse at the classifier's threshold (PARE).
 
     Each calibration person's critical threshold, the largest at which they have recourse, is found by one search.
     The exact binomial tail then gives the largest threshold at which, with confidence :math:`1 - \alpha` over the
     draw of the calibration set, at most :math:`\epsilon` of the population is without recourse. People who are
-    accepted as they are count as having it.
+    accepted as they are count as having it. The classifier's threshold is certified where it is no larger than
+    that, and stays: another one decides otherwise about people. One that would do is proposed, with what it would
+    cost (``certificate.proposal``), and taken only with `move_threshold`.
 
     Parameters
     ----------
-    clf : RecourseClassifier
+    clf : RecourseClassifier or Adopted
         Fitted, with two classes.
     X_cal : dataframe
         People who had no part in training or in any choice about the model (epoch, penalty, architecture), drawn
         like those whom the promise is for.
     y_cal : array, optional
-        Their labels. With them the threshold of the best F1 among those that keep the guarantee is taken, else the
-        highest that keeps it.
+        Their labels. With them the threshold of the best F1 among those that keep the guarantee is proposed, else
+        the highest that keeps it.
     method : str or AbstractMethod, optional
-        The search whose recourse is promised; ``HighestScore()`` when omitted. Any other method needs `threshold`.
+        The search whose recourse is promised; ``HighestScore()`` when omitted. Any other method says only whether
+        a threshold keeps the promise, not which is the highest.
     miscoverage : float, default=0.05
         Share of people who may be without recourse (epsilon).
     failure : float, default=0.05
         Share of calibration draws that may break the promise (alpha).
     threshold : float, optional
         Certify this threshold, fixed beforehand, or refuse.
+    move_threshold : bool, default=False
+        Take the proposed threshold: the best F1's or the highest.
     groups : str or array, optional
         A column of `X_cal`, or a label per person: the promise is then made to every group.
     correction : {"bonferroni", "sidak", "none"}
@@ -90,7 +98,8 @@ def certify(
     random_state : int, default=0
         Of the drift test and of thinning.
     apply : bool, default=True
-        Set the classifier's threshold and let it carry the certificate, also into its file.
+        Let the classifier carry the certificate, also into its file, and the threshold where another was asked
+        for.
 
     Notes
     -----
@@ -110,7 +119,7 @@ def certify(
     >>> quick = ht.StandardTraining(n_epochs=5)
     >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), regime=quick, random_state=0)
     >>> clf = clf.fit(bank.X[:1000], bank.y[:1000])
-    >>> certificate = ht.certify(clf, bank.X[1000:1200])
+    >>> certificate = ht.certify(clf, bank.X[1000:1200], move_threshold=True)
     >>> clf.threshold == certificate.threshold, certificate.failures <= certificate.k
     (True, True)
     """
@@ -128,23 +137,26 @@ def certify(
             f"certify: too few calibration people; got {len(rows)}{left}. A guarantee with `miscoverage` "
             f"{miscoverage:g} and `failure` {failure:g} needs {needed} at least, more where some lack recourse."
         )
-    chosen = _method(clf, method, threshold)
+    chosen = _method(method, threshold, move_threshold)
     kept = table.take(rows)
-    critical = _critical(clf, chosen, kept, threshold)
+    present = float(clf.threshold)
+    # Fixed beforehand: what was asked for, or the present one where the search cannot say which is the highest.
+    fixed = present if threshold is None and not hasattr(chosen, "critical") else threshold
+    critical = _critical(clf, chosen, kept, fixed)
     made = _guarantee(critical, None if groups_of is None else groups_of[rows], miscoverage, failure, correction)
     least = min(g.threshold for g in made.values())
-    highest = _down(least) if threshold is None else float(threshold)
+    highest = _down(least) if fixed is None else float(fixed)
     if not least >= highest > 0:
-        raise DataError(_refusal(made, threshold))
+        raise DataError(_refusal(made, fixed))
     score = predictor.proba(kept)[:, predictor.decision.favourable]
-    at, why = highest, "highest" if threshold is None else "given"
-    if accepted is not None and threshold is None:
-        at, why = _down(best_f1_threshold(score, accepted[rows], highest)[0]), "f1"
-        if not at > 0:
-            at = highest
-    target = clf if apply else clf.at_threshold(at)
-    if apply:
-        clf.set_threshold(at)
+    at, why, proposal = highest, "present" if threshold is None else "given", None
+    if fixed is None:
+        labels = None if accepted is None else accepted[rows]
+        at, why, proposal = _chosen(score, labels, highest, present, least, made, move_threshold)
+        highest = max(highest, at)
+    target = clf if at == present else clf.at_threshold(at)
+    if apply and at != present:
+        target = clf.set_threshold(at)
     measured = {"accepted": (score >= at).mean(), "with_recourse": (critical >= at).mean()}
     if accepted is not None:
         yes, good = score >= at, accepted[rows]
@@ -168,7 +180,7 @@ def certify(
         },
         drift=drift, weighting=weighting, measured={name: float(value) for name, value in measured.items()},
         notes=_notes(clf, encoded, weighting), date=datetime.now(UTC).isoformat(timespec="seconds"),
-        software=f"holdtrue {__version__}",
+        software=f"holdtrue {__version__}", proposal=proposal,
     )  # fmt: skip
     if apply:
         clf.certificate_ = certificate
@@ -183,9 +195,10 @@ def data_digest(encoded: np.ndarray) -> str:
 
 
 def _checked(clf: Any, on_drift: str) -> Any:
-    if not isinstance(clf, RecourseClassifier) or not hasattr(clf, "predictor_"):
+    if not isinstance(clf, AbstractClassifier) or not hasattr(clf, "predictor_"):
         raise CapabilityError(
-            f"certify: `clf` must be a fitted RecourseClassifier; got {type(clf).__name__}. Fit one first."
+            f"certify: `clf` must be a fitted RecourseClassifier or an adopted model; got {type(clf).__name__}. "
+            "Fit one first, or use holdtrue.adopt."
         )
     if clf.predictor_.decision.n_classes != 2:
         raise CapabilityError(
@@ -198,14 +211,41 @@ def _checked(clf: Any, on_drift: str) -> Any:
     return clf.predictor_
 
 
-def _method(
-    clf: RecourseClassifier, method: str | AbstractMethod | None, threshold: float | None
-) -> AbstractMethod:
+def _chosen(
+    score: np.ndarray, accepted: np.ndarray | None, highest: float, present: float, least: float,
+    made: dict[Any, Guarantee], move: bool,
+) -> tuple[float, Chosen, JsonObject | None]:  # fmt: skip
+    """The threshold to certify and why it is that one; what else would do, where it is the present one."""
+    best, why = highest, "highest"
+    if accepted is not None:
+        f1 = _down(best_f1_threshold(score, accepted, highest)[0])
+        best, why = (f1, "f1") if f1 > 0 else (highest, "f1")
+    if move:
+        return best, why, None
+    proposal = {"threshold": best, "chosen": why} | {
+        name: float((score >= at).mean()) for name, at in (("accepted", best), ("accepted_now", present))
+    }
+    if present > least:
+        short = ", ".join(str(name) for name, g in made.items() if g.threshold < present)
+        raise DataError(
+            f"certify: more people are without recourse at the present threshold, {present:g}, than may be; got "
+            f"too many for {short}. {proposed(proposal)}"
+        )
+    return present, "present", None if best == present else proposal
+
+
+def _method(method: str | AbstractMethod | None, threshold: float | None, move: bool) -> AbstractMethod:
     chosen = HighestScore() if method is None else made(AbstractMethod, method)
-    if not hasattr(chosen, "critical") and threshold is None:
+    if not hasattr(chosen, "critical") and threshold is None and move:
         raise CapabilityError(
             f"certify: {type(chosen).__name__} does not say up to which threshold it finds recourse, so that the "
-            "largest cannot be found. Give the `threshold` to certify, or use HighestScore."
+            "largest cannot be found. Give the `threshold` to certify, leave `move_threshold` out, or use "
+            "HighestScore."
+        )
+    if threshold is not None and move:
+        raise DataError(
+            f"certify: `threshold` and `move_threshold` are two ways to say which; got {threshold!r} and True. "
+            "Give one of them."
         )
     if threshold is not None and not 0 < threshold < 1:
         raise DataError(f"certify: `threshold` must lie between 0 and 1; got {threshold!r}.")
@@ -213,7 +253,7 @@ def _method(
 
 
 def _critical(
-    clf: RecourseClassifier, method: AbstractMethod, table: Table, threshold: float | None
+    clf: AbstractClassifier, method: AbstractMethod, table: Table, threshold: float | None
 ) -> np.ndarray:
     """Each person's critical threshold; for a given threshold only whether they have recourse there."""
     if isinstance(method, HighestScore):
@@ -272,7 +312,7 @@ def _groups(groups: Any, X: TableLike, n: int) -> np.ndarray:
 
 
 def _comparable(
-    clf: RecourseClassifier, encoded: np.ndarray, use: TableLike | None, weights: Any, on_drift: OnDrift,
+    clf: AbstractClassifier, encoded: np.ndarray, use: TableLike | None, weights: Any, on_drift: OnDrift,
     level: float, seed: int, needed: int,
 ) -> tuple[np.ndarray, JsonObject | None, JsonObject | None]:  # fmt: skip
     """Calibration rows that stand for the people in use, what the drift test said, and how rows were thinned."""
@@ -341,7 +381,7 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def _notes(clf: RecourseClassifier, encoded: np.ndarray, weighting: JsonObject | None) -> list[str]:
+def _notes(clf: AbstractClassifier, encoded: np.ndarray, weighting: JsonObject | None) -> list[str]:
     notes = []
     if clf.training_ is not None:
         known = {row.tobytes() for row in np.asarray(clf.training_.data.x, np.float32)}

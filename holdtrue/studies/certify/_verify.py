@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from holdtrue._types import JsonObject, Keywords
-from holdtrue.classifier import Certificate, RecourseClassifier, rebuild
+from holdtrue.classifier import AbstractClassifier, Certificate, rebuild
 from holdtrue.errors import DataError
 from holdtrue.methods import AbstractMethod
 from holdtrue.metrics import clopper_pearson, shift_weights, thinned
-from holdtrue.schema import TableLike
+from holdtrue.schema import TableLike, hinted
 from holdtrue.studies.certify._certify import certify, data_digest, drift_between
 
 CLOSE = 1e-4  # thresholds are made of single-precision scores, which differ in the last digits between processors
@@ -57,9 +57,10 @@ class CertificateCheck:
         return "\n".join([head, *lines, *(f"--   {what}: not checked" for what in self.unchecked)])
 
 
+@hinted()
 def verify(
     certificate: Certificate,
-    clf: RecourseClassifier,
+    clf: AbstractClassifier,
     X_cal: TableLike | None = None,
     y_cal: ArrayLike | None = None,
     *,
@@ -74,7 +75,7 @@ def verify(
     Parameters
     ----------
     certificate : Certificate
-    clf : RecourseClassifier
+    clf : RecourseClassifier or Adopted
         The model that it is shown with.
     X_cal, y_cal : dataframe and array, optional
         The calibration rows and labels. Everything is then computed again.
@@ -128,7 +129,7 @@ def verify(
 class _Check:
     """One certificate and one model."""
 
-    def __init__(self, certificate: Certificate, clf: RecourseClassifier) -> None:
+    def __init__(self, certificate: Certificate, clf: AbstractClassifier) -> None:
         self.certificate, self.clf = certificate, clf
 
     def arithmetic(self) -> Finding:
@@ -181,11 +182,16 @@ class _Check:
         if weighted == "estimated":
             assert c.drift is not None
             how |= {"use": use, "on_drift": "weight", "drift_level": c.drift["level"]}
+        clf = self.clf
         if c.chosen == "given":
             how["threshold"] = c.threshold
+        elif c.chosen == "present":
+            clf = clf if clf.threshold == c.threshold else clf.at_threshold(c.threshold)
+        else:
+            how["move_threshold"] = True
         try:
             made = certify(
-                self.clf, X_cal, y_cal if c.chosen == "f1" else None, method=self.method(), apply=False,
+                clf, X_cal, y_cal if c.chosen == "f1" else None, method=self.method(), apply=False,
                 miscoverage=c.miscoverage, failure=c.failure, **how,
             )  # fmt: skip
         except DataError as error:

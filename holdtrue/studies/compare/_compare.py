@@ -14,19 +14,20 @@ from sklearn.utils.validation import check_is_fitted
 from holdtrue._registry import made
 from holdtrue._types import Estimator, Keywords, Label
 from holdtrue.batch import Predictor, wrap
-from holdtrue.classifier import RecourseClassifier, named_model, pipeline
+from holdtrue.classifier import AbstractClassifier, Adopted, RecourseClassifier, named_model, pipeline
 from holdtrue.datasets import Dataset
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods import METHODS, AbstractMethod, name_of
 from holdtrue.models import AbstractArchitecture, fresh
 from holdtrue.retraining import Vary, retrain, seeded
-from holdtrue.schema import Schema, Table, as_table
+from holdtrue.schema import Schema, Table, as_table, hinted
 from holdtrue.studies.compare._measure import measure, settings
 from holdtrue.studies.compare._result import Comparison, Row, merged, same_settings
 
 Methods = str | AbstractMethod | Sequence[str | AbstractMethod] | Mapping[str, str | AbstractMethod]
 
 
+@hinted()
 def compare(
     data: Any,
     y: ArrayLike | None = None,
@@ -264,7 +265,7 @@ def _model_name(model: Estimator) -> str:
 
 def _model_settings(model: Estimator) -> str | None:
     """Digest of all parameters: what must be equal for two comparisons to be of the same model."""
-    if isinstance(model, RecourseClassifier) and hasattr(model, "predictor_"):
+    if isinstance(model, AbstractClassifier) and hasattr(model, "predictor_"):
         return model.predictor_.digest()
     if not hasattr(model, "get_params"):
         return None
@@ -284,6 +285,8 @@ def _fit(
     seed: int,
 ) -> tuple[RecourseClassifier | None, Predictor]:
     """The classifier, where it is one of ours, and what everyone asks."""
+    if isinstance(model, Adopted):
+        return None, model.predictor_
     if foreign:
         if not fitted:
             if not hasattr(model, "fit"):

@@ -14,7 +14,7 @@ from holdtrue.methods import AbstractMethod
 from holdtrue.metrics import ATTACK_NORMS, AttackNorm, collapse_radius, robust_accuracy
 from holdtrue.models import AbstractArchitecture, fresh
 from holdtrue.reports import audit
-from holdtrue.schema import Schema, TableLike
+from holdtrue.schema import Schema, TableLike, hinted
 from holdtrue.studies.tradeoff._result import Choice, Tradeoff
 from holdtrue.training import AbstractRegime, AdversarialTraining, regime
 
@@ -22,6 +22,7 @@ RADII = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 Sweeps = Mapping[str, Sequence[float]]
 
 
+@hinted()
 def tradeoff(
     X: TableLike,
     y: ArrayLike,

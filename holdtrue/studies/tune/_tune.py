@@ -18,7 +18,7 @@ from holdtrue.classifier import describe
 from holdtrue.errors import DataError, HoldtrueError
 from holdtrue.methods import AbstractMethod
 from holdtrue.models import AbstractArchitecture, fresh
-from holdtrue.schema import Schema, TableLike, as_table, did_you_mean
+from holdtrue.schema import Schema, TableLike, as_table, did_you_mean, hinted
 from holdtrue.studies.tune._bench import Bench, Measured
 from holdtrue.studies.tune._result import Trial, Tuning
 from holdtrue.training import REGIMES, AbstractRegime, OneOf, Range, Space
@@ -28,6 +28,7 @@ EARLY = 4  # a trial is looked at after this part of its epochs
 WARM = 5  # trials that have been looked at before one is given up
 
 
+@hinted()
 def tune(
     X: TableLike,
     y: ArrayLike,

@@ -1,0 +1,101 @@
+"""`holdtrue adopt`: a model made elsewhere, as a model file that every command takes."""
+
+from typing import Any
+
+import click
+
+from holdtrue._cache import use_cache
+from holdtrue._types import Keywords
+from holdtrue.cli._console import interruptible, print_json, progress, say
+from holdtrue.cli._options import configure, json_option, parse_settings, seed_option, set_option
+from holdtrue.errors import DataError
+
+
+@click.command("adopt")
+@click.argument("model", metavar="MODEL")
+@click.option("--reference", metavar="TABLE", required=True,
+              help="Rows that the model knows: bounds, levels and scaling come from them.")  # fmt: skip
+@click.option("--schema", "schema_file", metavar="FILE", help="What each column may do; guessed when omitted.")
+@click.option("--out", metavar="FILE", required=True, help="Write the model file here.")
+@click.option("--threshold", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="P",
+              help="Say yes from this probability on; as the model itself when omitted.")  # fmt: skip
+@click.option("--favourable", metavar="LABEL", help="The class people want; the last one when omitted.")
+@click.option(
+    "--method", default="sparse_search", show_default=True, metavar="NAME", help="How recourse is found."
+)
+@click.option("--target", metavar="COLUMN", help="The label column of the table, for --guides.")
+@click.option("--guides", type=click.IntRange(2), metavar="N",
+              help="Train so many copies to search with, and as many to judge by.")  # fmt: skip
+@set_option
+@seed_option
+@json_option
+def command(
+    model: str, reference: str, schema_file: str | None, out: str, threshold: float | None, favourable: str | None,
+    method: str, target: str | None, guides: int | None, settings: tuple[str, ...], seed: int, as_json: bool,
+) -> None:  # fmt: skip
+    """Adopt MODEL, the file of a model made elsewhere, so that every command takes it.
+
+    MODEL is a file of XGBoost (json, ubj), LightGBM (txt), CatBoost (cbm, json), ONNX or skops (for scikit-learn).
+    A pickle is refused: reading one runs whatever its author wanted to run.
+
+    \b
+    holdtrue adopt bank.json --reference train.csv --schema bank.yaml --threshold 0.62 --out bank.holdtrue
+    holdtrue adopt forest.skops --reference train.csv --target approved --guides 20 --out bank.holdtrue
+    """
+    from holdtrue.runs import check_place
+
+    check_place(out)
+    if guides is not None and target is None and not reference.startswith("dataset:"):
+        raise DataError("--guides: copies of the model learn from labels; got no --target. Name the label column.")
+    given = parse_settings(settings)
+    use_cache()
+    from holdtrue.classifier import adopt
+    from holdtrue.cli._options import pick_label
+    from holdtrue.methods import method as by_name
+    from holdtrue.models.adapters import given as read_model
+    from holdtrue.schema import Schema
+
+    theirs: Any = read_model(model)
+    schema = None if schema_file is None else Schema.load(schema_file)
+    table, labels, schema = _rows(reference, target, schema, list(getattr(theirs, "feature_names_in_", [])))
+    guessed = schema is None
+    classes = getattr(theirs, "classes_", None)
+    wanted = (
+        None if favourable is None or classes is None else pick_label(favourable, list(classes), "--favourable")
+    )
+    how: Keywords = {
+        "reference": table, "labels": None if guides is None else labels, "threshold": threshold,
+        "method": configure(by_name(method), given), "favourable": wanted, "n_guides": guides or 20,
+        "random_state": seed,
+    }  # fmt: skip
+    with progress("guides", 2 * (guides or 0), "models") as bar:
+        made = interruptible(lambda: adopt(theirs, schema, **how, on_model=bar.to))
+    made.save(out)
+    foreign: Any = made.predictor_.foreign
+    told = {
+        "format": made.format_, "sha256": foreign.digest, "classes": made.classes_.tolist(),
+        "favourable": made.predictor_.favourable, "threshold": made.threshold,
+        "method": type(made.method_).__name__, "note": foreign.note,
+    }  # fmt: skip
+    if as_json:
+        print_json(told)
+        return
+    click.echo(f"{foreign.note} A yes is {told['favourable']!r}, from {told['threshold']:g} on.")
+    if guessed:
+        say("The schema was guessed; write and correct one with `holdtrue schema`, and adopt again.")
+    say(f"Written to {out}.")
+
+
+def _rows(place: str, target: str | None, schema: Any, names: list[str]) -> tuple[Any, Any, Any]:
+    """The table, its labels where a column is named, and a schema: the given one, or a dataset's own."""
+    from holdtrue.cli._training import labels_of
+    from holdtrue.runs import DATASET, Source, dataset
+
+    if place.startswith(DATASET):
+        data = dataset(place)
+        return data.X, data.y, data.schema if schema is None else schema
+    frame = Source(place).whole(schema)
+    labels = None if target is None else labels_of(frame, target)
+    if schema is None:  # a column that the model does not read is none of its features
+        frame = frame[names] if names and set(names) <= set(frame.columns) else frame.drop(columns=target or [])
+    return frame, labels, schema

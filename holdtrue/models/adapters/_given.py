@@ -1,0 +1,137 @@
+"""What people hand over as a model, as a classifier: raw boosters and functions too."""
+
+import functools
+import types
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from holdtrue._optional import need
+from holdtrue._types import Estimator
+from holdtrue.errors import CapabilityError
+from holdtrue.models.adapters._onnx import from_onnx, is_onnx
+from holdtrue.models.adapters._outputs import proba_from
+from holdtrue.schema import TableLike
+
+FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
+PROBABILITIES = ("binary:logistic", "multi:softprob", "multi:softmax")
+
+
+def as_classifier(model: Estimator) -> Estimator:
+    """An object with `predict_proba`: the model itself, or what reads it.
+
+    Read are an ONNX model or its path, a raw booster of XGBoost, LightGBM or CatBoost, and a function of a table
+    that gives probabilities. Anything else without `predict_proba` is refused, with what to do about it.
+    """
+    if is_onnx(model):
+        return from_onnx(model)
+    if callable(getattr(model, "predict_proba", None)):
+        return model
+    if type(model).__name__ == "VotingClassifier" and model.voting == "hard":
+        return HardVotes(model)
+    library, name = type(model).__module__.partition(".")[0], type(model).__name__
+    if library == "xgboost" and name == "Booster":
+        return from_xgboost(model)
+    if library == "lightgbm" and name == "Booster":
+        return LightGBMBooster(model)
+    if library == "catboost" and name == "CatBoost":
+        catboost = need("catboost", extra="catboost", what="recourse: a CatBoost model")
+        return catboost.to_classifier(model)
+    if isinstance(model, FUNCTIONS):
+        return FunctionClassifier(model)
+    raise CapabilityError(
+        f"recourse: the model needs `predict_proba`; got {_article(name)} of {library}. {_advice(model, library)}"
+    )
+
+
+class FunctionClassifier:
+    """A function of a dataframe that gives probabilities: a column per class, or the second class's alone."""
+
+    takes_frames = True
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def predict_proba(self, X: TableLike) -> np.ndarray:
+        """Probabilities of shape (n, classes)."""
+        out = np.asarray(self.function(X), np.float64)
+        return proba_from(out[:, None] if out.ndim == 1 else out, "probabilities")
+
+
+class HardVotes:
+    """A `VotingClassifier` that counts decisions: the share of votes stands for a probability."""
+
+    def __init__(self, estimator: Estimator) -> None:
+        self.estimator = estimator
+        self.classes_ = estimator.classes_
+        for name in ("feature_names_in_", "n_features_in_"):
+            if hasattr(estimator, name):
+                setattr(self, name, getattr(estimator, name))
+
+    def predict_proba(self, X: TableLike) -> np.ndarray:
+        """Shares of shape (n, classes)."""
+        votes, weights = self.estimator.transform(X), self.estimator._weights_not_none
+        weights = np.ones(votes.shape[1]) if weights is None else np.asarray(weights, np.float64)
+        return np.stack([((votes == k) @ weights) / weights.sum() for k in range(len(self.classes_))], axis=1)
+
+
+class LightGBMBooster:
+    """A raw LightGBM booster with what a classifier has."""
+
+    def __init__(self, booster: Estimator) -> None:
+        objective = str(booster.dump_model(num_iteration=1)["objective"]).split(" ")[0]
+        if objective not in ("binary", "multiclass"):
+            raise CapabilityError(
+                f"recourse: a LightGBM booster must be trained for classes; got objective {objective!r}. Train it "
+                "with 'binary' or 'multiclass', or give a function of a table that makes probabilities of it."
+            )
+        self.booster_ = booster
+        self.classes_ = np.arange(max(2, booster.num_model_per_iteration()))
+        self.n_features_in_ = booster.num_feature()
+        names = booster.feature_name()
+        if names != [f"Column_{i}" for i in range(len(names))]:  # what it calls columns without a name
+            self.feature_names_in_ = np.asarray(names, object)
+
+    def predict_proba(self, X: TableLike) -> np.ndarray:
+        """Probabilities of shape (n, classes)."""
+        out = np.asarray(self.booster_.predict(X), np.float64)
+        return proba_from(out[:, None] if out.ndim == 1 else out, "probabilities")
+
+
+def from_xgboost(booster: Estimator) -> Estimator:
+    """XGBoost's own classifier about a raw booster."""
+    import json
+
+    import xgboost
+
+    objective = json.loads(booster.save_config())["learner"]["objective"]["name"]
+    if objective not in PROBABILITIES:
+        raise CapabilityError(
+            f"recourse: an XGBoost booster must be trained for classes; got objective {objective!r}. Train it "
+            "with 'binary:logistic' or 'multi:softprob', or give a function of a table that makes probabilities."
+        )
+    model: Any = xgboost.XGBClassifier(enable_categorical=True)
+    model.load_model(bytearray(booster.save_raw("ubj")))
+    model._from_booster = True  # its parameters are not those that the booster was trained with
+    return model
+
+
+def _advice(model: Estimator, library: str) -> str:
+    """What to do about a model without `predict_proba`, where that depends on where it comes from."""
+    function = "Give a function of a table that returns probabilities"
+    if library == "torch":
+        return "Give holdtrue.models.adapters.from_torch(module)."
+    if library in ("keras", "tensorflow", "tf_keras"):
+        return f"{function}: lambda X: model.predict(X.to_numpy(), verbose=0)."
+    if library == "statsmodels":
+        return f"{function}: lambda X: results.predict(statsmodels.api.add_constant(X, has_constant='add'))."
+    if callable(getattr(model, "decision_function", None)):
+        return "Calibrate it: sklearn.calibration.CalibratedClassifierCV(model).fit(X, y)."
+    if isinstance(model, RegressorMixin):
+        return "Recourse is about decisions: train a classifier, or give a function that returns probabilities."
+    return f"{function}, or an object that has it."
+
+
+def _article(name: str) -> str:
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"

@@ -1,0 +1,156 @@
+"""Every command, asked of every kind of adopted model, from its file."""
+
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import RandomForestClassifier, VotingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import holdtrue as ht
+from holdtrue.server import Quotas, Service, create_app
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # newer ones want the successor of httpx, older ones do not know it
+    from fastapi.testclient import TestClient
+
+COLUMNS = ["loanprc", "obrat", "atotinc", "unver", "pubrec", "cons"]
+BANK = ht.datasets.load("loanapp")
+X, Y = BANK.X[COLUMNS], np.asarray(BANK.y)
+SCHEMA = ht.Schema([BANK.schema[name] for name in COLUMNS])
+
+
+def logistic() -> Any:
+    return make_pipeline(StandardScaler(), LogisticRegression())
+
+
+def skops(model: Any, path: Path) -> Path:
+    io = pytest.importorskip("skops.io", reason="skops is not installed; pip install 'holdtrue[skops]' to run it")
+    place = path / "model.skops"
+    io.dump(model.fit(X, Y), place)
+    return place
+
+
+def xgboost(path: Path, ending: str) -> Path:
+    model = pytest.importorskip("xgboost").XGBClassifier(n_estimators=15, max_depth=3, n_jobs=1)
+    model.fit(X, Y).save_model(path / f"model.{ending}")
+    return path / f"model.{ending}"
+
+
+def lightgbm(path: Path) -> Path:
+    model = pytest.importorskip("lightgbm").LGBMClassifier(n_estimators=15, n_jobs=1, verbose=-1)
+    model.fit(X, Y).booster_.save_model(path / "model.txt")
+    return path / "model.txt"
+
+
+def catboost(path: Path, ending: str) -> Path:
+    library = pytest.importorskip("catboost", reason="needs pip install 'holdtrue[catboost]'")
+    model = library.CatBoostClassifier(
+        iterations=15, depth=3, verbose=0, allow_writing_files=False, thread_count=1
+    )
+    model.fit(X, Y).save_model(str(path / f"model.{ending}"), format=ending)
+    return path / f"model.{ending}"
+
+
+def onnx(path: Path) -> Path:
+    skl2onnx = pytest.importorskip("skl2onnx")
+    kind = skl2onnx.common.data_types.FloatTensorType([None, len(COLUMNS)])
+    model = logistic().fit(X.to_numpy(float), Y)
+    proto = skl2onnx.convert_sklearn(model, initial_types=[("x", kind)], options={"zipmap": False})
+    (path / "model.onnx").write_bytes(proto.SerializeToString())
+    return path / "model.onnx"
+
+
+KINDS: dict[str, Callable[[Path], Path]] = {
+    "xgboost json": lambda path: xgboost(path, "json"),
+    "xgboost ubj": lambda path: xgboost(path, "ubj"),
+    "lightgbm": lightgbm,
+    "catboost cbm": lambda path: catboost(path, "cbm"),
+    "catboost json": lambda path: catboost(path, "json"),
+    "onnx": onnx,
+    "logistic": lambda path: skops(logistic(), path),
+    "calibrated": lambda path: skops(
+        CalibratedClassifierCV(RandomForestClassifier(8, max_depth=4, random_state=0), cv=2), path
+    ),
+    "votes": lambda path: skops(
+        VotingClassifier([("f", RandomForestClassifier(8, max_depth=4, random_state=0)), ("l", logistic()),
+                          ("g", RandomForestClassifier(8, max_depth=3, random_state=1))]), path),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("tables")
+    X.assign(approve=Y, key=np.arange(len(X))).to_csv(folder / "train.csv", index=False)
+    X[:60].assign(key=np.arange(60)).to_csv(folder / "people.csv", index=False)
+    SCHEMA.save(folder / "bank.yaml")
+    return {name: str(folder / name) for name in ("train.csv", "people.csv", "bank.yaml")}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_command_takes_it(kind, run, run_json, tables, tmp_path):
+    theirs = KINDS[kind](tmp_path)
+    model, answers, ledger = (str(tmp_path / name) for name in ("bank.holdtrue", "answers.csv", "promises.db"))
+    people = tables["people.csv"]
+    told = run_json("adopt", theirs, "--reference", tables["train.csv"], "--schema", tables["bank.yaml"],
+                    "--threshold", 0.8, "--method", "nearest_neighbour", "--out", model)  # fmt: skip
+    assert told["threshold"] == 0.8
+    assert not told["note"].startswith("Asked"), told["note"]
+
+    # What the library itself decides, and nothing else, is what people are told.
+    clf = ht.load(model)
+    own = (
+        clf.predictor_.foreign.estimator.predict_proba(clf.predictor_.foreign.frame(clf._read(X[:60])))[:, 1]
+        >= 0.8
+    )
+    assert (clf.predict(X[:60]) == own).all()
+    ht.Ledger.create(ledger).close()
+    run("recourse", model, people, "--out", answers, "--ledger", ledger, "--subject", "key", "--valid-for", 90)
+    written = pd.read_csv(answers)
+    assert ((written["holdtrue_status"] == "ALREADY_FAVOURABLE") == own).all()
+    found = written["holdtrue_status"].isin(["FOUND", "OPTIMAL"])
+    assert found.any()
+    assert (clf.predict_proba(written[COLUMNS][found])[:, 1] >= 0.8 - 1e-9).all()
+
+    report = run_json("audit", model, people)
+    assert report["n_at_odds"] == 0
+    assert report["model"] == clf.predictor_.digest()
+
+    app = create_app(Service(clf, quotas=Quotas(deadline=20, options=1)))
+    with TestClient(app, base_url="http://localhost") as client:  # its start-up warms the service
+        person = json.loads(X[:60][~own].head(1).to_json(orient="records"))[0]
+        said = client.post("/v1/recourse", json={"people": [person]})
+        assert said.status_code == 200, said.text
+        assert "FOUND" in said.text
+        assert client.get("/").status_code == 200
+
+    certified = str(tmp_path / "certified.holdtrue")
+    run("certify", model, tables["train.csv"], "--miscoverage", 0.4, "--out", certified)
+    assert run_json("verify", certified, "--calibration", tables["train.csv"])["ok"]
+    assert ht.load(certified).certificate_.threshold == 0.8
+
+    with ht.Ledger(ledger) as book:
+        record = next(iter(book.live()))[0].text
+    place = tmp_path / "record.json"
+    place.write_text(str(record))
+    train = tables["train.csv"]
+    assert run_json("replay", place, "--model", model, "--reference", train)["same"] is True
+    assert "80" in run("letter", place).stdout or run("letter", place).stdout
+    gated = run_json("gate", certified, "--ledger", ledger, "--alternatives", 0)
+    assert gated["ok"]
+    assert gated["n_live"] == found.sum()
+
+    again = run("shelf-life", model, people, "--train", train, "--target", "approve", "--models", 3, "--json",
+                code=0 if theirs.suffix == ".skops" and kind != "votes" else 2)  # fmt: skip
+    if theirs.suffix == ".skops" and kind != "votes":
+        assert json.loads(again.stdout)["n_models"] == 3
+    else:
+        assert "does not say how it was trained" in again.stderr
