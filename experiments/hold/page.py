@@ -19,7 +19,7 @@ PAGE = DOCS / "explanation" / "what-holding-costs.md"
 BEGIN, END = "<!-- tables: made by python -m experiments.hold.page -->", "<!-- end of tables -->"
 TABLES = {"german_credit": "German Credit", "loanapp": "mortgages", "heloc": "HELOC", "adult": "Adult"}
 MODELS = {"logistic": "logistic", "mlp": "MLP", "forest": "forest", "xgboost": "XGBoost", "lightgbm": "LightGBM"}
-EQUAL = 0.005  # survival by which two methods may differ and count as equal
+EQUAL, LESS = 0.005, 0.02  # survival, and share of the cost, by which two methods may differ and count as equal
 
 
 @dataclass(frozen=True)
@@ -100,15 +100,26 @@ def ratio(a: Row, b: Row) -> float:
     return float(a.cost[both].sum() / b.cost[both].sum()) if both.any() else float("nan")
 
 
-def undercut(pair: Pair) -> list[str]:
-    """Methods that survive as well as some level of `hold` and are cheaper, or better than every level."""
-    levels = [row for name, row in pair.items() if name.startswith("hold")]
-    out = []
+def front(pair: Pair, base: str) -> list[Row]:
+    """From what a method finds without guides to `hold` about it at its highest level."""
+    start = pair.get("cheapest" if base == "sparse_search" else base)
+    held = [pair.get(f"hold {level}, {base}") for level in ("0.9", "0.95", "0.99")]
+    return [row for row in (start, *held) if row is not None] if held[0] is not None else []
+
+
+def ahead(pair: Pair) -> list[str]:
+    """Methods that survive better than every level of `hold`, or as well and for less than its front."""
+    least, out = pair["cheapest"], []
+    fronts = [front(pair, base) for base in ("sparse_search", "wachter")]
     for name, row in others(pair).items():
         if row.found.mean() < 0.5:
             continue
-        as_good = [own for own in levels if own.survival >= row.survival - EQUAL]
-        if not as_good or min(ratio(own, row) for own in as_good) > 1.0:
+        costs = []
+        for line in fronts:
+            at = sorted((own.survival, ratio(own, least)) for own in line)
+            if at and at[-1][0] >= row.survival - EQUAL:
+                costs.append(float(np.interp(row.survival, [s for s, _ in at], [c for _, c in at])))
+        if not costs or ratio(row, least) < min(costs) * (1 - LESS):
             out.append(name)
     return out
 
@@ -145,22 +156,21 @@ def markdown(cells: list[dict[str, Any]]) -> str:
         "",
         "### Beside the field's methods",
         "",
-        "Methods that no level of `hold` equals: it is dearer on the people whom both found, or survives less",
-        "well",
-        f"(by more than {EQUAL}). Beside it the robust methods at their settings, with survival and cost over the",
-        "cheapest's.",
+        "Ahead: methods that survive better than `hold` at its highest level, or that cost less than its front",
+        "(the line of the picture, from the cheapest recourse on) where they survive as well. Then all",
+        "of them, with survival and cost over the cheapest's.",
         "",
-        "| table | model | not equalled | methods of the field |",
+        "| table | model | ahead | methods of the field |",
         "|---|---|---|---|",
     ]
     for (dataset, kind), (_, pair) in of.items():
-        ahead = undercut(pair)
+        leading = ahead(pair)
         shown = ", ".join(
             f"{name} {row.survival:.2f} at {ratio(row, pair['cheapest']):.1f}x"
             for name, row in others(pair).items()
         )
-        lines.append(f"| {TABLES[dataset]} | {MODELS[kind]} | {', '.join(ahead) or 'none'} | {shown} |")
-    clear = sum(not undercut(pair) for _, pair in of.values())
+        lines.append(f"| {TABLES[dataset]} | {MODELS[kind]} | {', '.join(leading) or 'none'} | {shown} |")
+    clear = sum(not ahead(pair) for _, pair in of.values())
     lines += ["", f"Nothing is ahead of `hold` on {clear} of {len(of)} pairs.", "", *years()]
     return "\n".join(lines) + "\n"
 
@@ -192,9 +202,11 @@ def draw(cells: list[dict[str, Any]], folder: Path) -> None:
     """Cost against survival, a panel for each pair."""
     of = pairs(cells)
     rows = [dataset for dataset in DATASETS if any(d == dataset for d, _ in of)]
-    figure, axes = plt.subplots(len(rows), len(KINDS), figsize=(12, 2.3 * len(rows)), squeeze=False)
+    kinds = [kind for kind in KINDS if any(k == kind for _, k in of)]
+    size = (max(3.2 * len(kinds), 7), 2.6 * len(rows))
+    figure, axes = plt.subplots(len(rows), len(kinds), figsize=size, squeeze=False)
     for i, dataset in enumerate(rows):
-        for j, kind in enumerate(KINDS):
+        for j, kind in enumerate(kinds):
             panel = axes[i][j]
             dress(panel, f"{TABLES[dataset]}, {MODELS[kind]}")
             if (dataset, kind) not in of:
@@ -205,14 +217,10 @@ def draw(cells: list[dict[str, Any]], folder: Path) -> None:
                 panel.plot(np.nanmean(row.cost), row.survival, ".", color=GREY)
                 panel.annotate(name, (np.nanmean(row.cost), row.survival), fontsize=4.5, color=GREY)
             for base, colour in (("sparse_search", ORANGE), ("wachter", BLUE)):
-                held = [pair[f"hold {level}, {base}"] for level in ("0.9", "0.95", "0.99")
-                        if f"hold {level}, {base}" in pair]  # fmt: skip
-                start = pair.get("cheapest" if base == "sparse_search" else base)
-                line = [row for row in (start, *held) if row is not None]
-                if held:
-                    label = f"hold, {base}"
+                line = front(pair, base)
+                if line:
                     panel.plot([np.nanmean(r.cost) for r in line], [r.survival for r in line], "o-", ms=3, lw=1.2,
-                               color=colour, label=label)  # fmt: skip
+                               color=colour, label=f"hold, {base}")  # fmt: skip
             panel.set_ylim(top=1.02)
             if i == len(rows) - 1:
                 panel.set_xlabel("cost")
