@@ -26,7 +26,11 @@ SETTINGS: dict[str, dict[str, int | float]] = {
 }
 
 
-@pytest.mark.parametrize("name", list(METHODS))
+# The small world has networks; what serves trees alone has the same checks in tests/search/test_exact_trees.py.
+SERVED = [name for name, kind in METHODS.items() if "trees" not in kind.needs]
+
+
+@pytest.mark.parametrize("name", SERVED)
 class TestMethods(MethodChecks):
     @pytest.fixture
     def method(self, name):

@@ -191,3 +191,60 @@ def test_what_is_no_tree_ensemble_is_refused():
     clf = ht.RecourseClassifier(schema=loans.schema, model=ht.Linear(), method=ht.ExactSearch(), random_state=0)
     with pytest.raises(ht.errors.HoldtrueError, match="ExactSearch: needs a trees model"):
         clf.fit(loans.X, loans.y)
+
+
+@pytest.fixture(scope="module")
+def served():
+    """A forest in a world with limits of every kind, and people it refuses."""
+    X, y, schema = world(3)
+    method, table = fitted(MODELS["forest"](1), X, y, schema)
+    people = table[method.predictor_.decide(schema.check(table, where="test")) == 0][:12]
+    return ht.ExactSearch().fit(method.predictor_, table), people.reset_index(drop=True)
+
+
+def test_order_and_company_do_not_matter(served):
+    method, people = served
+    plan = method.recourse(people)
+    backwards = method.recourse(people.iloc[::-1])
+    np.testing.assert_allclose(plan.cost, backwards.cost[::-1], atol=1e-6)
+    for i in range(len(people)):
+        alone = method.recourse(people.iloc[[i]])
+        np.testing.assert_allclose(alone.cost, plan.cost[[i]], atol=1e-6)
+        assert alone.status[0] == plan.status[i]
+
+
+def test_restrictions_hold(served):
+    method, people = served
+    plan = method.recourse(people, restrictions={i: {"income": "fixed"} for i in range(len(people))})
+    names = list(plan.schema.names)
+    assert not plan.changed()[:, names.index("income")].any()
+    assert (plan.cost >= method.recourse(people).cost - 1e-6)[plan.found].all()
+
+
+def test_options_differ(served):
+    method, people = served
+    plan = method.recourse(people, n_recourses=2)
+    assert (plan.option == 1).any()
+    assert plan.valid[plan.found].all()
+    first = plan.take(plan.option == 0)
+    for row in np.flatnonzero(plan.option == 1):
+        own = np.flatnonzero(first.person == plan.person[row])[0]
+        assert (plan.changed()[row] != first.changed()[own]).any() or plan.cost[row] > first.cost[own]
+
+
+def test_a_deadline_is_kept(served):
+    method, people = served
+    many = pd.concat([people] * 50, ignore_index=True)
+    plan = method.recourse(many, deadline=0.5)
+    assert plan.seconds < 3
+    assert plan.valid[plan.found].all()
+
+
+def test_people_with_a_yes_are_left_alone(served):
+    method, people = served
+    accepted = people.copy()
+    done = method.recourse(people)
+    for name in people:
+        accepted[name] = done.recourse.columns[name]
+    again = method.recourse(accepted[done.found])
+    assert set(again.counts()) == {"ALREADY_FAVOURABLE"}
