@@ -16,7 +16,8 @@ def test_a_method_off_the_front_is_not_ahead():
 
     pair = {
         "cheapest": row(1, 0.5), "hold 0.9, sparse_search": row(2, 0.9), "hold 0.95, sparse_search": row(3, 0.95),
-        "hold 0.99, sparse_search": row(4, 0.99), "dear": row(2.5, 0.9), "cheap": row(1.2, 0.9), "sure": row(9, 1.0),
+        "hold 0.99, sparse_search": row(4, 0.99), "dear": row(2.5, 0.9), "cheap": row(1.2, 0.9),
+        "sure": row(9, 1.0),
     }  # fmt: skip
     assert page.ahead(pair) == ["cheap", "sure"]
     np.testing.assert_allclose(page.ratio(pair["dear"], pair["cheapest"]), 2.5)

@@ -111,6 +111,7 @@ class BranchAndBound:
         self.value, self.level = room.own.copy(), room.level.copy()
         self.looked = np.zeros(n, int)
         self.left = np.full(n, np.inf)  # the cheapest box that was not looked at
+        self.least, self.reach = np.zeros(n), np.zeros(n)  # what a recourse costs at least, a leaf at most
         self.rounds = np.zeros(n, int)
         self.last = np.zeros(n, bool)  # who is on a last dive
         self.leaves = Leaves(boxes, needs, room)
@@ -129,7 +130,6 @@ class BranchAndBound:
         own = np.flatnonzero(self.needs.member == 0)
         leaves.add(np.repeat(everybody, len(own)), np.tile(own, len(everybody)), self.best)
         self.least = leaves.enough()
-        self.reach = np.zeros(room.n_people)
         np.maximum.at(self.reach, leaves.person, leaves.cost)
         some = np.flatnonzero(np.isfinite(self.least))
         limit = np.maximum(self.least * WITHIN, TINY)

@@ -110,8 +110,12 @@ def cheapest_in_trees(
     else:
         for worker in workers:
             worker.start()
-        for worker in workers:
-            worker.join()
+        try:
+            for worker in workers:
+                worker.join()
+        except BaseException as error:  # interrupted: nobody takes further people
+            failed.append(error)
+            raise
     if failed:
         raise failed[0]
     return out
