@@ -9,6 +9,7 @@ from holdtrue._types import Keywords
 from holdtrue.cli._console import interruptible, print_json, progress, say
 from holdtrue.cli._options import configure, json_option, parse_settings, seed_option, set_option
 from holdtrue.errors import DataError
+from holdtrue.schema import plain
 
 
 @click.command("adopt")
@@ -80,7 +81,7 @@ def command(
     if as_json:
         print_json(told)
         return
-    click.echo(f"{foreign.note} A yes is {told['favourable']!r}, from {told['threshold']:g} on.")
+    click.echo(f"{foreign.note} A yes is {plain(told['favourable'])!r}, from {told['threshold']:g} on.")
     if guessed:
         say("The schema was guessed; write and correct one with `holdtrue schema`, and adopt again.")
     say(f"Written to {out}.")
