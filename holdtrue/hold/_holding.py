@@ -402,7 +402,7 @@ class Holding(AbstractBasedMethod):
     ) -> RecourseFrame:
         """What every method's answers go through; then the judges are asked."""
         frame = super()._checked(solution, table, target, restrictions, began)
-        return self.judged(frame, solution.cheapest)
+        return self.judged(frame, None if self._cheapest else solution.cheapest)
 
     def _unreached(self, table: Table, target: np.ndarray, restrictions: Restrictions) -> RecourseFrame:
         return self.judged(super()._unreached(table, target, restrictions), None)
