@@ -9,7 +9,6 @@ from holdtrue._types import Keywords
 from holdtrue.cli._console import interruptible, print_json, progress, say
 from holdtrue.cli._options import configure, json_option, parse_settings, seed_option, set_option
 from holdtrue.errors import DataError
-from holdtrue.schema import plain
 
 
 @click.command("adopt")
@@ -54,7 +53,7 @@ def command(
     from holdtrue.cli._options import pick_label
     from holdtrue.methods import method as by_name
     from holdtrue.models.adapters import given as read_model
-    from holdtrue.schema import Schema
+    from holdtrue.schema import Schema, plain
 
     theirs: Any = read_model(model)
     schema = None if schema_file is None else Schema.load(schema_file)
