@@ -34,7 +34,7 @@ SHARES = (
     0.125,
 )  # of what is lacking, that a change of a dive must bring: long strides, then short
 LEAD = 0.5  # the same, of dives that begin with a given feature
-LEADS = 3  # of these, those whose first change helps most
+LEADS = 64  # of these at most, those whose first change helps most
 DEEPEST = 12  # changes of a dive
 IMPROVED = 4  # rounds in which a point's changes are put in question
 WITHIN = 8.0  # limit of the first dive, in what a recourse costs at least
