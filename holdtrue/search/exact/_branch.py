@@ -27,14 +27,8 @@ from holdtrue.search.exact._room import Box, Corner, Room
 AT_ONCE = 64  # boxes of one person, at most, where many people are looked at
 BATCH = 2048  # boxes of all people
 CLOSE = 1e-6  # by which share the best may be dearer than the cheapest
-SHARES = (
-    1.0,
-    0.5,
-    0.25,
-    0.125,
-)  # of what is lacking, that a change of a dive must bring: long strides, then short
+SHARES = (1.0, 0.5, 0.25, 0.125)  # of what is lacking, that a change of a dive must bring: strides long and short
 LEAD = 0.5  # the same, of dives that begin with a given feature
-LEADS = 64  # of these at most, those whose first change helps most
 DEEPEST = 12  # changes of a dive
 IMPROVED = 4  # rounds in which a point's changes are put in question
 WITHIN = 8.0  # limit of the first dive, in what a recourse costs at least
@@ -278,8 +272,12 @@ class BranchAndBound:
                 short = np.take_along_axis(lack, neediest, axis=1).ravel() < 0
                 pairs = np.unique(np.stack([who[short], need[short]]), axis=1)
                 leaves.add(pairs[0], pairs[1], self.at_most)
-                again[rows[at[refused]]] = np.isin(person[at[refused]], pairs[0])
+                joined = np.isin(person[at[refused]], pairs[0])
+                again[rows[at[refused]]] = joined
                 ok[at[refused]] = False
+                # Refused though every need that takes part is met, by a hair: nothing is proved of such a box.
+                lost = at[refused][~joined]
+                np.minimum.at(self.left, person[lost], points.cost[lost])
         self._keep(person[ok], points.take(ok))
         return again, cut
 
@@ -316,12 +314,10 @@ class BranchAndBound:
             part.low[at[up], column[up]] = edge[up]
             part.high[at[down], column[down]] = edge[down]
             # A dive may turn back: then the other end gives way.
-            part.high[at[up], column[up]] = np.where(
-                box.high[at[up], column[up]] > edge[up], box.high[at[up], column[up]], np.inf
-            )
-            part.low[at[down], column[down]] = np.where(
-                box.low[at[down], column[down]] < edge[down], box.low[at[down], column[down]], -np.inf
-            )
+            back = at[up & (box.high[at, column] <= edge)]
+            part.high[back, column[back]] = np.inf
+            back = at[down & (box.low[at, column] >= edge)]
+            part.low[back, column[back]] = -np.inf
         for i in np.unique(cut.slot[~number]) - n:
             own = np.flatnonzero(cut.slot == n + i)
             part = slice(self.room.spans[i], self.room.spans[i + 1])
@@ -341,7 +337,7 @@ class BranchAndBound:
 
         Then each change of the best point in turn is taken back, and the cheapest that will do put in its place.
         """
-        # Dives of longer and shorter strides, and some that begin with a given feature.
+        # Dives of longer and shorter strides, and one that begins with each feature.
         n_features = len(self.leaves.numbers) + len(self.leaves.levels)
         begin = np.repeat(np.append(np.full(len(SHARES), -1), np.arange(n_features)), len(person))
         shares = np.repeat(np.append(SHARES, np.full(n_features, LEAD)), len(person))
@@ -362,15 +358,13 @@ class BranchAndBound:
         """Everything beyond the best points of people, as far as one of the features that these change is free."""
         room, leaves = self.room, self.leaves
         numbers = leaves.numbers
-        own, value = room.own[person], self.value[person]
         if column < len(numbers):
-            changed = value[:, numbers[column]] != own[:, numbers[column]]
+            j = numbers[column]
+            changed = (self.value[person, j] != room.own[person, j]) & ~room.missing[person, j]
         else:
             j = leaves.levels[column - len(numbers)]
             changed = self.level[person, j] != room.level[person, j]
-        person = (
-            person[changed & ~np.isnan(self.value[person][:, :1]).all(axis=1)] if len(numbers) else person[changed]
-        )
+        person = person[changed]
         box = room.whole().take(person)
         own, value = room.own[person], self.value[person]
         up, down = value > own, value < own
@@ -417,11 +411,8 @@ class BranchAndBound:
             again = np.zeros(len(yes), bool)
             if yes.any():
                 again, _ = self._offered(box, corner, np.flatnonzero(yes), cut)
-            goes = again | (~yes & (cut.slot >= 0))
-            if first is not None:
-                goes &= (first < 0) | (_place(box.person, -np.where(first < 0, -np.inf, cut.gain)) < LEADS)
-                begin = None
-            going = np.flatnonzero(goes)
+            begin = None
+            going = np.flatnonzero(again | (~yes & (cut.slot >= 0)))
             if not len(going):
                 return
             beyond = self._halves(box.take(going), corner.level[going], cut.take(going))[0]
@@ -495,7 +486,7 @@ class BranchAndBound:
         i = np.flatnonzero(usable)
         moved = value.copy()
         moved[i, at[i]] = to[i, at[i]]
-        point = self._priced(person, moved, points.level[rows])
+        point = room.point(person, moved, points.level[rows])
         kept = usable & (point.cost < self.best[person]) & (point.n_changed <= self.max_changes)
         kept &= ~np.concatenate(room.broken(person, point), axis=1).any(axis=1)
         if self.accepts is not None:
@@ -505,13 +496,6 @@ class BranchAndBound:
             some = point.take(i)
             met = self.needs.met(self.sums(person[i], some))
             self._keep(person[i[met]], some.take(met))
-
-    def _priced(self, person: np.ndarray, value: np.ndarray, level: np.ndarray) -> Corner:
-        room = self.room
-        parts = [room.spent(person, value), np.take_along_axis(room.price[person], level, axis=1)]
-        known = ~room.missing[person]
-        changed = (known & (value != room.own[person])).sum(axis=1) + (level != room.level[person]).sum(axis=1)
-        return Corner(value, level, room.total(np.concatenate(parts, axis=1)), changed)
 
 
 def _place(person: np.ndarray, value: np.ndarray) -> np.ndarray:

@@ -150,17 +150,20 @@ class Room:
     def corner(self, box: Box) -> Corner:
         """The cheapest point of each box."""
         person = box.person
-        value = self.nearest(person, box.low, box.high)
-        parts = [self.spent(person, value)]
         level = np.zeros((len(person), self.n_levels), np.int32)
         price = np.where(box.levels, self.price[person], np.inf)
         for j in range(self.n_levels):
             part = price[:, self.spans[j] : self.spans[j + 1]]
-            best = part.argmin(axis=1)
-            level[:, j] = best + self.spans[j]
-            parts.append(part[np.arange(len(part)), best][:, None])
-        known = ~self.missing[person]
-        changed = (known & (value != self.own[person])).sum(axis=1) + (level != self.level[person]).sum(axis=1)
+            level[:, j] = part.argmin(axis=1) + self.spans[j]
+        corner = self.point(person, self.nearest(person, box.low, box.high), level)
+        empty = ~np.isfinite(np.take_along_axis(price, level, axis=1)).all(axis=1)  # no level is left
+        return corner._replace(cost=np.where(empty, np.inf, corner.cost))
+
+    def point(self, person: np.ndarray, value: np.ndarray, level: np.ndarray) -> Corner:
+        """Points, by their numbers and levels, with what they cost."""
+        parts = [self.spent(person, value), np.take_along_axis(self.price[person], level, axis=1)]
+        moved = (value != self.own[person]) & ~self.missing[person]
+        changed = moved.sum(axis=1) + (level != self.level[person]).sum(axis=1)
         return Corner(value.astype(np.float32), level, self.total(np.concatenate(parts, axis=1)), changed)
 
     # ---- limits across features ---------------------------------------------------------------------
