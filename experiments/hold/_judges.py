@@ -99,7 +99,8 @@ def judges_of(kind: str, X: Any, y: np.ndarray, seed: int) -> dict[str, Judges]:
         models = []
         for i in range(OUTSIDE):
             rows = np.asarray(resample(np.arange(len(y)), stratify=y, random_state=int(rng.integers(2**31))))
-            models.append(clone(recipes[i % len(recipes)]).fit(X.iloc[rows], y[rows]))
+            model: Any = clone(recipes[i % len(recipes)])
+            models.append(model.fit(X.iloc[rows], y[rows]))
         out[name] = Judges(models, X.dtypes.to_dict())
     return out
 

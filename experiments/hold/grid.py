@@ -33,7 +33,7 @@ TRAIN = 4_000  # rows learned from, at most
 PEOPLE = 40
 UNSEEN = 50  # of resamples, and as many of other seeds
 LEVELS = (0.9, 0.95, 0.99)
-SLOW = 20.0  # seconds after which a call is not made a second time for a time without compilation
+SLOW = 40.0  # seconds after which a call is not made a second time for a time without compilation
 
 
 @dataclass(frozen=True)
