@@ -35,20 +35,25 @@ class World:
         return Predictor(encoder, Decision(model, np.float32(0.5), 1), np.arange(2))
 
 
-def world(seed: int, *, small: bool = True) -> World:
-    """A world from a seed; a `small` one has a grid that can be tried out whole."""
+def world(seed: int, *, small: bool = True, mould: int | None = None, rows: int = N_ROWS) -> World:
+    """A world from a seed; a `small` one has a grid that can be tried out whole.
+
+    Worlds of one `mould` have columns of the same kinds and limits on the same columns, so that a search is
+    compiled once for all of them; bounds, steps, directions, transitions, weights, people and models are each world's own.
+    """
     rng = np.random.default_rng(seed)
-    features = [_feature(f"f{i}", rng, small) for i in range(rng.integers(2, 5))]
-    columns = {f.name: _column(f, rng) for f in features}
-    constraints = [_constraint(features, columns, rng) for _ in range(rng.choice([0, 0, 1, 2]))]
-    implications = [i for i in (_implication(features, rng) for _ in range(rng.choice([0, 0, 1, 2]))) if i]
+    cast = rng if mould is None else np.random.default_rng([mould, 25])
+    features = [_feature(f"f{i}", rng, cast, small) for i in range(cast.integers(2, 5))]
+    columns = {f.name: _column(f, rng, rows) for f in features}
+    constraints = [_constraint(features, columns, rng, cast) for _ in range(cast.choice([0, 0, 1, 2]))]
+    implications = [i for i in (_implication(features, cast) for _ in range(cast.choice([0, 0, 1, 2]))) if i]
     schema = ht.Schema(features, constraints=[c for c in constraints if c], implications=implications)
-    restrictions = [_restriction(features, rng) if rng.random() < 0.3 else {} for _ in range(N_ROWS)]
+    restrictions = [_restriction(features, rng) if rng.random() < 0.3 else {} for _ in range(rows)]
     return World(schema, pd.DataFrame(columns), restrictions, rng)
 
 
-def _feature(name: str, rng: np.random.Generator, small: bool) -> ht.Feature:
-    kind = rng.choice(["numeric", "integer", "binary", "ordinal", "categorical"])
+def _feature(name: str, rng: np.random.Generator, cast: np.random.Generator, small: bool) -> ht.Feature:
+    kind = cast.choice(["numeric", "integer", "binary", "ordinal", "categorical"])
     weight = float(rng.choice([1.0, 1.0, 0.5, 3.0]))
     way = str(rng.choice(["free", "free", "free", "increase", "decrease", "fixed"]))
     fields: dict[str, Any] = {"name": name, "kind": str(kind), "cost_weight": weight, "direction": way}
@@ -62,49 +67,51 @@ def _feature(name: str, rng: np.random.Generator, small: bool) -> ht.Feature:
         fields |= {"bounds": (low, low + step * int(rng.integers(2, 7))), "step": step}
         if not small and kind == "numeric" and rng.random() < 0.5:
             del fields["step"]
-        if rng.random() < 0.2:
+        if cast.random() < 0.2:
             fields["missing"] = fields["bounds"][0]
         return ht.Feature(**fields)
-    n = 2 if kind == "binary" else int(rng.integers(2, 5))
-    levels = [0, 1] if kind == "binary" and rng.random() < 0.5 else list("abcd"[:n])
+    n = 2 if kind == "binary" else int(cast.integers(2, 5))
+    levels = [0, 1] if kind == "binary" and cast.random() < 0.5 else list("abcd"[:n])
     fields["levels"] = levels
     if kind == "categorical":
         fields["direction"] = "fixed" if way == "fixed" else "free"
         if rng.random() < 0.4:
             fields["transitions"] = {levels[0]: [v for v in levels[1:] if rng.random() < 0.6]}
-        if rng.random() < 0.2:
+        if cast.random() < 0.2:
             fields["missing"] = "level"
-    elif rng.random() < 0.2:
+    elif cast.random() < 0.2:
         fields["missing"] = levels[0]
     return ht.Feature(**fields)
 
 
-def _column(feature: ht.Feature, rng: np.random.Generator) -> Any:
+def _column(feature: ht.Feature, rng: np.random.Generator, rows: int) -> Any:
     if feature.has_levels:
-        values = [feature.levels[i] for i in rng.integers(0, len(feature.levels or ()), N_ROWS)]  # type: ignore
+        values = [feature.levels[i] for i in rng.integers(0, len(feature.levels or ()), rows)]  # type: ignore
     else:
         low, high = feature.bounds or (0.0, 1.0)
         step = feature.grid
         if step is None:
-            values = rng.uniform(low, high, N_ROWS).tolist()
+            values = rng.uniform(low, high, rows).tolist()
         else:
             values = [
-                round(low + step * int(k), 10) for k in rng.integers(0, round((high - low) / step) + 1, N_ROWS)
+                round(low + step * int(k), 10) for k in rng.integers(0, round((high - low) / step) + 1, rows)
             ]
         if rng.random() < 0.3 and feature.kind == "numeric":
             values[0] = low - 0.37 * (high - low)  # somebody outside, and off the grid
     if feature.missing is not None:
-        for i in rng.integers(2, N_ROWS, 4):
+        for i in rng.integers(2, rows, 4):
             values[i] = None
     if feature.has_levels:
         return pd.Series(values, dtype=object)
     return pd.Series([np.nan if v is None else float(v) for v in values])
 
 
-def _constraint(features: list[ht.Feature], columns: Any, rng: np.random.Generator) -> ht.LinearConstraint | None:
-    coefficients, sums = {}, np.zeros(N_ROWS)
+def _constraint(
+    features: list[ht.Feature], columns: Any, rng: np.random.Generator, cast: np.random.Generator
+) -> ht.LinearConstraint | None:
+    coefficients, sums = {}, np.zeros(len(columns[features[0].name]))
     for f in features:
-        if rng.random() < 0.4 or f.missing in ("median", "mean"):
+        if cast.random() < 0.4 or f.missing in ("median", "mean"):
             continue
         factor = float(rng.choice([1.0, 1.0, -1.0, 2.0, 0.5]))
         values = columns[f.name]

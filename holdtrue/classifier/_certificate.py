@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,25 @@ class Certificate:
                 yield f"{part['failures']} failures for {part['group']}, where at most {allowed} are allowed"
         if each and sum(part["n"] for part in each) != self.n:
             yield f"groups that do not add up to {self.n} people"
+        yield from self._odd_words()
+
+    def _odd_words(self) -> Any:
+        if self.chosen not in ("present", "highest", "f1", "given"):
+            yield f"a threshold chosen as {self.chosen!r}"
+        elif self.chosen == "highest" and self.threshold != self.highest:
+            yield f"a threshold of {self.threshold!r} as the highest, which is {self.highest!r}"
+        elif self.chosen == "f1" and "f1" not in self.measured:
+            yield "a threshold chosen by an F1 that was not measured"
+        shares = {name: float(value) for name, value in self.measured.items()}
+        if not all(0 <= value <= 1 for value in shares.values()):
+            yield f"shares beyond 0 and 1, {shares!r}"
+        if abs(shares["with_recourse"] - (1 - self.failures / self.n)) > 1e-9:
+            yield f"{shares['with_recourse']:g} with recourse, where {self.failures} of {self.n} are without"
+        if not all(isinstance(note, str) for note in self.notes):
+            yield "notes that are no text"
+        when = datetime.fromisoformat(self.date)
+        if when.utcoffset() is None or when > datetime.now(UTC) + timedelta(days=1):  # clocks differ
+            yield f"a date of {self.date!r}"
 
     def __str__(self) -> str:
         lines = [self.statement()]

@@ -311,6 +311,13 @@ def test_a_new_threshold_or_fit_loses_the_certificate(certified, tmp_path):
         ({"threshold": 0.99}, "above the highest"),
         ({"threshold": 0.0}, "a threshold of 0.0"),
         ({"n": "many"}, "wrong kind"),
+        ({"chosen": "by lot"}, "chosen as 'by lot'"),
+        ({"chosen": "f1"}, "not measured"),
+        ({"measured": {"accepted": 0.5, "with_recourse": 0.1}}, "0.1 with recourse"),
+        ({"measured": {"accepted": 7, "with_recourse": 1}}, "beyond 0 and 1"),
+        ({"date": "2999-01-01T00:00:00+00:00"}, "a date of"),
+        ({"date": "yesterday"}, "wrong kind"),
+        ({"notes": [1]}, "no text"),
     ],
 )
 def test_a_forged_certificate_with_a_fresh_checksum_contradicts_itself(clf, change, words):
@@ -365,13 +372,44 @@ def test_verify_names_what_differs(certified, clf):
         assert not result.ok
         assert next(f.what for f in result.findings if not f.ok) == what
         assert result.to_dict()["ok"] is False
-    assert ht.verify(made, mine).unchecked == ["calibration rows", "people in use"]
+    assert ht.verify(made, mine).unchecked[1:] == ["calibration rows", "people in use"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"measured": {"accepted": 0.99}}, "accepted was 0.99"),
+        ({"measured": {"f1": 0.99}}, "f1 is no measure"),
+        ({"measured": {"glory": 1.0}}, "glory is no measure"),
+        ({"notes": ["Approved by the regulator."]}, "is added"),
+    ],
+)
+def test_verify_holds_every_field_against_the_rows(certified, change, words):
+    """Consistent lies with a fresh checksum, about what is no part of the bound."""
+    mine, made = certified
+    for name, value in change.items():
+        new = {**made.measured, **value} if name == "measured" else value
+        made = dataclasses.replace(made, **{name: new})
+    lie = Certificate.from_json(made.to_json())
+    result = ht.verify(lie, mine, X, Y)
+    assert not result.ok
+    assert words in str(result)
+
+
+def test_verify_with_labels_holds_f1_against_them(clf):
+    mine = clf.at_threshold(0.5)
+    made = ht.certify(mine, X, Y, move_threshold=True)
+    assert ht.verify(made, mine, X, Y).ok
+    lie = dataclasses.replace(made, measured={**made.measured, "f1": 0.99})
+    assert "f1 was 0.99" in str(ht.verify(lie, mine, X, Y))
+    assert "its author's word" in ht.verify(made, mine, X, Y).unchecked[0]
+    assert any("labels" in what for what in ht.verify(made, mine, X).unchecked)
 
 
 def test_verify_computes_again_and_sees_a_consistent_lie(certified):
     """Everything adds up, but the threshold is not what these rows give."""
     mine, made = certified
-    lie = dataclasses.replace(made, highest=made.highest + 0.01)
+    lie = dataclasses.replace(made, highest=made.highest + 0.01, chosen="given")
     assert lie.contradictions() == []
     result = ht.verify(lie, mine, X)
     assert not result.ok

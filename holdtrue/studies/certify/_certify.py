@@ -1,6 +1,7 @@
 """From calibration rows to a threshold that keeps a promise of recourse."""
 
 import hashlib
+import re
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -29,6 +30,11 @@ from holdtrue.schema import Table, TableLike, as_table, hinted, plain
 
 OnDrift = Literal["refuse", "mark", "weight"]
 Chosen = Literal["present", "highest", "f1", "given"]
+_SEEN = (
+    "Of the calibration rows, {} equal a training row. If they are the same people, the guarantee does not hold."
+)
+SEEN = re.compile(re.escape(_SEEN).replace(r"\{\}", r"\d+\.\d%"))
+"""The note that only a model with its training rows can make."""
 DIGITS = 6  # of a threshold: rounded down, which keeps the guarantee
 
 
@@ -387,10 +393,7 @@ def _notes(clf: AbstractClassifier, encoded: np.ndarray, weighting: JsonObject |
         known = {row.tobytes() for row in np.asarray(clf.training_.data.x, np.float32)}
         share = float(np.mean([row.tobytes() in known for row in np.ascontiguousarray(encoded, np.float32)]))
         if share > 0:
-            notes.append(
-                f"Of the calibration rows, {share:.1%} equal a training row. If they are the same people, the "
-                "guarantee does not hold."
-            )
+            notes.append(_SEEN.format(f"{share:.1%}"))
     if weighting is not None and weighting["kind"] == "estimated":
         notes.append("The weights are estimates; the guarantee holds as far as they are right.")
     return notes

@@ -14,8 +14,9 @@ from holdtrue.errors import DataError
 from holdtrue.methods import AbstractMethod
 from holdtrue.metrics import clopper_pearson, shift_weights, thinned
 from holdtrue.schema import TableLike, hinted
-from holdtrue.studies.certify._certify import certify, data_digest, drift_between
+from holdtrue.studies.certify._certify import SEEN, certify, data_digest, drift_between
 
+AUTHORS = "when, with which software and for what reason the threshold was certified (its author's word)"
 CLOSE = 1e-4  # thresholds are made of single-precision scores, which differ in the last digits between processors
 
 
@@ -107,14 +108,15 @@ def verify(
     """
     check = _Check(certificate, clf)
     findings = [check.arithmetic(), *check.model()]
-    unchecked = []
+    unchecked = [AUTHORS]
     if X_cal is None:
         unchecked.append("calibration rows")
     else:
         same = check.rows(X_cal)
         findings.append(same)
         if same.ok:
-            findings.append(check.again(X_cal, y_cal, groups, weights, use))
+            findings += check.again(X_cal, y_cal, groups, weights, use)
+            unchecked += check.beyond(y_cal)
     if use is None:
         unchecked.append("people in use")
     else:
@@ -157,31 +159,50 @@ class _Check:
 
     def again(
         self, X_cal: TableLike, y_cal: ArrayLike | None, groups: Any, weights: Any, use: TableLike | None
-    ) -> Finding:
+    ) -> list[Finding]:
         """Certify once more, and compare."""
         c = self.certificate
         what = "computed again"
         weighted = None if c.weighting is None else c.weighting["kind"]
         if (weighted == "given" and weights is None) or (weighted == "estimated" and use is None):
-            return Finding(
-                what, False, f"needs {'the weights' if weighted == 'given' else 'the people in use'} too"
-            )
+            lacking = "the weights" if weighted == "given" else "the people in use"
+            return [Finding(what, False, f"needs {lacking} too")]
         if c.groups is not None and c.groups["column"] == "given" and groups is None:
-            return Finding(what, False, "needs the groups too")
-        if c.chosen == "f1" and y_cal is None:
-            y_cal, at_most = None, True
-        else:
-            at_most = False
+            return [Finding(what, False, "needs the groups too")]
+        try:
+            made = self._certified(X_cal, y_cal, groups, weights, use)
+        except DataError as error:
+            return [Finding(what, False, str(error))]
+        pairs = [("n", c.n, made.n), ("k", c.k, made.k), ("highest", c.highest, made.highest)]
+        settled = c.chosen != "f1" or y_cal is not None
+        if settled:
+            pairs += [("threshold", c.threshold, made.threshold), ("failures", c.failures, made.failures)]
+        odd = [f"{name} was {a:g}, now {b:g}" for name, a, b in pairs if not _near(name, a, b, c.n)]
+        found = [Finding(what, not odd, "; ".join(odd) or f"the same: highest threshold {made.highest:g}")]
+        if settled and not odd:
+            found.append(self._measured(made))
+        return [*found, self._notes(made)]
+
+    def beyond(self, y_cal: ArrayLike | None) -> list[str]:
+        """What the calibration rows alone do not say."""
+        c = self.certificate
+        if y_cal is None and c.chosen == "f1":
+            return ["the choice by F1 and what was measured, which need the labels"]
+        return ["f1 and accuracy, which need the labels"] if y_cal is None and "f1" in c.measured else []
+
+    def _certified(
+        self, X_cal: TableLike, y_cal: ArrayLike | None, groups: Any, weights: Any, use: TableLike | None
+    ) -> Certificate:
+        c = self.certificate
         column = None if c.groups is None else c.groups["column"]
         how: Keywords = {"groups": groups if groups is not None or column == "given" else column}
         if c.groups is not None:
             how["correction"] = c.groups["correction"]
-        if weighted is not None:
-            assert c.weighting is not None
+        if c.weighting is not None:
             how |= {"weights": weights, "random_state": c.weighting["seed"]}
-        if weighted == "estimated":
-            assert c.drift is not None
-            how |= {"use": use, "on_drift": "weight", "drift_level": c.drift["level"]}
+            if c.weighting["kind"] == "estimated":
+                assert c.drift is not None
+                how |= {"use": use, "on_drift": "weight", "drift_level": c.drift["level"]}
         clf = self.clf
         if c.chosen == "given":
             how["threshold"] = c.threshold
@@ -189,18 +210,31 @@ class _Check:
             clf = clf if clf.threshold == c.threshold else clf.at_threshold(c.threshold)
         else:
             how["move_threshold"] = True
-        try:
-            made = certify(
-                clf, X_cal, y_cal if c.chosen == "f1" else None, method=self.method(), apply=False,
-                miscoverage=c.miscoverage, failure=c.failure, **how,
-            )  # fmt: skip
-        except DataError as error:
-            return Finding(what, False, str(error))
-        pairs = [("n", c.n, made.n), ("k", c.k, made.k), ("highest", c.highest, made.highest)]
-        if not at_most:
-            pairs += [("threshold", c.threshold, made.threshold), ("failures", c.failures, made.failures)]
-        odd = [f"{name} was {a:g}, now {b:g}" for name, a, b in pairs if not _near(name, a, b, c.n)]
-        return Finding(what, not odd, "; ".join(odd) or f"the same: highest threshold {made.highest:g}")
+        return certify(
+            clf, X_cal, None if c.chosen == "highest" else y_cal, method=self.method(), apply=False,
+            miscoverage=c.miscoverage, failure=c.failure, **how,
+        )  # fmt: skip
+
+    def _measured(self, made: Certificate) -> Finding:
+        c = self.certificate
+        with_labels = {"f1", "accuracy"} if "f1" not in made.measured and c.chosen != "highest" else set()
+        odd = [f"{name} is no measure of it" for name in sorted(set(c.measured) - set(made.measured) - with_labels)]
+        odd += [f"{name} is absent" for name in sorted(set(made.measured) - set(c.measured) - {"f1", "accuracy"})]
+        for name in sorted(set(c.measured) & set(made.measured)):
+            a, b = c.measured[name], made.measured[name]
+            # As with `failures`: a person at the threshold may fall on either side on another processor.
+            if not abs(a - b) <= max(2 / c.n, 2e-3):
+                odd.append(f"{name} was {a:g}, now {b:g}")
+        shares = ", ".join(f"{name} {value:.3f}" for name, value in made.measured.items())
+        return Finding("measured on the calibration rows", not odd, "; ".join(odd) or shares)
+
+    def _notes(self, made: Certificate) -> Finding:
+        """Its remarks: none is missing and none is added. Training rows are looked at where the model has them."""
+        unseen = self.clf.training_ is None
+        written = [n for n in self.certificate.notes if not (unseen and SEEN.fullmatch(n))]
+        odd = [f"{note[:60]!r} is added" for note in written if note not in made.notes]
+        odd += [f"{note[:60]!r} is missing" for note in made.notes if note not in written]
+        return Finding("notes", not odd, "; ".join(odd) or ("none" if not written else "the same"))
 
     def drift(self, X_cal: TableLike, use: TableLike, weights: Any, level: float, seed: int) -> Finding:
         """Hold the people in use against the calibration rows, or against those that weighting left of them."""
