@@ -39,7 +39,8 @@ def world(seed: int, *, small: bool = True, mould: int | None = None, rows: int 
     """A world from a seed; a `small` one has a grid that can be tried out whole.
 
     Worlds of one `mould` have columns of the same kinds and limits on the same columns, so that a search is
-    compiled once for all of them; bounds, steps, directions, transitions, weights, people and models are each world's own.
+    compiled once for all of them; bounds, steps, directions, transitions, weights, people and models are each
+    world's own.
     """
     rng = np.random.default_rng(seed)
     cast = rng if mould is None else np.random.default_rng([mould, 25])

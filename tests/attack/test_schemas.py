@@ -45,7 +45,7 @@ def test_the_checker_itself(change, restriction, n_broken) -> None:
 
 @pytest.mark.parametrize("seed", [3, 7])
 def test_no_answer_is_wrong(seed: int) -> None:
-    told = attack(seed, ["sparse_search", "growing_spheres", "nearest_neighbour", "wachter"])
+    told = attack(seed, ["sparse_search", "flipset", "nearest_neighbour"], people=60)
     assert len(told) >= 2
     assert sum(counts["FOUND"] + counts["OPTIMAL"] for counts in told.values()) > 20
     for counts in told.values():

@@ -62,3 +62,25 @@ def test_yes_and_no_are_written_however_the_table_says_them(flags, tmp_path, end
         assert out[name].notna().all()
         assert out[name].astype(int).tolist() == [int(v) for v in plan.recourse.columns[name]]
         assert (out[name].dtype == bool) == (frame[name].dtype == bool if ending == "parquet" else name == "late")
+
+
+@pytest.mark.parametrize(("ending", "out"), [("csv", "csv"), ("parquet", "parquet"), ("csv", "jsonl")])
+def test_a_negative_zero_stays_one(flags, tmp_path, ending, out):
+    """What nobody was asked to change comes back as it was, to the sign of a zero."""
+    clf, frame = flags
+    score = np.where(np.arange(len(frame)) % 2, -0.0, 0.5)
+    frame = frame.assign(late=frame["late"] == 1, score=score, note=-0.0)
+    if ending == "parquet":
+        frame.to_parquet(tmp_path / "t.parquet", index=False)
+    else:
+        frame.to_csv(tmp_path / "t.csv", index=False)
+    ht.run(clf, tmp_path / f"t.{ending}", tmp_path / f"o.{out}")
+    read = {"csv": pd.read_csv, "parquet": pd.read_parquet, "jsonl": lambda path: pd.read_json(path, lines=True)}
+    back = read[out](tmp_path / f"o.{out}")
+    for name in ("score", "note"):
+        values = pd.to_numeric(back[name]).to_numpy(float)
+        assert (np.signbit(values) == np.signbit(frame[name].to_numpy())).all()
+    records = ht.records(clf.recourse(frame), [str(i) for i in range(len(frame))], reason="a test")
+    assert {str(r.factual["score"]) for r in records} <= {"-0.0", "0.5"}
+    again = [type(r).from_json(r.to_json()) for r in records]
+    assert [str(r.recourse["score"]) for r in again] == [str(r.recourse["score"]) for r in records]

@@ -218,8 +218,10 @@ class _Check:
     def _measured(self, made: Certificate) -> Finding:
         c = self.certificate
         with_labels = {"f1", "accuracy"} if "f1" not in made.measured and c.chosen != "highest" else set()
-        odd = [f"{name} is no measure of it" for name in sorted(set(c.measured) - set(made.measured) - with_labels)]
-        odd += [f"{name} is absent" for name in sorted(set(made.measured) - set(c.measured) - {"f1", "accuracy"})]
+        odd = [
+            f"{name} is no measure of it" for name in sorted(set(c.measured) - set(made.measured) - with_labels)
+        ]
+        odd += [f"{name} is absent" for name in set(made.measured) - set(c.measured) - {"f1", "accuracy"}]
         for name in sorted(set(c.measured) & set(made.measured)):
             a, b = c.measured[name], made.measured[name]
             # As with `failures`: a person at the threshold may fall on either side on another processor.
