@@ -1,4 +1,5 @@
 from holdtrue import (
+    attribution,
     batch,
     causal,
     datasets,
@@ -20,6 +21,7 @@ from holdtrue import (
     training,
 )
 from holdtrue._version import __version__
+from holdtrue.attribution import CodeTable, Reasons, reasons
 from holdtrue.causal import SCM
 from holdtrue.classifier import Adopted, Certificate, RecourseClassifier, adopt, load, recourse, wrap
 from holdtrue.hold import Backtest, Held, Holding, Level, backtest
@@ -108,6 +110,7 @@ __all__ = [
     "CausalRecourse",
     "Certificate",
     "CertificateCheck",
+    "CodeTable",
     "Comparison",
     "CounterNet",
     "CounterNetTraining",
@@ -140,6 +143,7 @@ __all__ = [
     "NearestNeighbour",
     "Policy",
     "RandomShift",
+    "Reasons",
     "Record",
     "RecourseClassifier",
     "RecourseFrame",
@@ -167,6 +171,7 @@ __all__ = [
     "__version__",
     "adopt",
     "attack",
+    "attribution",
     "audit",
     "backtest",
     "batch",
@@ -186,6 +191,7 @@ __all__ = [
     "parameters",
     "promise",
     "promises",
+    "reasons",
     "records",
     "recourse",
     "replay",

@@ -18,6 +18,7 @@ COMMANDS = {
     "fit": "Train a classifier on a table and write a model file.",
     "adopt": "Take a model made elsewhere into a model file that every command takes.",
     "recourse": "Find recourse for every person in a table, of any length.",
+    "reasons": "Say why people were refused: what each feature contributes to the gap to the cut-off.",
     "audit": "Report on a model's recourse: does it work, what does it cost, does it hold?",
     "shelf-life": "State each recourse's chance to hold after a retraining, and mark the fragile ones.",
     "backtest": "Replay past periods: how long would recourse have held, and what did it cost?",

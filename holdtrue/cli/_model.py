@@ -61,3 +61,25 @@ def read_restrictions(path: str | None) -> dict[int, Any]:
         return {int(row): restriction for row, restriction in raw.items()}
     except ValueError as error:
         raise DataError(f"--restrictions: keys must be row numbers, from 0; got {error} in {path!r}.") from error
+
+
+def reasoner_of(
+    classifier: Any, reference: str | None, codes: str | None, schema: str | None = None, **options: Any
+) -> Any:
+    """What gives the reasons of a model's refusals; None without reference rows."""
+    from holdtrue.attribution import CodeTable, Reasoner
+    from holdtrue.runs import Source
+    from holdtrue.schema import Schema
+
+    if reference is None:
+        if codes is not None:
+            raise DataError(f"--codes: is for reasons, which need --reference; got {codes!r} without it.")
+        return None
+    return Reasoner(
+        classifier.predictor_,
+        Source(reference).whole(classifier.schema_),
+        schema=None if schema is None else Schema.load(schema),
+        codes=None if codes is None else CodeTable.load(codes),
+        guides=getattr(classifier.method_, "guides_", None),
+        **options,
+    )

@@ -39,6 +39,9 @@ DEFAULT = Quotas()
 @click.option("--subject", metavar="COLUMN", help="The column of --applicants with your key for each person.")
 @click.option("--letter-text", metavar="FILE", help="Your own Jinja2 template of letters as plain text.")
 @click.option("--letter-html", metavar="FILE", help="Your own Jinja2 template of letters as pages.")
+@click.option("--reference", metavar="TABLE",
+              help="Rows that the model knows: refusals are then told with their main reasons.")  # fmt: skip
+@click.option("--codes", metavar="FILE", help="With --reference: your table of reason codes.")
 @click.option("--no-pages", is_flag=True, help="Only the interface for programs.")
 @click.option("--deadline", type=float, default=DEFAULT.deadline, show_default=True, metavar="SECONDS",
               help="For requests that name none.")  # fmt: skip
@@ -55,7 +58,8 @@ DEFAULT = Quotas()
 def command(
     model: str, place: str | None, keys: str | None, host: str, port: int, model_version: str | None,
     gate_report: str | None, train: str | None, target: str | None, n_models: int, applicants: str | None,
-    subject: str | None, letter_text: str | None, letter_html: str | None, no_pages: bool, deadline: float,
+    subject: str | None, letter_text: str | None, letter_html: str | None, reference: str | None,
+    codes: str | None, no_pages: bool, deadline: float,
     options: int, rate: float, queue: int, batch: int | None, max_body: int,
 ) -> None:  # fmt: skip
     """Answer predictions, recourse and promises about MODEL over HTTP, and show pages for people.
@@ -88,13 +92,14 @@ def command(
     with ExitStack() as stack:
         ledger = None if place is None else stack.enter_context(Ledger(place))  # refused before jax is imported
         from holdtrue.cli._against_retrained import retrain_again, rows_to_learn
-        from holdtrue.cli._model import load_model
+        from holdtrue.cli._model import load_model, reasoner_of
         from holdtrue.models import n_cores
         from holdtrue.server import Service, create_app
 
         use_cache()
         quotas = replace(quotas, batch=16 * n_cores() if batch is None else batch)
         classifier = load_model(model)
+        reasoner = reasoner_of(classifier, reference, codes)
         people = None if applicants is None else _applicants(applicants, str(subject), classifier)
         retrained = None
         if train is not None:
@@ -103,6 +108,7 @@ def command(
         service = Service(
             classifier, ledger=ledger, quotas=quotas, model_version=model_version, gate_report=gate_report,
             retrained=retrained, stationery=Stationery(letter_text, letter_html),
+            reasoner=reasoner,
         )  # fmt: skip
         app = create_app(service, ring, applicants=people, pages=not no_pages)
         say(f"Warming up; then http://{host}:{port} answers." + ("" if ring else " No keys: everybody may ask."))

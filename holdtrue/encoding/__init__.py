@@ -8,6 +8,7 @@ from holdtrue.encoding._limits import broken_limits, decode_recourse, differs, f
 from holdtrue.encoding._permits import Permits
 from holdtrue.encoding._polytope import nearest_in_polytope
 from holdtrue.encoding._told import told, told_decimals
+from holdtrue.encoding._words import about, join, number, shortened
 
 __all__ = [
     "NORMS",
@@ -21,14 +22,18 @@ __all__ = [
     "Permits",
     "Scaling",
     "Slot",
+    "about",
     "broken_limits",
     "decode_recourse",
     "differs",
     "distance",
     "feasible_sets",
+    "join",
     "level_columns",
     "nearest_in_polytope",
     "norm_weights",
+    "number",
+    "shortened",
     "to_grid",
     "told",
     "told_decimals",

@@ -426,7 +426,7 @@ class Holding(AbstractBasedMethod):
             vary=self.judges_.vary,
             guided=self.panel_search.guidable and not self._cheapest and cheapest is not None,
         )
-        return replace(plan, held=held)
+        return replace(plan, held=held, guides=self.guides_)
 
     def consulted(self) -> tuple[str, ...]:
         """The guides, and what the base asked."""

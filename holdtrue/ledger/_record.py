@@ -20,7 +20,7 @@ FORMER = "holdfast-record"  # the same, as ledgers begun under the project's fir
 VERSION = 1
 SUBJECT = 200  # characters of a subject's key
 REASON = 2000  # characters of a reason
-ADDED = ("reason",)  # fields that older records have not: one without them has the digest that it had
+ADDED = ("reason", "reasons")  # fields that older records have not: one without them has the digest that it had
 TIME = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}Z")
 
 
@@ -75,6 +75,9 @@ class Record:
     reason : str or None
         Why a recourse that is known not to hold was promised all the same. For whoever asks later; no letter
         prints it.
+    reasons : dict or None
+        Why the person was refused: what is named, every contribution, and whom and which models that rests on; see
+        `holdtrue.Reasons.to_dict`. A letter prints what is named.
     id : str
         32 hexadecimal digits, random: the promise's name in a ledger.
     """
@@ -100,6 +103,7 @@ class Record:
     issued: datetime = field(default_factory=utc_now)
     valid_until: datetime | None = None
     reason: str | None = None
+    reasons: JsonObject | None = None
     id: str = field(default_factory=new_id)
 
     def __post_init__(self) -> None:
@@ -318,6 +322,13 @@ def _is_reason(value: object) -> bool:
     )
 
 
+def _is_reasons(value: object) -> bool:
+    named = value.get("named") if isinstance(value, dict) else None
+    return isinstance(named, list) and all(
+        isinstance(one, dict) and isinstance(one.get("text"), str) and len(one["text"]) <= REASON for one in named
+    )
+
+
 def _or_none(fits: Callable[[object], bool]) -> Callable[[object], bool]:
     return lambda value: value is None or fits(value)
 
@@ -352,5 +363,6 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "issued": (_is_time, "a time with a time zone"),
     "valid_until": (_or_none(_is_time), "a time with a time zone, or None"),
     "reason": (_or_none(_is_reason), f"a text of 1 to {REASON} characters, or None"),
+    "reasons": (_or_none(_is_reasons), "an object with what is `named`, a list of texts, or None"),
     "id": (_is_id, "32 hexadecimal digits"),
 }

@@ -1,5 +1,6 @@
 """One recourse method a file, and the registry."""
 
+from holdtrue.encoding import about, join, number
 from holdtrue.methods._base import AbstractMethod, AbstractSolverMethod
 from holdtrue.methods._beta_rce import BetaRCE
 from holdtrue.methods._causal_recourse import CausalRecourse
@@ -11,7 +12,7 @@ from holdtrue.methods._elastic_net import ElasticNet
 from holdtrue.methods._ellice import ElliCE
 from holdtrue.methods._exact_search import ExactSearch
 from holdtrue.methods._flipset import Flipset
-from holdtrue.methods._frame import RecourseFrame, Sentences, about, join, number, phrase
+from holdtrue.methods._frame import RecourseFrame, Sentences, phrase
 from holdtrue.methods._generated import Generated
 from holdtrue.methods._generic import Generic
 from holdtrue.methods._growing_spheres import GrowingSpheres

@@ -2,21 +2,22 @@
 
 import html
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from holdtrue._types import Keywords, NativeFrame
+from holdtrue.attribution import GIVEN, CodeTable, Models, Reasoner, Reasons
 from holdtrue.batch import Predictor
 from holdtrue.causal import overwrite
-from holdtrue.encoding import differs, told_decimals
+from holdtrue.encoding import about, differs, join, number, shortened
 from holdtrue.methods._held import COLUMNS, UNKNOWN, Held
-from holdtrue.schema import Feature, Restrictions, Schema, Table, plain
+from holdtrue.schema import Feature, Restrictions, Schema, Table, TableLike, plain
 from holdtrue.search import Status, is_found
 
 PER_ROW = ("status", "cost", "valid", "before", "after", "target", "n_steps", "person")
-SHARED = ("predictor", "method", "norm", "consulted", "settings", "seed")
+SHARED = ("predictor", "method", "norm", "consulted", "settings", "seed", "guides")
 
 
 class Sentences(list[str]):
@@ -72,6 +73,8 @@ class RecourseFrame:
     bound : array, optional
         What a recourse of each person costs at least, as far as the search has proved it; infinite where it has
         proved that there is none. Without it nothing is proved.
+    guides : Models, optional
+        The retrained models that the search asked, where there were some; `reasons` asks them too.
     """
 
     factual: Table
@@ -95,6 +98,7 @@ class RecourseFrame:
     seed: int | None = None
     held: Held | None = None
     bound: np.ndarray | None = None
+    guides: Models | None = None
 
     def __len__(self) -> int:
         return len(self.status)
@@ -195,6 +199,57 @@ class RecourseFrame:
         """One sentence per person: what to change, or why there is nothing to say."""
         changed = self.changed()
         return Sentences(self._sentence(i, changed[i]) for i in range(len(self)))
+
+    def reasons(
+        self,
+        n: int = 4,
+        *,
+        reference: TableLike | None = None,
+        n_reference: int = 100,
+        schema: Schema | None = None,
+        codes: CodeTable | None = None,
+        guides: Models | None = None,
+        random_state: int = 0,
+    ) -> Reasons:
+        """Why each person was refused, and whether the recourse changes that; see `holdtrue.reasons`.
+
+        Parameters
+        ----------
+        n : int, default=4
+            Reasons per person, at most.
+        reference : dataframe, optional
+            Rows that the model knows, whose nearest to the cut-off people are compared with. When omitted the
+            people of the plan as they are and as proposed.
+        n_reference, schema, codes, random_state
+            See `holdtrue.reasons`.
+        guides : AbstractRetrained, optional
+            The plan's own when omitted.
+        """
+        source = GIVEN
+        if reference is None:
+            reference, source = self._both(), "the people of the plan, as they are and as proposed"
+        reasoner = Reasoner(
+            self.predictor, reference, schema=schema, n=n, n_reference=n_reference, codes=codes,
+            guides=self.guides if guides is None else guides, random_state=random_state, source=source,
+        )  # fmt: skip
+        return self.with_recourse(reasoner.of(self.factual, self.target))
+
+    def with_recourse(self, reasons: Reasons) -> Reasons:
+        """Reasons of the plan's people, with what the recourse asks of each."""
+        acted = np.zeros((len(self), len(reasons.players.names)), bool)
+        for name, column in zip(self.schema.names, self.changed().T, strict=True):
+            acted[:, reasons.players.of_feature[name]] |= column
+        return replace(reasons, acted=acted, offered=self.found)
+
+    def _both(self) -> Table:
+        """The people as they are, and after them those who have a recourse as proposed."""
+        found = self.recourse.take(self.found)
+        columns = {}
+        for name in self.schema.names:
+            parts = [self.factual.columns[name], found.columns[name]]
+            mixed = any(part.dtype == object for part in parts)
+            columns[name] = np.concatenate([part.astype(object) if mixed else part for part in parts])
+        return Table(columns, len(self) + found.n_rows)
 
     def to_frame(self) -> NativeFrame:
         """Return a dataframe of the input's kind: the recourse's columns, then how each was found."""
@@ -299,54 +354,11 @@ def phrase(feature: Feature, before: Any, after: Any) -> str:
     """One change in words: "raise income from 31,000 to 35,500"."""
     old, new = about(before, feature), number(after, feature)
     if feature.kind in ("numeric", "integer") and before is not None and before == before:
-        if np.sign(after - _shortened(before, feature)) != np.sign(after - before):
+        if np.sign(after - shortened(before, feature)) != np.sign(after - before):
             old = number(before, feature)  # shortened, it would lie on the other side of where the person is to go
         verb = "raise" if after > before else "lower"
         return f"{verb} {feature.title} from {old} to {new}"
     return f"change {feature.title} from {old} to {new}"
-
-
-def number(value: Any, feature: Feature) -> str:
-    """A value as a person would write it, with its unit and every digit that counts: read back, it is the same."""
-    if value is None or value != value:
-        return "(missing)"
-    if feature.kind == "binary" and set(feature.levels or ()) == {0, 1}:
-        return "yes" if value == 1 else "no"
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        text = str(value)
-    else:
-        text = _digits(value, commas=not feature.has_levels)
-    return f"{text} {feature.unit}" if feature.unit else text
-
-
-def about(value: Any, feature: Feature) -> str:
-    """A value that nobody is asked to reach: as `number` writes it, with the digits that tell it from others."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and not feature.has_levels
-    return number(_shortened(value, feature) if is_number else value, feature)
-
-
-def _shortened(value: float, feature: Feature) -> float:
-    short = value if float(value).is_integer() else float(f"{value:.{_decimals(feature)}f}")
-    return short + 0.0  # and no -0
-
-
-def _decimals(feature: Feature) -> int:
-    decimals = told_decimals(feature)
-    return decimals if feature.grid is None else max(decimals, int(np.ceil(-np.log10(feature.grid) - 1e-9)))
-
-
-def _digits(value: float, *, commas: bool) -> str:
-    """The shortest decimal number that reads back as this one."""
-    if isinstance(value, float) and (not np.isfinite(value) or abs(value) >= 1e16 or 0 < abs(value) < 1e-16):
-        return repr(value)
-    text = str(value) if isinstance(value, int) else np.format_float_positional(value, trim="-")
-    whole, point, rest = text.partition(".")
-    return (f"{int(whole):,}" if commas and whole != "-0" else whole) + point + rest
-
-
-def join(parts: Sequence[str]) -> str:
-    """Commas, and an "and" before the last."""
-    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
 
 
 def iter_rows(n: int, size: int) -> Iterator[np.ndarray]:

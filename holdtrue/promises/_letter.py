@@ -16,6 +16,7 @@ from holdtrue.ledger import LARGEST, Ledger, Record, to_text, utc_now
 from holdtrue.schema import Schema, hinted
 
 OPTIONS = 3  # in one letter, at most
+NAMED = 4  # reasons in one letter, at most
 PARTS = ("subject", "date", "until", "decided", "wanted", "measured")
 TEMPLATES = Path(__file__).parent / "templates"
 # Characters that turn the direction of what follows: a letter could be made to read otherwise than it is.
@@ -37,6 +38,8 @@ class Letter:
         The two decisions in your own words, where given.
     measured : str or None
         How often offers like this one were kept in the past, where that was asked.
+    reasons : tuple of str
+        The main reasons of the decision, where the records have them; at most four.
     """
 
     subject: str | None
@@ -47,6 +50,7 @@ class Letter:
     wanted: str | None
     stationery: "Stationery"
     measured: str | None = None
+    reasons: tuple[str, ...] = ()
 
     @cached_property
     def text(self) -> str:
@@ -87,7 +91,9 @@ class Stationery:
             self._templates[html] = _template(self.places[html], html)
         parts = {name: getattr(letter, name) for name in PARTS}
         try:
-            return self._templates[html].render(**parts, options=list(letter.options))
+            return self._templates[html].render(
+                **parts, options=list(letter.options), reasons=list(letter.reasons)
+            )
         except Exception as error:  # whatever a template does wrong, down to dividing by zero
             raise _unusable(self.places[html], error) from error
 
@@ -144,6 +150,7 @@ def letters(
                 wanted=(words or {}).get(some[0].target),
                 stationery=stationery,
                 measured=_measured(some),
+                reasons=[one["text"] for one in (some[0].reasons or {}).get("named", [])],
             )
         )
     return out
@@ -159,12 +166,14 @@ def compose(
     wanted: str | None,
     stationery: Stationery,
     measured: str | None = None,
+    reasons: Sequence[str] = (),
 ) -> Letter:
     """One letter, of what would change the decision in words."""
     options = tuple(dict.fromkeys(_line(sentence) for sentence in sentences))[:OPTIONS]
+    named = tuple(dict.fromkeys(_line(reason) for reason in reasons))[:NAMED]
     end = None if until is None else f"{_day(until)}, {until.astimezone(UTC):%H:%M} UTC"
     name = None if subject is None else _line(subject)
-    return Letter(name, options, _day(issued), end, decided, wanted, stationery, measured)
+    return Letter(name, options, _day(issued), end, decided, wanted, stationery, measured, named)
 
 
 def _measured(some: Sequence[Record]) -> str | None:
@@ -265,5 +274,5 @@ def _unusable(place: Path, error: Exception) -> DataError:
     reason = f"{type(error).__name__}: {str(error)[:200]}"
     return DataError(
         f"letter: the template cannot be used; got {str(place)!r} ({reason}). It may use subject, date, options, "
-        "until, decided, wanted and measured."
+        "until, decided, wanted, measured and reasons."
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import numpy as np
 
 from holdtrue._types import JsonObject, Keywords
+from holdtrue.attribution import Reasons
 from holdtrue.classifier import Certificate, describe, rows_of
 from holdtrue.errors import DataError, DoesNotHold
 from holdtrue.methods import METHODS, Held, RecourseFrame
@@ -34,6 +35,7 @@ class Terms(TypedDict, total=False):
     ids: Sequence[str | None] | None
     issued: datetime | None
     reason: str | Sequence[str | None] | None
+    reasons: Reasons | None
 
 
 @hinted(Terms)
@@ -62,7 +64,7 @@ def promise(
     only_holding : bool, default=False
         Leave out what is known not to hold and has no reason. Without it, that is refused.
     terms
-        `valid_for`, `model_version`, `life`, `certificates`, `ids`, `issued`, `reason`: see `records`.
+        `valid_for`, `model_version`, `life`, `certificates`, `ids`, `issued`, `reason`, `reasons`: see `records`.
 
     Returns
     -------
@@ -118,6 +120,8 @@ def records(
     reason : str or sequence, optional
         Why what is known not to hold is promised all the same: one text, or one (or None) per row of the plan. It
         is kept in the records of those rows, and in no letter.
+    reasons : Reasons, optional
+        What ``plan.reasons(...)`` returned: why each person was refused. Records keep them, letters name them.
     only_holding : bool, default=False
         Leave out what is known not to hold and has no reason. Without it, that is refused.
 
@@ -178,6 +182,7 @@ def drafts(
     ids: Sequence[str | None] | None = None,
     issued: datetime | None = None,
     reason: str | Sequence[str | None] | None = None,
+    reasons: Reasons | None = None,
 ) -> "list[Record]":
     """Records to be looked at: what `records` makes, and refuses where it may not be issued."""
     from holdtrue.ledger import Record, new_id
@@ -188,8 +193,13 @@ def drafts(
         certificates = carried
     if isinstance(certificates, Certificate):
         certificates = [_terms(certificates, model)] * len(plan)
-    reasons = [reason] * len(plan) if isinstance(reason, str) else reason
-    _check(plan, life, certificates=certificates, ids=ids, reason=reasons)
+    why = [reason] * len(plan) if isinstance(reason, str) else reason
+    _check(plan, life, certificates=certificates, ids=ids, reason=why)
+    if reasons is not None and len(reasons) != len(plan):
+        raise DataError(
+            f"records: `reasons` must be those of the plan; got {len(reasons)} for {len(plan)} rows. Give "
+            "plan.reasons()."
+        )
     stated = stated_survival(plan, life)
     issued = datetime.now(UTC) if issued is None else issued
     length = timedelta(days=valid_for) if isinstance(valid_for, (int, float)) else valid_for
@@ -220,7 +230,8 @@ def drafts(
             method=method | {"option": option[i]},
             restrictions=_listed(plan.restrictions.get(i, {})),
             survival=stated[i],
-            reason=None if reasons is None or not _fails(stated[i]) else reasons[i],
+            reason=None if why is None or not _fails(stated[i]) else why[i],
+            reasons=None if reasons is None else _listed(reasons.to_dict(i)),
             certificate=None if certificates is None else certificates[i],
             id=(None if ids is None else ids[i]) or new_id(),
             **shared,

@@ -1,4 +1,5 @@
 from holdtrue.runs._read import DATASET, Source, dataset
+from holdtrue.runs._reasons import Told, reasons_of
 from holdtrue.runs._run import Run, run
 from holdtrue.runs._write import Sink, check_place, format_of, is_stream, open_stream, write_table
 
@@ -7,11 +8,13 @@ __all__ = [
     "Run",
     "Sink",
     "Source",
+    "Told",
     "check_place",
     "dataset",
     "format_of",
     "is_stream",
     "open_stream",
+    "reasons_of",
     "run",
     "write_table",
 ]

@@ -52,6 +52,10 @@ class Feature(HintedKeywords):
         None refuses missing values. ``"level"`` makes them a level of their own (categorical).
         ``"median"``, ``"mean"`` (numbers), ``"most_frequent"`` (ordinal, binary) or a value imputes them
         and adds an indicator. An imputed value is never changed by a recourse, since nobody knows it.
+    group : str, optional
+        Features of one group are told as one reason of a decision, by the group's name.
+    protected : bool, default=False
+        Never named as a reason of a decision. What it contributes is told to the model's owner.
 
     Examples
     --------
@@ -70,10 +74,12 @@ class Feature(HintedKeywords):
     label: str | None = None
     unit: str | None = None
     missing: str | float | None = None
+    group: str | None = None
+    protected: bool = False
 
     def __post_init__(self) -> None:
         # Numpy scalars and subclasses of str (what a dataframe hands out) become plain: YAML writes those only.
-        for field in ("name", "kind", "direction", "step", "cost_weight", "label", "unit", "missing"):
+        for field in ("name", "kind", "direction", "step", "cost_weight", "label", "unit", "missing", "group"):
             value = plain(getattr(self, field))
             object.__setattr__(self, field, str(value) if isinstance(value, str) else value)
         if not isinstance(self.name, str) or not self.name:
@@ -97,7 +103,7 @@ class Feature(HintedKeywords):
                 f"{shown(self.cost_weight)}. To forbid a change write direction='fixed'."
             )
         object.__setattr__(self, "cost_weight", float(self.cost_weight))
-        for field in ("label", "unit"):
+        for field in ("label", "unit", "group"):
             value = getattr(self, field)
             if value is not None and not isinstance(value, str):
                 raise SchemaError(
@@ -105,6 +111,10 @@ class Feature(HintedKeywords):
                     "quotes."
                 )
         self._check_missing()
+        if not isinstance(self.protected, bool):
+            raise SchemaError(
+                f"Schema: `protected` of feature {self.name!r} must be true or false; got {shown(self.protected)}."
+            )
 
     def __repr__(self) -> str:
         shown = (f"{k}={v!r}" for k, v in self.to_dict(native=True).items())

@@ -100,7 +100,7 @@ class Schema(HintedKeywords):
         """Column names, in order."""
         return [f.name for f in self.features]
 
-    def replace(self, **changes: Mapping[str, Any]) -> "Schema":
+    def replace(self, /, **changes: Mapping[str, Any]) -> "Schema":
         """Return a copy with fields of some features changed: ``schema.replace(age={"direction": "fixed"})``."""
         for name in changes:
             self[name]

@@ -102,12 +102,22 @@ class Option(BaseModel):
     survival: Survival | None
 
 
+class Because(BaseModel):
+    """One reason of a refusal, and how many of the retrained models give it too."""
+
+    code: str | None
+    text: str
+    agreement: float | None
+    stands: bool | None = Field(description="Whether enough of the retrained models give it; null: not known.")
+
+
 class Answer(BaseModel):
     """How the search for one person ended, and what they could do."""
 
     status: str
     message: str
     probability: float | None
+    reasons: list[Because] | None = Field(None, description="Of a refusal; null where the service gives none.")
     options: list[Option]
 
 

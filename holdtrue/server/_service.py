@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from holdtrue._types import JsonObject
+from holdtrue.attribution import Reason, Reasoner, Reasons
 from holdtrue.batch import proba_of
 from holdtrue.classifier import AbstractClassifier, rows_of, table_of
 from holdtrue.errors import DataError
@@ -54,6 +55,8 @@ class Service:
         hold is then told and recorded. Those that guide the search itself are left out.
     stationery : Stationery, optional
         The templates of letters, in place of holdtrue's own.
+    reasoner : Reasoner, optional
+        Gives the reasons of a refusal, which are then told and recorded beside the options.
     """
 
     def __init__(
@@ -66,6 +69,7 @@ class Service:
         gate_report: str | Path | None = None,
         retrained: Retrained | None = None,
         stationery: Stationery | None = None,
+        reasoner: Reasoner | None = None,
     ) -> None:
         self.classifier, self.ledger, self.model_version = classifier, ledger, model_version
         self.quotas = Quotas() if quotas is None else quotas
@@ -76,6 +80,7 @@ class Service:
         self.gates = Gates(gate_report)
         self.retrained = None if retrained is None else _unasked(retrained, classifier)
         self.stationery = Stationery() if stationery is None else stationery
+        self.reasoner = reasoner
         self._gate = threading.Lock()
         self._n_calls = 0
         self._batcher = self._new_batcher()
@@ -264,7 +269,7 @@ class Service:
         """What is told of a plan: for every person a status, and their options in order."""
         words, out = plan.changes(), []
         factuals, recourses = (rows_of(t, self.schema) for t in (plan.factual, plan.recourse))
-        survival = stated_survival(plan, self._life(plan))
+        survival, why = stated_survival(plan, self._life(plan)), self._reasons(plan)
         for i, (person, status, found) in enumerate(
             zip(plan.person.tolist(), plan.status, plan.found, strict=True)
         ):
@@ -273,6 +278,7 @@ class Service:
                     "status": Status(status).name,
                     "message": Status(status).message,
                     "probability": _number(plan.before[i]),
+                    "reasons": None if why is None else [_told_reason(reason) for reason in why.of(i)],
                 })  # fmt: skip
             if found:
                 factual, recourse = factuals[i], recourses[i]
@@ -293,6 +299,12 @@ class Service:
             return len(self.retrained)
         level = self.level()
         return 0 if level is None else level["judges"]
+
+    def _reasons(self, plan: RecourseFrame) -> Reasons | None:
+        """Why the people of a plan were refused, where the service gives reasons."""
+        if self.reasoner is None:
+            return None
+        return plan.with_recourse(self.reasoner.of(plan.factual, plan.target))
 
     def _life(self, plan: RecourseFrame) -> Any:
         """How long what was found will hold, where there are models to ask."""
@@ -328,6 +340,7 @@ class Service:
         made = drafts(
             plan, [subject] * len(plan), valid_for=days, model_version=self.model_version, life=self._life(plan),
             ids=[id if i == option else None for i in plan.option.tolist()], reason=reason,
+            reasons=self._reasons(plan),
         )[option : option + 1]  # fmt: skip
         if not draft:
             check_holding(made)
@@ -367,7 +380,11 @@ def told_level(method: Holding) -> JsonObject:
 def unreached() -> JsonObject:
     """What is told about a person whose turn did not come in time."""
     status = Status.NOT_REACHED
-    return {"status": status.name, "message": status.message, "probability": None, "options": []}
+    return {"status": status.name, "message": status.message, "probability": None, "reasons": None, "options": []}
+
+
+def _told_reason(reason: Reason) -> JsonObject:
+    return {"code": reason.code, "text": reason.text, "agreement": reason.agreement, "stands": reason.stands}
 
 
 def _unasked(retrained: Retrained, classifier: AbstractClassifier) -> Retrained:

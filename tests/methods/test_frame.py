@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 import holdtrue as ht
-from holdtrue.methods import Wachter
-from holdtrue.methods._frame import about, join, phrase
+from holdtrue.methods import Wachter, about, join, phrase
 from holdtrue.search import Status
 from holdtrue.testing import _world as world
 

@@ -215,3 +215,27 @@ def test_a_measured_term_is_told_and_a_reason_is_not() -> None:
     (letter,) = write([sure, replace(less, survival=None)])
     assert letter.measured is None
     assert "in the past" not in letter.text
+
+
+NAMED = {"named": [{"text": "Income is too low"}, {"text": "Too many\ninquiries"}], "gap": 0.5}
+
+
+def test_a_letter_names_the_reasons_beside_the_options() -> None:
+    (letter,) = write(promise_to("application 7", reasons=NAMED))
+    assert letter.reasons == ("Income is too low", "Too many inquiries")
+    reasons = "The main reasons, the weightiest first:\n\n- Income is too low\n- Too many inquiries\n\n"
+    assert reasons + "This would change our answer:\n" in letter.text
+    assert Shown(letter.html).tags.count("li") == 3
+
+
+def test_a_letter_has_four_reasons_at_most_and_shows_them_as_text() -> None:
+    named = {"named": [{"text": f"<b>reason {i}</b>"} for i in range(6)]}
+    (letter,) = write(promise_to("application 7", reasons=named))
+    assert len(letter.reasons) == 4
+    assert "<b>" not in letter.html
+
+
+def test_reasons_of_a_record_are_checked() -> None:
+    for wrong in ({}, {"named": "x"}, {"named": [{"code": 1}]}, []):
+        with pytest.raises(DataError, match="`reasons` must be"):
+            promise_to("application 7", reasons=wrong)

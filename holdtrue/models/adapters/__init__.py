@@ -5,7 +5,7 @@ from holdtrue.models.adapters._black_box import BlackBox, BlackBoxModel, rounded
 from holdtrue.models.adapters._boxes import Boxes, boxes_of
 from holdtrue.models.adapters._composed import ComposedModel
 from holdtrue.models.adapters._given import FunctionClassifier, HardVotes, LightGBMBooster, as_classifier
-from holdtrue.models.adapters._layers import LayersModel
+from holdtrue.models.adapters._layers import LayersModel, Steps
 from holdtrue.models.adapters._onnx import OnnxClassifier, from_onnx, is_onnx
 from holdtrue.models.adapters._read import own_threshold
 from holdtrue.models.adapters._stored import can_train_again, from_path, from_stored, given, to_stored
@@ -26,6 +26,7 @@ __all__ = [
     "LayersModel",
     "LightGBMBooster",
     "OnnxClassifier",
+    "Steps",
     "TorchClassifier",
     "TorchModel",
     "TreesMembers",

@@ -149,8 +149,10 @@ async def _look(pages: Pages, request: Request, case: Case) -> Response:
         options.sort(key=lambda option: (not option["holds"], option["cost"] or 0.0))
     answered = {
         "yes": yes, "status": said["status"], "message": said["message"], "chance": said["probability"],
-        "need": service.predictor.threshold, "options": options, "seconds": time.monotonic() - began,
-        "hold": (service.level() or {}).get("hold"), "n_holds": sum(bool(option["holds"]) for option in options),
+        "need": service.predictor.threshold, "reasons": said["reasons"] or [],
+        "options": options, "seconds":
+        time.monotonic() - began, "hold": (service.level() or {}).get("hold"), "n_holds": sum(bool(option["holds"])
+        for option in options),
     }  # fmt: skip
     return _case_page(pages, request, case, answered)
 

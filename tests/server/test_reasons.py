@@ -1,0 +1,69 @@
+"""Reasons over HTTP, on the page, in the record and in the letter: what Python says."""
+
+import warnings
+from types import SimpleNamespace
+
+import pytest
+
+import holdtrue as ht
+from holdtrue.attribution import Reasoner
+from holdtrue.server import Applicants, KeyRing, Quotas, Service, add_key, create_app
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # newer ones want the successor of httpx, older ones do not know it
+    from fastapi.testclient import TestClient
+
+
+@pytest.fixture(scope="module")
+def world(bank, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reasons")
+    clf = ht.RecourseClassifier(
+        schema=bank.schema, model=ht.Linear(), regime=ht.StandardTraining(n_epochs=30, step_size=0.01, class_weight="balanced"),
+        hold=None, method=ht.Wachter(n_steps=60, random_state=0), random_state=0,
+    ).fit(bank.X, bank.y)  # fmt: skip
+    keys = folder / "keys.json"
+    token = add_key(keys, "the officer", "admin")
+    with ht.Ledger.create(folder / "l.db") as ledger:
+        service = Service(
+            clf, ledger=ledger, quotas=Quotas(batch=4, options=1, deadline=60, max_deadline=120, rate=1e5),
+            reasoner=Reasoner(clf.predictor_, bank.X, guides=clf.retrain(n=5)),
+        )  # fmt: skip
+        refused = bank.X[clf.predict(bank.X) == 0]
+        refused = refused[clf.recourse(refused).found]
+        applicants = Applicants(refused, [f"application {i}" for i in range(len(refused))], bank.schema)
+        app = create_app(service, KeyRing(keys), applicants=applicants)
+        with TestClient(app, headers={"Authorization": f"Bearer {token}"}) as http:
+            yield SimpleNamespace(http=http, app=app, token=token, clf=clf, refused=refused, rows=applicants.rows)
+
+
+def test_all_doors_give_the_same_reasons(world, bank):
+    plan = world.clf.recourse(world.refused[:3])
+    why = plan.reasons(reference=bank.X)
+    told = world.http.post("/v1/recourse", json={"people": world.rows[:3]}).json()["answers"]
+    for i in range(3):
+        assert [one["text"] for one in told[i]["reasons"]] == [reason.text for reason in why.of(i)]
+        assert all(0 <= one["agreement"] <= 1 for one in told[i]["reasons"])
+    sent = {"person": world.rows[0], "subject": "application 0"}
+    issued = world.http.post("/v1/records", json=sent)
+    assert issued.status_code == 201, issued.text
+    record = issued.json()
+    assert [one["text"] for one in record["reasons"]["named"]] == [reason.text for reason in why.of(0)]
+    assert record["reasons"]["contributions"] == pytest.approx(why.to_dict(0)["contributions"])
+    assert record["reasons"]["panel"]["models"] == 5
+    letter = world.http.get(f"/v1/records/{record['id']}/letter").text
+    assert all(f"- {reason.text}\n" in letter for reason in why.of(0))
+    # A promise of Python's keeps the same.
+    (kept,) = ht.records(plan.take([0]), ["application 0"], reasons=why.take([0]))
+    assert kept.reasons["named"][0]["text"] == why.of(0)[0].text
+    assert ht.Record.from_json(kept.to_json()) == kept
+    with pytest.raises(ht.errors.DataError, match="`reasons` must be those of the plan"):
+        ht.records(plan, ["a", "b", "c"], reasons=why.take([0]))
+
+
+def test_the_officers_page_shows_them(world):
+    client = TestClient(world.app, base_url="https://testserver")
+    client.post("/login", data={"key": world.token}, follow_redirects=False)
+    page = client.get("/desk/0").text
+    assert "<h2>Main reasons</h2>" in page
+    said = world.http.post("/v1/recourse", json={"people": world.rows[:1]}).json()["answers"][0]
+    assert said["reasons"][0]["text"].split(" (")[0] in page
