@@ -18,8 +18,9 @@ with warnings.catch_warnings():
 def world(bank, tmp_path_factory):
     folder = tmp_path_factory.mktemp("reasons")
     clf = ht.RecourseClassifier(
-        schema=bank.schema, model=ht.Linear(), regime=ht.StandardTraining(n_epochs=30, step_size=0.01, class_weight="balanced"),
-        hold=None, method=ht.Wachter(n_steps=60, random_state=0), random_state=0,
+        schema=bank.schema, model=ht.Linear(), hold=None,
+        regime=ht.StandardTraining(n_epochs=30, step_size=0.01, class_weight="balanced"),
+        method=ht.Wachter(n_steps=60, random_state=0), random_state=0,
     ).fit(bank.X, bank.y)  # fmt: skip
     keys = folder / "keys.json"
     token = add_key(keys, "the officer", "admin")
