@@ -88,7 +88,7 @@ class Paths:
         boxes = self.boxes
         parts = [np.isfinite(boxes.low) | np.isfinite(boxes.high) | ~boxes.absent]
         for members, sets in zip(boxes.members, boxes.sets, strict=True):
-            every: np.ndarray = members.all(axis=1)
+            every = np.asarray(members.all(axis=1))
             parts.append(~every[sets][None])
         return np.concatenate(parts)
 
