@@ -146,13 +146,18 @@ def methods(of: Cell) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 
 def run(
-    dataset: str, kind: str, split: int, limits: dict[str, int], so_far: Callable[[dict[str, Any]], None]
+    dataset: str,
+    kind: str,
+    split: int,
+    limits: dict[str, int],
+    so_far: Callable[[dict[str, Any]], None],
+    known: dict[str, Any],
 ) -> dict[str, Any]:
-    """One cell: everybody's cost and survival under every method, told method by method."""
+    """One cell: everybody's cost and survival under every method, told method by method; `known` ones are kept."""
     began = time.monotonic()
     of = cell(dataset, kind, split, limits)
     seconds = {"trained": time.monotonic() - began}
-    rows: dict[str, Any] = {}
+    rows: dict[str, Any] = dict(known)
     command = f"python -m experiments.hold.grid {dataset} {kind} {split}"
     out = {
         "dataset": dataset, "kind": kind, "split": split, "n_train": len(of.X), "n_people": len(of.people),
@@ -160,6 +165,8 @@ def run(
         "command": command + "".join(f" --{name} {n}" for name, n in limits.items()), **made_with(dict(limits)),
     }  # fmt: skip
     for name, fitted in methods(of):
+        if name in known:
+            continue
         try:
             rows[name] = asked(of, fitted)
         except Exception as error:  # a method that fails in a cell is told on the page, and the others go on
@@ -224,7 +231,8 @@ def _write(which: tuple[str, str, int], folder: Path, limits: dict[str, int]) ->
     def so_far(result: dict[str, Any]) -> None:
         beside.write_text(json.dumps(result, allow_nan=False) + "\n", encoding="utf-8")
 
-    run(*which, limits, so_far)
+    known = json.loads(beside.read_text("utf-8"))["methods"] if beside.exists() else {}
+    run(*which, limits, so_far, known)
     os.replace(beside, path)
     return path.name
 
