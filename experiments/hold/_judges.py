@@ -9,6 +9,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -43,7 +44,7 @@ def recipe(kind: str, X: Any, seed: int, **other: Any) -> Any:
 
     words = [name for name in X if X[name].dtype.kind not in "biuf"]
     scaled = kind in ("logistic", "mlp")
-    rest: Any = StandardScaler() if scaled else "passthrough"
+    rest: Any = make_pipeline(SimpleImputer(strategy="median"), StandardScaler()) if scaled else "passthrough"
     columns = make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore", sparse_output=False), words),
         remainder=rest, verbose_feature_names_out=False,

@@ -100,6 +100,12 @@ def test_seeds_reach_into_pipelines_and_repeat():
     np.testing.assert_array_equal(once.decide(X), twice.decide(X))
 
 
+def test_asked_about_nobody():
+    """A search that finds nothing has no rows to ask about, which libraries refuse."""
+    models = again(make_pipeline(StandardScaler(), LogisticRegression()), n=2)
+    assert models.accepts(X.iloc[:0], y[:0]).shape == (2, 0)
+
+
 def test_seeded_only_where_unset():
     assert seeded(RandomForestClassifier(random_state=3), 9, only_unset=True).random_state == 3
     assert seeded(RandomForestClassifier(), 9, only_unset=True).random_state == 9
