@@ -30,8 +30,9 @@ CLOSE = 1e-6  # by which share the best may be dearer than the cheapest
 SHARES = (1.0, 0.5, 0.25, 0.125)  # of what is lacking, that a change of a dive must bring: strides long and short
 LEAD = 0.5  # the same, of dives that begin with a given feature
 DEEPEST = 12  # changes of a dive
+BEAM = 12  # dives of one person that go on
 IMPROVED = 4  # rounds in which a point's changes are put in question
-WITHIN = 8.0  # limit of the first dive, in what a recourse costs at least
+WITHIN = 3.0  # limit of the first dive, in what a recourse costs at least
 FIRST, FURTHER = 1.5, 2.0  # a person's first limit, in what recourse costs at least, and every further one
 LAST = 500  # boxes of a last dive
 JOIN = 2  # needs that take part from a point on that they refuse, at most
@@ -339,9 +340,9 @@ class BranchAndBound:
         """
         # Dives of longer and shorter strides, and one that begins with each feature.
         n_features = len(self.leaves.numbers) + len(self.leaves.levels)
-        begin = np.repeat(np.append(np.full(len(SHARES), -1), np.arange(n_features)), len(person))
-        shares = np.repeat(np.append(SHARES, np.full(n_features, LEAD)), len(person))
-        self._descend(self.room.whole().take(np.tile(person, len(SHARES) + n_features)), shares, DEEPEST, begin)
+        leads = np.append(np.full(len(SHARES), -1), np.arange(n_features))
+        shares = np.append(SHARES, np.full(n_features, LEAD))
+        self._descend(self.room.whole().take(person), shares, DEEPEST, leads)
         for _ in range(IMPROVED):
             who = person[self.found[person]]
             before = self.best[who]
@@ -380,48 +381,69 @@ class BranchAndBound:
             box.levels[:, part] = np.isfinite(room.price[person, part])
         return box
 
-    def _descend(self, box: Box, shares: np.ndarray, depth: int, begin: np.ndarray | None = None) -> None:
+    def _descend(self, box: Box, shares: np.ndarray, depth: int, leads: np.ndarray | None = None) -> None:
         """Go on from the cheapest point of each box, a change at a time, to points that are accepted.
 
-        `begin` names the feature that changes first, by its place; any where it is below 0.
+        `leads` are the features, by their place, that change first, a dive from every box for each; any feature
+        where one is below 0. `shares` are then those of the leads, and otherwise of the boxes.
         """
+        left = np.ones(len(box.person))  # of what was lacking at first
         for _ in range(depth + self.needs.n):
             box, alive = self.room.narrowed(box)
             corner = self.room.corner(box)
             alive &= (corner.cost < self._ceiling()[box.person]) & (corner.n_changed <= self.max_changes)
             rows = np.flatnonzero(alive)
-            if begin is None:  # dives meet
+            if leads is None:  # dives meet, and those that promise least are given up
                 rows = rows[_first_of_each(box.person[rows], corner.value[rows], corner.level[rows])]
-            rows = rows[np.argsort(box.person[rows], kind="stable")]
+                hope = corner.cost[rows] / np.maximum(1.0 - left[rows], 1e-3)
+                rows = rows[_place(box.person[rows], hope) < BEAM]
+                shares = shares[rows]
+            rows = rows[order := np.argsort(box.person[rows], kind="stable")]
             if not len(rows):
                 return
-            box, shares, corner = box.take(rows), shares[rows], corner.take(rows)
-            first = None if begin is None else begin[rows]
+            box, corner, left = box.take(rows), corner.take(rows), left[rows]
+            if leads is None:
+                shares, of, only = shares[order], np.arange(len(rows)), np.full(len(rows), -1)
+            else:
+                of, only = np.repeat(np.arange(len(rows)), len(leads)), np.tile(leads, len(rows))
+                shares = np.tile(shares, len(rows))
             np.add.at(self.looked, box.person, 1)
-            parts = []
-            for some in self.sight.parts(box):
-                part, at = box.take(some), corner.take(some)
-                seen = self.sight.seen(part, at, self.best)
-                only = None if first is None else first[some]
-                parts.append((seen.now, self.sight.stride(part, at, seen, self._ceiling(), shares[some], only)))
-            now = np.concatenate([part[0] for part in parts])
-            cut = Cut(*(np.concatenate(part) for part in zip(*(p[1] for p in parts), strict=True)))
+            now, cut = self._strides(box, corner, of, shares, only)
             idle = ~self.leaves.active[box.person]
             yes = self.needs.met(np.where(idle, 0.0, now))
             again = np.zeros(len(yes), bool)
             if yes.any():
-                again, _ = self._offered(box, corner, np.flatnonzero(yes), cut)
-            begin = None
-            going = np.flatnonzero(again | (~yes & (cut.slot >= 0)))
+                again, _ = self._offered(box, corner, np.flatnonzero(yes), self._nowhere(len(yes)))
+            leads = None
+            going = np.flatnonzero(again[of] | (~yes[of] & (cut.slot >= 0)))
             if not len(going):
                 return
-            beyond = self._halves(box.take(going), corner.level[going], cut.take(going))[0]
-            stays = again[going]
+            of, stays = of[going], again[of[going]]
+            beyond = self._halves(box.take(of), corner.level[of], cut.take(going))[0]
             box = Box(
-                box.person[going],
-                *(np.where(stays[:, None], old[going], new) for old, new in zip(box[1:], beyond[1:], strict=True)),
+                box.person[of],
+                *(np.where(stays[:, None], old[of], new) for old, new in zip(box[1:], beyond[1:], strict=True)),
             )
             shares = shares[going]
+            left = left[of] * np.where(stays, 1.0, 1.0 - np.clip(cut.gain[going], 0.0, 1.0))
+
+    def _strides(
+        self, box: Box, corner: Corner, of: np.ndarray, shares: np.ndarray, only: np.ndarray
+    ) -> tuple[np.ndarray, Cut]:
+        """What boxes' cheapest points have, and the next step of every dive from them; `of` is in order."""
+        now, cuts = [], []
+        for some in self.sight.parts(box):
+            part, at = box.take(some), corner.take(some)
+            seen = self.sight.seen(part, at, self.best)
+            dives = slice(*np.searchsorted(of, [some[0], some[-1] + 1]))
+            steps = self.sight.steps(part, at, seen, self._ceiling())
+            now.append(seen.now)
+            cuts.append(self.sight.stride(steps, of[dives] - some[0], shares[dives], only[dives]))
+        return np.concatenate(now), Cut(*(np.concatenate(part) for part in zip(*cuts, strict=True)))
+
+    def _nowhere(self, n: int) -> Cut:
+        """No cut, of so many boxes."""
+        return Cut(np.full(n, -1), np.zeros(n, np.float32), np.zeros(n, bool), np.zeros(n))
 
     # ---- limits across features ---------------------------------------------------------------------
 

@@ -52,6 +52,24 @@ class Seen(NamedTuple):
     now: np.ndarray
 
 
+class Steps(NamedTuple):
+    """Single changes of boxes' points: of which box and feature, beyond which edge, at what further cost.
+
+    `share` is how much of what is lacking the change brings.
+    """
+
+    at: np.ndarray
+    which: np.ndarray
+    edge: np.ndarray
+    rises: np.ndarray
+    extra: np.ndarray
+    share: np.ndarray
+
+    def take(self, rows: np.ndarray) -> "Steps":
+        """Some of them."""
+        return Steps(*(part[rows] for part in self))
+
+
 class Look(NamedTuple):
     """What boxes hold: the most, and what their cheapest points have, of every need; and where to cut them."""
 
@@ -203,48 +221,63 @@ class Sight:
             at_edge[who[top]], most_gain[who[top]] = edge[top], together[top]
         return Cut(slot, at_edge, rises, most_gain)
 
-    def stride(
-        self,
-        box: Box,
-        corner: Corner,
-        seen: Seen,
-        ceiling: np.ndarray,
-        shares: np.ndarray,
-        only: np.ndarray | None,
-    ) -> Cut:
-        """One change of each point: the cheapest that is accepted, or else one that brings most for its cost.
-
-        A change that does not bring enough of what is lacking, or of the most that any brings, is left out.
-        """
-        room, n = self.room, len(box.person)
+    def steps(self, box: Box, corner: Corner, seen: Seen, ceiling: np.ndarray) -> Steps:
+        """Every single change of each box's point that brings something and does not cost too much."""
         idle = ~self.leaves.active[box.person]
         now = np.where(idle, np.inf, seen.now)
         lacks = np.maximum(-now.min(axis=1), TINY)
         moves = self._moves(box, corner, seen)
+        if moves is None:
+            return Steps(*(np.zeros(0, kind) for kind in (int, int, np.float32, bool, float, float)))
+        at, which, edge, rises, extra, gains = moves
+        share = 1.0 + (now[at] + gains).min(axis=1) / lacks[at]  # of what is lacking, that the change brings
+        usable = np.isfinite(extra) & (share > 1e-6)
+        usable &= corner.cost[at] + extra < ceiling[box.person[at]]
+        return Steps(*(part[usable] for part in (at, which, edge, rises, extra, share)))
+
+    def stride(self, steps: Steps, of: np.ndarray, shares: np.ndarray, only: np.ndarray) -> Cut:
+        """One step of each dive: the cheapest that is accepted, or else one that brings most for its cost.
+
+        A change that does not bring enough of what is lacking, or of the most that any brings, is left out.
+
+        Parameters
+        ----------
+        steps : Steps
+        of : int array
+            At which of the boxes each dive is.
+        shares : float array
+            What a change must bring, of what is lacking.
+        only : int array
+            The one feature that may change, by its place; any where it is below 0.
+        """
+        n, n_numbers = len(of), self.room.own.shape[1]
+        names = np.array([*self.leaves.numbers, *(n_numbers + j for j in self.leaves.levels), -1])
+        # The steps of each dive: those of its box, or of one feature there.
+        place = np.full(n_numbers + self.room.n_levels + 1, -1)
+        place[names[:-1]] = np.arange(len(names) - 1)
+        width = len(names)
+        key = steps.at * width + place[steps.which]
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+        lead = only >= 0
+        begins = np.searchsorted(key, of * width + np.where(lead, only, 0))
+        ends = np.searchsorted(key, of * width + np.where(lead, only + 1, width))
+        dive = np.repeat(np.arange(n), ends - begins)
+        _, which, edge, rises, extra, share = steps.take(order[ranges(begins, ends - begins)])
         slot, edges, up, most = np.full(n, -1), np.zeros(n), np.zeros(n, bool), np.zeros(n)
-        if moves is not None:
-            at, which, edge, rises, extra, gains = moves
-            least = (now[at] + gains).min(axis=1)
-            share = 1.0 + least / lacks[at]  # of what is lacking, that the change brings
-            usable = np.isfinite(extra) & (share > 1e-6)
-            usable &= corner.cost[at] + extra < ceiling[box.person[at]]
-            if only is not None:
-                n_numbers = room.own.shape[1]
-                names = np.array([*self.leaves.numbers, *(n_numbers + j for j in self.leaves.levels), -1])
-                usable &= (only[at] < 0) | (which == names[only[at]])
-            at, which, edge, rises, extra, share = (p[usable] for p in (at, which, edge, rises, extra, share))
+        if len(dive):
             top = np.zeros(n)
-            np.maximum.at(top, at, share)
+            np.maximum.at(top, dive, share)
             done = share >= 1.0
             finishing = np.zeros(n, bool)
-            finishing[at[done]] = True
-            enough = share >= np.minimum(shares[at], top[at]) - 1e-9
+            finishing[dive[done]] = True
+            enough = share >= np.minimum(shares[dive], top[dive]) - 1e-9
             worth = np.where(enough, share / np.maximum(extra, 1e-6), -np.inf)
-            worth = np.where(finishing[at], np.where(done, -extra, -np.inf), worth)
-            order = np.lexsort((-worth, at))
-            order = order[np.diff(at[order], prepend=-1) != 0]
-            rows = at[order]
-            slot[rows], edges[rows], up[rows], most[rows] = which[order], edge[order], rises[order], share[order]
+            worth = np.where(finishing[dive], np.where(done, -extra, -np.inf), worth)
+            best = np.lexsort((-worth, dive))
+            best = best[np.diff(dive[best], prepend=-1) != 0]
+            rows = dive[best]
+            slot[rows], edges[rows], up[rows], most[rows] = which[best], edge[best], rises[best], share[best]
         return Cut(slot, edges, up, most)
 
     def _moves(self, box: Box, corner: Corner, seen: Seen) -> tuple[np.ndarray, ...] | None:
