@@ -137,6 +137,8 @@ class BlackBox:
 
     def log_proba(self, table: Table) -> np.ndarray:
         """Log-probabilities of a table, checked for shape and sense."""
+        if table.n_rows == 0:  # which scikit-learn's own refuse
+            return np.zeros((0, len(getattr(self.estimator, "classes_", (0, 1)))))
         p = np.asarray(self.estimator.predict_proba(self.frame(table)), np.float64)
         if p.ndim != 2 or len(p) != table.n_rows or not np.isfinite(p).all():
             raise DataError(
