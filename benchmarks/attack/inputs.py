@@ -382,6 +382,7 @@ def attack(block: int, kind: str, *, cases: int = CASES) -> list[Line]:
     counts: Counter[str] = Counter(cases=0, crashed=0, obeyed=0, slow=0)
     first: dict[str, str] = {}
     case = wide if kind == "wide" else KINDS[kind][0]
+    right()  # made before any clock runs
     for i in range(3 if kind == "wide" else cases):
         counts["cases"] += 1
         began = time.process_time()
