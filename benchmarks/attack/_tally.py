@@ -1,9 +1,17 @@
-"""What attacks share: rows as plain values, and counts that are written world by world."""
+"""What attacks share: rows as plain values, and counts that are written as they are made, by many processes."""
 
 import argparse
+import contextlib
 import json
+import multiprocessing as mp
+import os
+import sys
+import time
+import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +21,13 @@ import holdtrue as ht
 from benchmarks._common import RESULTS, record
 from benchmarks.attack._checker import Row
 
+Line = dict[str, Any]
+Job = tuple[int, str]
+"""A world, and what is asked in it."""
+
+UNCOUNTED = ("world", "asked", "method", "model", "error")
+TASKS_EACH = 12  # of one process; then another takes its place, so that compiled programs do not pile up
+
 
 def rows_of(table: pd.DataFrame, schema: ht.Schema) -> list[Row]:
     """People as dictionaries of plain values, None where one is missing."""
@@ -21,45 +36,181 @@ def rows_of(table: pd.DataFrame, schema: ht.Schema) -> list[Row]:
     return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
-def crashed(seed: int, name: str, error: Exception) -> Counter[str]:
-    """The counts of a call that ended in an error."""
-    print(f"world {seed}, {name}: {type(error).__name__}: {str(error)[:200]}", flush=True)
-    return Counter(crashed=1)
+def crashed(name: str, error: Exception) -> Line:
+    """The line of a call that ended in an error."""
+    return {"method": name, "crashed": 1, "error": f"{type(error).__name__}: {str(error)[:300]}"}
 
 
-def attacked(
-    name: str, about: str, attack: Callable[[int], dict[str, Counter[str]]], wrong: Sequence[str], *, worlds: int
-) -> None:
-    """Attack world after world; a world that is in the file of counts is not attacked again."""
-    parser = argparse.ArgumentParser(description=about)
-    parser.add_argument("--worlds", type=int, default=worlds)
-    parser.add_argument("--first", type=int, default=0, help="Seed of the first world.")
-    parser.add_argument("--to", type=Path, default=RESULTS / "attack" / f"{name}.jsonl")
-    parser.add_argument("--print", action="store_true", dest="show", help="Print only; write nothing.")
-    options = parser.parse_args()
-    lines: list[dict[str, Any]] = []
-    if options.to.exists() and not options.show:
-        lines = [json.loads(line) for line in options.to.read_text(encoding="utf-8").splitlines()]
-    known = {line["world"] for line in lines}
-    for seed in range(options.first, options.first + options.worlds):
-        if seed in known:
-            continue
-        made = [{"world": seed, "method": method, **counts} for method, counts in attack(seed).items()]
-        lines += made
+@dataclass(frozen=True)
+class Attack:
+    """An attack by command: what is asked in a world, and which counts are wrong."""
+
+    name: str
+    about: str
+    ask: Callable[[int, str], list[Line]]
+    """Answer a job; must be a function of a module, so that other processes find it."""
+    wrong: Sequence[str]
+    tasks: Callable[[int, int], Iterable[list[Job]]]
+    """From the first world and their number, lists of jobs; the jobs of one list share compiled programs."""
+    worlds: int
+    """How many, unless asked otherwise."""
+
+    def main(self) -> None:
+        """Attack, write, print, and end with 1 where something is wrong."""
+        options = self._options()
+        lines = [] if options.show else read(options.to)
+        known = {(line["world"], line["asked"]) for line in lines}
+        tasks = ([job for job in task if job not in known] for task in self.tasks(options.seed, options.worlds))
+        tasks = [task for task in tasks if task]
+        until = time.monotonic() + options.seconds
+        made = (
+            one_by_one(self.ask, tasks, until)
+            if options.processes < 2
+            else side_by_side(self.ask, tasks, until, options.processes)
+        )
+        with contextlib.ExitStack() as stack:
+            file = None
+            if not options.show:
+                options.to.parent.mkdir(parents=True, exist_ok=True)
+                file = stack.enter_context(options.to.open("a", encoding="utf-8"))
+            for line in made:
+                lines.append(line)
+                if file is not None:
+                    file.write(json.dumps(line) + "\n")
+                    file.flush()
+                if any(line.get(what) for what in (*self.wrong, "missed")):
+                    print(json.dumps(line), flush=True)
+        sys.exit(1 if self._told(lines, options) else 0)
+
+    def _options(self) -> argparse.Namespace:
+        parser = argparse.ArgumentParser(
+            description=self.about, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        add = parser.add_argument
+        add("--worlds", type=int, default=self.worlds, help=f"How many; {self.worlds} unless said.")
+        add("--seed", "--first", type=int, default=0, help="Seed of the first world.")
+        add("--processes", type=int, default=1, help="Side by side, each on a core of its own.")
+        add("--seconds", type=float, default=float("inf"), help="Stop then, and keep what is there.")
+        add("--to", type=Path, default=RESULTS / "attack" / f"{self.name}.jsonl", help="File of counts.")
+        add("--print", action="store_true", dest="show", help="Print only; write nothing.")
+        return parser.parse_args()
+
+    def _told(self, lines: list[Line], options: argparse.Namespace) -> bool:
+        """Print and record the sums; whether something is wrong."""
+        told = summed(lines, self.wrong)
+        print(json.dumps(told, indent=1))
+        wrong = {what: told[what] for what in self.wrong if told[what]}
+        print(f"WRONG: {wrong}" if wrong else "Nothing is wrong.", flush=True)
         if not options.show:
-            options.to.parent.mkdir(parents=True, exist_ok=True)
-            with options.to.open("a", encoding="utf-8") as file:
-                file.write("".join(json.dumps(line) + "\n" for line in made))
-        for line in made:
-            if any(line.get(what) for what in (*wrong, "missed")):
-                print(json.dumps(line), flush=True)
+            command = f"python -m benchmarks.attack.{self.name}"
+            record(options.to.stem, command, told, folder=options.to.parent, shown=False)
+        return bool(wrong)
+
+
+def read(path: Path) -> list[Line]:
+    """The lines of a file of counts, but for one that was cut off while it was written."""
+    lines = []
+    for text in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        with contextlib.suppress(ValueError):
+            lines.append(json.loads(text))
+    return lines
+
+
+def summed(lines: list[Line], wrong: Sequence[str]) -> dict[str, Any]:
+    """Counts over all worlds, and per method."""
     total: dict[str, Counter[str]] = {}
     for line in lines:
-        counts = {what: n for what, n in line.items() if what not in ("world", "method")}
+        counts = {what: n for what, n in line.items() if what not in UNCOUNTED}
         total.setdefault(line["method"], Counter()).update(counts)
     everybody = sum(total.values(), Counter())
     told = {"worlds": len({line["world"] for line in lines}), "people": everybody["people"]}
-    told |= {what: everybody[what] for what in wrong} | {"methods": total}
-    print(json.dumps(told, indent=1))
-    if not options.show:
-        record(f"attack/{name}", f"python -m benchmarks.attack.{name}", told, shown=False)
+    return told | {what: everybody[what] for what in wrong} | {"methods": dict(sorted(total.items()))}
+
+
+def _lines(ask: Callable[[int, str], list[Line]], job: Job) -> list[Line]:
+    world, asked = job
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = ask(world, asked) or [{"method": asked, "unable": 1}]
+    return [{"world": world, "asked": asked, **line} for line in made]
+
+
+def one_by_one(ask: Callable[[int, str], list[Line]], tasks: list[list[Job]], until: float) -> Iterator[Line]:
+    """Do jobs in this process."""
+    for task in tasks:
+        for job in task:
+            if time.monotonic() >= until:
+                return
+            yield from _lines(ask, job)
+
+
+def _worker(number: int, ask: Callable[[int, str], list[Line]], pipe: Connection) -> None:
+    if hasattr(os, "sched_setaffinity"):  # one core each, whatever a library makes of their number
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[number % len(cores)]})
+    while True:
+        pipe.send(_lines(ask, pipe.recv()))
+
+
+class _Hand:
+    """A process that does one task's jobs after another, and what it was given."""
+
+    def __init__(self, number: int, ask: Callable[[int, str], list[Line]]) -> None:
+        context = mp.get_context("spawn")
+        self.number, self.ask, self.n_tasks = number, ask, 0
+        self.jobs: list[Job] = []
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_worker, args=(number, ask, theirs), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def given(self, tasks: list[list[Job]]) -> bool:
+        """Send the next job, of a new task where this one is done; False where none is left."""
+        if not self.jobs:
+            if not tasks:
+                return False
+            self.jobs, self.n_tasks = list(tasks.pop(0)), self.n_tasks + 1
+        with contextlib.suppress(BrokenPipeError):  # what died is seen by whoever listens to it
+            self.pipe.send(self.jobs[0])
+        return True
+
+    def heard(self) -> list[Line]:
+        """What came of the job that was sent; a process that died is a crash."""
+        world, asked = self.jobs.pop(0)
+        try:
+            return self.pipe.recv()
+        except (EOFError, OSError):
+            self.process.join()
+            error = f"its process ended with {self.process.exitcode}"
+            self.n_tasks = TASKS_EACH
+            return [{"world": world, "asked": asked, "method": asked, "crashed": 1, "error": error}]
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+def side_by_side(
+    ask: Callable[[int, str], list[Line]], tasks: list[list[Job]], until: float, processes: int
+) -> Iterator[Line]:
+    """Do jobs in many processes; a job whose process dies is a crash, and the others go on."""
+    tasks = list(tasks)
+    hands = [_Hand(number, ask) for number in range(min(processes, len(tasks)))]
+    try:
+        busy = {hand.pipe: hand for hand in hands if hand.given(tasks)}
+        while busy and time.monotonic() < until:
+            for pipe in wait(list(busy), timeout=1):
+                hand = busy.pop(pipe)  # type: ignore[arg-type]
+                yield from hand.heard()
+                if hand.n_tasks >= TASKS_EACH and (not hand.jobs or not hand.process.is_alive()):
+                    hand.end()
+                    hands.remove(hand)
+                    jobs, hand = hand.jobs, _Hand(hand.number, ask)
+                    hand.jobs = jobs
+                    hands.append(hand)
+                if hand.given(tasks):
+                    busy[hand.pipe] = hand
+    finally:
+        for hand in hands:
+            hand.end()

@@ -1,6 +1,6 @@
 """Kill -9 while a table is answered and promises are issued, over and over: nothing is lost, nothing is doubled.
 
-python -m benchmarks.attack.kills [--kills 1000] [--seed 0] [--print]
+python -m benchmarks.attack.kills [--kills 1000] [--seed 0] [--processes 1] [--seconds 600] [--print]
 
 A run over a table of 150 people writes CSV, Parquet or JSON lines and issues promises. It is killed up to six
 times and begun again with `resume` each time, then left to finish, then asked for once more. Half of the kills
@@ -15,9 +15,11 @@ kills whole commands. Results are written run by run, so that a campaign that is
 
 import argparse
 import json
+import multiprocessing as mp
 import os
 import random
 import shutil
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -27,6 +29,7 @@ from typing import Any
 
 import holdtrue as ht
 from benchmarks._common import RESULTS, record
+from benchmarks.attack._tally import read
 from benchmarks.faults import ended, forked, killed
 from holdtrue.batch import Predictor
 from holdtrue.ledger import Ledger
@@ -177,16 +180,16 @@ def attack(table: Table, folder: Path, seed: int, most: int) -> Counter[str]:
 WRONG = ("lost", "doubled", "another output", "broken chain", "left over")
 
 
-def campaign(kills: int, seed: int, to: Path | None) -> Counter[str]:
+def campaign(kills: int, seed: int, to: Path | None, until: float = float("inf")) -> Counter[str]:
     """Kill so often, going on with what is in the file of counts."""
-    lines = [] if to is None or not to.exists() else [json.loads(x) for x in to.read_text().splitlines()]
+    lines = [] if to is None else read(to)
     total = sum((Counter(x["counts"]) for x in lines), Counter[str]())
     done = {x["run"] for x in lines}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         table = Table(folder)
         for run in _from(seed, done):
-            if total["kills"] >= kills:
+            if total["kills"] >= kills or time.monotonic() >= until:
                 break
             place = folder / "run"
             place.mkdir()
@@ -210,19 +213,56 @@ def _from(first: int, without: set[int]) -> Iterator[int]:
         run += 1
 
 
+def _side_by_side(kills: int, seed: int, to: Path, processes: int, until: float) -> None:
+    """Campaigns of their own in many processes, then all that they wrote in one file."""
+    context = mp.get_context("spawn")
+    left = kills - sum(x["counts"].get("kills", 0) for x in read(to))
+    parts = [to.with_name(f"{to.stem}-{i}.part") for i in range(processes)]
+    left_s = until - time.monotonic()  # clocks of processes differ in where they begin
+    hands = [
+        context.Process(target=_hand, args=(-(-left // processes), seed + 100_000 * (i + 1), part, left_s))
+        for i, part in enumerate(parts)
+    ]
+    to.parent.mkdir(parents=True, exist_ok=True)
+    for hand in hands:
+        hand.start()
+    for hand in hands:
+        hand.join()
+    with to.open("a", encoding="utf-8") as stream:
+        for part in parts:
+            stream.write("".join(json.dumps(line) + "\n" for line in read(part)))
+            part.unlink(missing_ok=True)
+    failed = [hand.exitcode for hand in hands if hand.exitcode]
+    if failed:
+        sys.exit(f"kills: {len(failed)} of {processes} processes ended with {failed[0]}; see above.")
+
+
+def _hand(kills: int, seed: int, to: Path, seconds: float) -> None:
+    campaign(kills, seed, to, time.monotonic() + seconds)
+
+
 def main() -> None:
-    """Kill, printing what was found."""
+    """Kill, printing what was found; end with 1 where something is lost or doubled."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="Stop then, and keep what is there.")
     parser.add_argument("--to", type=Path, default=RESULTS / "attack" / "kills.jsonl")
     parser.add_argument("--print", action="store_true", dest="show", help="Print only; write nothing.")
     options = parser.parse_args()
-    total = campaign(options.kills, options.seed, None if options.show else options.to)
+    until = time.monotonic() + options.seconds
+    if options.processes > 1 and not options.show:
+        _side_by_side(options.kills, options.seed, options.to, options.processes, until)
+        total = sum((Counter(x["counts"]) for x in read(options.to)), Counter[str]())
+    else:
+        total = campaign(options.kills, options.seed, None if options.show else options.to, until)
     told = {"kills": total["kills"], **{w: total[w] for w in WRONG}, "counts": dict(sorted(total.items()))}
     print(json.dumps(told, indent=1))
     if not options.show:
-        record("attack/kills", "python -m benchmarks.attack.kills", told, shown=False)
+        command = "python -m benchmarks.attack.kills"
+        record(options.to.stem, command, told, folder=options.to.parent, shown=False)
+    sys.exit(1 if any(total[w] for w in WRONG) else 0)
 
 
 if __name__ == "__main__":

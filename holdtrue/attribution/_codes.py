@@ -9,7 +9,7 @@ from typing import Any
 
 from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
-from holdtrue.schema import did_you_mean
+from holdtrue.schema import did_you_mean, parse_yaml
 
 FORMAT = 1
 SAMPLES = Path(__file__).parent / "codes"
@@ -121,11 +121,9 @@ class CodeTable:
     @classmethod
     def load(cls, path: str | Path) -> "CodeTable":
         """Read a YAML file; nothing in it is run."""
-        import yaml
-
         try:
-            raw = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError, yaml.YAMLError) as error:
+            raw = parse_yaml(Path(path).read_text(encoding="utf-8"))
+        except Exception as error:  # PyYAML lets any type through
             raise DataError(f"codes: the file cannot be read; got {str(path)!r} ({error}).") from error
         return cls.from_dict(raw)
 

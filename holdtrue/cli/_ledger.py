@@ -1,4 +1,4 @@
-"""`holdtrue ledger`: make a ledger, issue records, show, expire, forget, verify."""
+"""`holdtrue ledger`: make a ledger, issue records, show, expire, forget, anchor, verify."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -166,22 +166,56 @@ def forget(subject: str, place: str, yes: bool, as_json: bool) -> None:
     _give({"erased": count}, f"Erased from {count:,} events." if count else "Nothing was kept.", as_json)
 
 
+key_option = click.option(
+    "--key",
+    "key_file",
+    metavar="FILE",
+    help="A file with the key that anchors are signed with, at least 16 bytes.",
+)
+
+
+@command.command("anchor")
+@ledger_option
+@click.option("--out", required=True, metavar="FILE.json", help="Where; keep it outside of the ledger's machine.")
+@key_option
+@json_option
+def anchor(place: str, out: str, key_file: str | None, as_json: bool) -> None:
+    """Write the end of the chain to a file; `verify --anchor` sees by it that a tail was cut off or replaced."""
+    from dataclasses import asdict
+
+    from holdtrue.ledger import Ledger, read_key
+
+    with Ledger(place) as ledger:
+        made = ledger.anchor(None if key_file is None else read_key(key_file))
+    made.save(out)
+    _give(asdict(made), f"{out} holds the end of the chain, event {made.seq:,}.", as_json)
+
+
 @command.command("verify")
 @ledger_option
 @click.option("--head", "noted", metavar="HASH", help="The last hash as you noted it: the chain must contain it.")
+@click.option(
+    "--anchor", "anchor_file", metavar="FILE.json", help="What `holdtrue ledger anchor` wrote, likewise."
+)
+@key_option
 @json_option
 @click.pass_context
-def verify(ctx: click.Context, place: str, noted: str | None, as_json: bool) -> None:
+def verify(
+    ctx: click.Context, place: str, noted: str | None, anchor_file: str | None, key_file: str | None, as_json: bool
+) -> None:
     """Walk the chain of hashes and name the first break. Exit code 1 where there is one."""
     from dataclasses import asdict
 
-    from holdtrue.ledger import Ledger
+    from holdtrue.ledger import Anchor, Ledger, read_key
 
+    if noted is not None and anchor_file is not None:
+        raise click.UsageError("Give --head or --anchor, not both.")
+    end = noted if anchor_file is None else Anchor.load(anchor_file)
     with Ledger(place) as ledger:
-        found = ledger.verify(noted)
+        found = ledger.verify(end, key=None if key_file is None else read_key(key_file))
     _give(asdict(found), str(found), as_json)
-    if noted is None and found.ok and not as_json:
-        say("Note the hash elsewhere, and give it to the next verify with --head.")
+    if end is None and found.ok and not as_json:
+        say("Note the hash elsewhere, and give it to the next verify with --head; `holdtrue ledger anchor` does.")
     ctx.exit(0 if found.ok else 1)
 
 

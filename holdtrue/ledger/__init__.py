@@ -1,5 +1,6 @@
 """Recourse that was promised to people: records, and the ledger that keeps them. No jax here."""
 
+from holdtrue.ledger._anchor import Anchor, read_key
 from holdtrue.ledger._canonical import LARGEST, canonical, parse, sha256
 from holdtrue.ledger._chain import Head
 from holdtrue.ledger._entries import Event, Issued, Promise, Verification
@@ -9,6 +10,7 @@ from holdtrue.ledger._record import Record, check_subject, new_id, read_records,
 
 __all__ = [
     "LARGEST",
+    "Anchor",
     "Event",
     "Head",
     "Issued",
@@ -21,6 +23,7 @@ __all__ = [
     "check_subject",
     "new_id",
     "parse",
+    "read_key",
     "read_records",
     "sha256",
     "to_text",

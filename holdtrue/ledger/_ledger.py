@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from holdtrue._types import JsonObject, Keywords, Label
 from holdtrue.errors import AgainstPolicy, DataError, IdTaken, LedgerError, NoSuchPromise, NotLive
 from holdtrue.ledger import _migrate
+from holdtrue.ledger._anchor import Anchor
 from holdtrue.ledger._canonical import canonical, check_plain, parse
 from holdtrue.ledger._chain import STATE_AFTER, STATES, Head, commitment, event_hash, new_salt
 from holdtrue.ledger._database import Database
@@ -246,6 +247,12 @@ class Ledger:
         """The end of the chain. Noted elsewhere and given to `verify`, it shows that no event was cut off."""
         return Head(*self._database.run(lambda connection: connection.execute(_END).one()))
 
+    def anchor(self, key: bytes | None = None) -> Anchor:
+        """The end of the chain as a file to keep elsewhere, signed with a key where one is given."""
+        end = self.head()
+        made = Anchor(end.ledger, end.seq, end.hash, to_text(utc_now()))
+        return made if key is None else made.signed(key)
+
     def promise(self, id: str) -> Promise:
         """One promise, by its id."""
         row = self._database.run(lambda c: c.execute(_PROMISES.where(promises.c.id == id)).first())
@@ -308,15 +315,21 @@ class Ledger:
         broken = sum(count for _, count in outcomes) - kept
         return {state: int(states.get(state, 0)) for state in STATES} | {"kept": kept, "broken": broken}
 
-    def verify(self, head: Head | str | None = None) -> Verification:
+    def verify(self, head: Head | Anchor | str | None = None, *, key: bytes | None = None) -> Verification:
         """Walk the chain and name the first break.
 
         Parameters
         ----------
-        head : Head or str, optional
+        head : Head, Anchor or str, optional
             The end of the chain (or its hash) as noted earlier: the chain must still contain it.
+        key : bytes, optional
+            What an anchor was signed with.
         """
-        return verify(self._database, head.hash if isinstance(head, Head) else head)
+        if isinstance(head, Anchor):
+            head.check(key)
+        elif key is not None:
+            raise DataError(f"verify: a `key` is for an anchor; got {type(head).__name__}. Leave it out.")
+        return verify(self._database, head if head is None or isinstance(head, str) else head.hash)
 
 
 _END = sa.select(head.c.ledger, head.c.seq, head.c.hash).where(head.c.id == 1)

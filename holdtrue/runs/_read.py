@@ -295,8 +295,8 @@ def _require(schema: Schema, names: list[str]) -> None:
 
 _UNREADABLE = (
     pa.ArrowException,
+    OSError,  # as pyarrow calls damaged pages too
     UnicodeDecodeError,
-    gzip.BadGzipFile,
     zlib.error,
     EOFError,
     csv.Error,

@@ -43,10 +43,17 @@ def test_the_checker_itself(change, restriction, n_broken) -> None:
     assert len(broken(SCHEMA, PERSON, PERSON | change, restriction)) == n_broken
 
 
-@pytest.mark.parametrize("seed", [3, 7])
-def test_no_answer_is_wrong(seed: int) -> None:
-    told = attack(seed, ["sparse_search", "flipset", "nearest_neighbour"], people=60)
-    assert len(told) >= 2
-    assert sum(counts["FOUND"] + counts["OPTIMAL"] for counts in told.values()) > 20
-    for counts in told.values():
-        assert {what: counts[what] for what in WRONG} == dict.fromkeys(WRONG, 0)
+@pytest.mark.parametrize(
+    ("seed", "names"),
+    [
+        (9, ["sparse_search", "flipset"]),  # a logistic regression that is read
+        (12, ["sparse_search"]),  # a linear model of the package's own
+        (6, ["sparse_search, held"]),  # trees; nobody is found a way by which every guide is pleased
+    ],
+)
+def test_no_answer_is_wrong(seed: int, names: list[str]) -> None:
+    told = [line for name in names for line in attack(seed, name, people=60)]
+    assert len(told) == len(names)
+    assert sum(counts.get("people", 0) for counts in told) == 60 * len(names)
+    for counts in told:
+        assert {what: counts.get(what, 0) for what in WRONG} == dict.fromkeys(WRONG, 0)

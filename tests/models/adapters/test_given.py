@@ -143,3 +143,13 @@ def test_compare_with_text_labels(bank: Dataset) -> None:
         bank.X, labels, schema=bank.schema, model="xgboost", methods=["nearest_neighbour"], people=5, retrainings=1
     )
     assert found.to_frame()["valid"].tolist() == [1.0]
+
+
+def test_nobody_is_a_table_too(bank: Dataset) -> None:
+    """Scikit-learn refuses to be asked about no rows; a search that found nobody a way asks so."""
+    numbers = bank.X.select_dtypes("number").fillna(0)
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(numbers, bank.y)
+    predictor = ht.wrap(model, None, numbers)
+    assert predictor.foreign is not None
+    table = predictor.encoder.schema.check(numbers).take(np.arange(0))
+    assert predictor.foreign.log_proba(table).shape == (0, 2)
