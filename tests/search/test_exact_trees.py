@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from xgboost import XGBClassifier
 
 import holdtrue as ht
@@ -248,3 +250,18 @@ def test_people_with_a_yes_are_left_alone(served):
         accepted[name] = done.recourse.columns[name]
     again = method.recourse(accepted[done.found])
     assert set(again.counts()) == {"ALREADY_FAVOURABLE"}
+
+
+def test_a_table_of_categories_alone():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({name: rng.choice(list("xyz"), ROWS) for name in "abc"})
+    y = ((X["a"] == "x").astype(int) + (X["b"] == "y") + (X["c"] == "z") >= 2).to_numpy(int)
+    model = make_pipeline(OneHotEncoder(sparse_output=False), RandomForestClassifier(8, random_state=0)).fit(X, y)
+    schema = ht.Schema([ht.Feature(name=name, kind="categorical", levels=("x", "y", "z")) for name in "abc"])
+    people = X[model.predict(X) == 0][:20]
+    plan = ht.recourse(model, people, schema, reference=X, method=ht.ExactSearch())
+    assert (plan.status == Status.OPTIMAL).all()
+    rows = pd.DataFrame(itertools.product("xyz", repeat=3), columns=list("abc"))
+    accepted = rows[model.predict(rows) == 1].to_numpy()
+    fewest = (people.to_numpy()[:, None] != accepted[None]).sum(axis=2).min(axis=1)
+    np.testing.assert_allclose(plan.cost, 2.0 * fewest)  # a changed category counts twice
