@@ -53,7 +53,10 @@ class Public(Directive):
         module, _, name = path.rpartition(".")
         thing = getattr(sys.modules.get(module) or __import__(module, fromlist=[name]), name)
         kind = "autoclass" if inspect.isclass(thing) else "autofunction"
-        lines = [f".. {kind}:: {path}", *(["   :members:", "   :show-inheritance:"] if kind == "autoclass" else [])]
+        lines = [
+            f".. {kind}:: {path}",
+            *(["   :members:", "   :show-inheritance:"] if kind == "autoclass" else []),
+        ]
         heading = nodes.title(name, name)
         id_ = f"{kind.removeprefix('auto')}-{name.lower()}"  # `Reasons` and `reasons` are two
         section = nodes.section("", heading, ids=[id_], names=[id_])

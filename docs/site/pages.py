@@ -1,7 +1,7 @@
 """The pages of the site: those of `docs/`, in the order of its map, and what is made from them and from the code.
 
-Nothing is written by hand for the site alone: navigation and `llms.txt` come from the map (docs/index.md), the gallery
-from the pictures of the pages, the API reference from the list of public names and their docstrings.
+Nothing is written by hand for the site alone: navigation and `llms.txt` come from the map (docs/index.md), the
+gallery from the pictures of the pages, the API reference from the list of public names and their docstrings.
 """
 
 import ast
@@ -38,7 +38,9 @@ def parts(text: str | None = None) -> dict[str, list[Entry]]:
     found = list(PART.finditer(text))
     ends = [*(match.start() for match in found[1:]), len(text)]
     return {
-        match["name"]: [entry for line in ENTRY.finditer(text, match.end(), end) for entry in _entries(line["links"])]
+        match["name"]: [
+            entry for line in ENTRY.finditer(text, match.end(), end) for entry in _entries(line["links"])
+        ]
         for match, end in zip(found, ends, strict=True)
     }
 
@@ -96,13 +98,17 @@ def within(text: str, page: Path) -> str:
 
 def toctree(pages: list[str], caption: str | None = None, *, depth: int = 1, hidden: bool = True) -> str:
     """A piece of the navigation."""
-    options = [f":maxdepth: {depth}", *([":hidden:"] if hidden else []), *([f":caption: {caption}"] if caption else [])]
+    options = [
+        f":maxdepth: {depth}",
+        *([":hidden:"] if hidden else []),
+        *([f":caption: {caption}"] if caption else []),
+    ]
     lines = "\n".join([*options, "", *(f"/{page.removesuffix('.md')}" for page in pages)])
     return f"\n```{{toctree}}\n{lines}\n```\n"
 
 
 def pictures() -> list[tuple[str, str, str, str]]:
-    """Every picture of the pages, once: its file, what it shows, the page that explains it and that page's title."""
+    """Every picture of the pages, once: its file, what it shows, the page that explains it, that page's title."""
     out, seen = [], set()
     for page in listed():
         text = FENCE.sub("", (DOCS / page).read_text(encoding="utf-8"))
@@ -122,7 +128,9 @@ def gallery() -> str:
         f"{shows}: [{title}]({page})\n```\n"
         for place, shows, page, title in pictures()
     ]
-    return "# Gallery\n\nEvery picture of these pages; each leads to the page that explains it.\n\n" + "\n".join(figures)
+    return "# Gallery\n\nEvery picture of these pages; each leads to the page that explains it.\n\n" + "\n".join(
+        figures
+    )
 
 
 def public_names() -> dict[str, list[str]]:
@@ -146,10 +154,12 @@ def api_pages() -> dict[str, str]:
         short = module.removeprefix("holdtrue.")
         items = [f"{module}.{name}" for name in BASES.get(module, [])] + [f"holdtrue.{name}" for name in names]
         body = "\n".join(f".. holdtrue-public:: {item}\n" for item in items)
-        out[f"reference/api/{short}.md"] = f"# {module}\n\n```{{eval-rst}}\n.. automodule:: {module}\n\n{body}```\n"
+        out[f"reference/api/{short}.md"] = (
+            f"# {module}\n\n```{{eval-rst}}\n.. automodule:: {module}\n\n{body}```\n"
+        )
     head = (
-        "# API from docstrings\n\nEvery public name, from its docstring, by the module that has it. All of them are "
-        "names of `holdtrue` itself: `import holdtrue as ht`. [Python interface](../python.md) says which to use when.\n"
+        "# API from docstrings\n\nEvery public name, from its docstring, by the module that has it. All are names "
+        "of `holdtrue` itself: `import holdtrue as ht`. [Python interface](../python.md) says which to use when.\n"
     )
     rows = [
         f"| [`{module}`]({module.removeprefix('holdtrue.')}.md) | {', '.join(f'`{name}`' for name in names)} |"
@@ -164,7 +174,8 @@ def llms() -> str:
     """`llms.txt`: what this is and where to read on, for programs that read (llmstxt.org)."""
     head = (
         "# holdtrue\n\n> A Python library for recourse that holds true: it trains classifiers on tables, finds for "
-        "everyone refused what they could change to be accepted, and makes it hold when the model is trained again.\n\n"
+        "all who are refused what they could change to be accepted, and makes it hold when the model is trained "
+        "again.\n\n"
         "Every page is here as Markdown, under its own address with the ending .md.\n"
     )
     body = []
