@@ -173,9 +173,9 @@ def api_pages() -> dict[str, str]:
 def llms() -> str:
     """`llms.txt`: what this is and where to read on, for programs that read (llmstxt.org)."""
     head = (
-        "# holdtrue\n\n> A Python library for recourse that holds true: it trains classifiers on tables, finds for "
-        "all who are refused what they could change to be accepted, and makes it hold when the model is trained "
-        "again.\n\n"
+        "# holdtrue\n\n> A Python library for recourse that holds true: it trains classifiers on tables, finds "
+        "for all who are refused what they could change to be accepted, and makes it hold when the model is "
+        "trained again.\n\n"
         "Every page is here as Markdown, under its own address with the ending .md.\n"
     )
     body = []
