@@ -12,7 +12,7 @@ from holdtrue.cli._options import json_option, seed_option
 from holdtrue.errors import DataError
 
 HOLD, GUIDES = 0.95, 20
-MODELS = 40  # retrainings to hold it against: a share to 2.5 points, in a third of the time of a hundred
+MODELS = 40  # retrainings to hold it against: a share to 2.5 points
 EPOCHS = 40  # after some 40 the network begins to learn the training rows by heart
 
 
