@@ -18,7 +18,7 @@ QUICK := tests/schema tests/datasets tests/encoding tests/ledger/test_ledger.py 
 EXTRAS := plots serve xgboost lightgbm catboost skops onnx postgres ray mlflow tune
 OLDEST := tests/schema tests/encoding tests/ledger tests/test_package.py tests/classifier/test_classifier.py
 
-.PHONY: run test quick check tests shapes oldest format docs bench clean
+.PHONY: run test quick check tests shapes oldest format docs site bench clean
 
 run: $(PACKAGE)
 	$(BIN)/holdtrue demo --picture demo.png
@@ -74,6 +74,12 @@ docs: $(TOOLS)
 	$(BIN)/python docs/images/make.py
 	$(BIN)/python -m experiments
 	$(BIN)/python -m experiments.hold.page
+	$(MAKE) site
+
+# The pages as a site, in build/site/html: every warning is an error, every link is followed.
+site: $(TOOLS)
+	$(BIN)/python -m pip install --quiet --editable '.[site]'
+	$(BIN)/python docs/site/make.py
 
 bench: $(TOOLS)
 	$(BIN)/python -m benchmarks

@@ -169,6 +169,7 @@ def layers() -> None:
     rows = [
         [("cli", "commands, one a file: options in, one call, text out", TABLES)],
         [("testing", "checks shipped for methods, models and regimes of others", BOTH)],
+        [("chat", "the same model, asked from a chat client", BOTH)],
         [("server", "a warm model behind HTTP: shared calls, keys, quotas", BOTH)],
         [("runs", "resumable jobs over rows", BOTH), ("tracking", "models in MLflow", BOTH)],
         [("promises", "the life of a promise: record, letter, gate", BOTH)],

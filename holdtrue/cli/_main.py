@@ -32,6 +32,7 @@ COMMANDS = {
     "gate": "Ask a new model about every live promise, and say which would break.",
     "letter": "Write the letter that tells a person what was promised.",
     "serve": "Answer predictions, recourse and promises over HTTP.",
+    "mcp": "Let a chat client ask a model, read-only unless told otherwise.",
     "keys": "Make and revoke the keys of those who may ask a service.",
     "schema": "Guess a schema from a table, for you to correct.",
     "papers": "Run a paper's experiment, ours beside the printed figures.",

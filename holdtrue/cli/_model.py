@@ -83,3 +83,15 @@ def reasoner_of(
         guides=getattr(classifier.method_, "guides_", None),
         **options,
     )
+
+
+def applicants_of(table: str, subject: str, classifier: Any) -> Any:
+    """People of a table, each under the key in a column."""
+    from holdtrue.runs import Source
+    from holdtrue.schema import did_you_mean
+    from holdtrue.server import Applicants
+
+    rows = Source(table).whole(classifier.schema_)
+    if subject not in rows.columns:
+        raise DataError(f"--subject: no such column; got {subject!r}. {did_you_mean(subject, list(rows.columns))}")
+    return Applicants(rows, rows[subject].tolist(), classifier.schema_)

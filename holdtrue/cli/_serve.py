@@ -92,7 +92,7 @@ def command(
     with ExitStack() as stack:
         ledger = None if place is None else stack.enter_context(Ledger(place))  # refused before jax is imported
         from holdtrue.cli._against_retrained import retrain_again, rows_to_learn
-        from holdtrue.cli._model import load_model, reasoner_of
+        from holdtrue.cli._model import applicants_of, load_model, reasoner_of
         from holdtrue.models import n_cores
         from holdtrue.server import Service, create_app
 
@@ -100,7 +100,7 @@ def command(
         quotas = replace(quotas, batch=16 * n_cores() if batch is None else batch)
         classifier = load_model(model)
         reasoner = reasoner_of(classifier, reference, codes)
-        people = None if applicants is None else _applicants(applicants, str(subject), classifier)
+        people = None if applicants is None else applicants_of(applicants, str(subject), classifier)
         retrained = None
         if train is not None:
             # Another stream of seeds than that of a search, which may have drawn some of its own from 0.
@@ -138,17 +138,6 @@ def _check_tables(train: str | None, target: str | None, applicants: str | None,
         raise DataError("--train: needs the label column; got no --target. Write --target COLUMN.")
     if applicants is not None and subject is None:
         raise DataError("--applicants: needs your key for each person; got no --subject. Name the column.")
-
-
-def _applicants(table: str, subject: str, classifier: Any) -> Any:
-    from holdtrue.runs import Source
-    from holdtrue.schema import did_you_mean
-    from holdtrue.server import Applicants
-
-    rows = Source(table).whole(classifier.schema_)
-    if subject not in rows.columns:
-        raise DataError(f"--subject: no such column; got {subject!r}. {did_you_mean(subject, list(rows.columns))}")
-    return Applicants(rows, rows[subject].tolist(), classifier.schema_)
 
 
 def _config(uvicorn: Any, app: Any, host: str, port: int) -> Any:

@@ -35,7 +35,7 @@ def test_help_is_fast_and_imports_nothing_heavy():
 def test_help_of_every_command(run, name):
     text = run(name, "--help").stdout
     assert "Usage: holdtrue" in text
-    assert "--json" in text or name in ("datasets", "serve")
+    assert "--json" in text or name in ("datasets", "mcp", "serve")
 
 
 def test_no_arguments_is_help(run):
