@@ -191,7 +191,7 @@ def outside(cells: list[dict[str, Any]]) -> list[str]:
     lines = [
         "### Outside the recipe",
         "",
-        "Guides are resamples of the same training. Here the judges are 20 models of other hyper-parameters, and 20",
+        "Guides are resamples of the same training. Here judges are 20 models of other hyper-parameters and 20",
         "of other kinds, on resamples; and people follow each change of a number to within 5% of its length. The",
         "cheapest recourse, then `hold` at 95%, in the cells that were run with these judges.",
         "",
