@@ -248,7 +248,9 @@ def adopt(
     >>> ht.load("bank.holdtrue").recourse(bank.X[:3])  # doctest: +SKIP
     """
     table = as_table(reference, where="adopt")
-    predictor = wrap(model, schema, table, threshold=threshold, favourable=favourable)
+    predictor = wrap(
+        model, schema, table, threshold=threshold, favourable=favourable, label_name=getattr(labels, "name", None)
+    )
     foreign = predictor.foreign
     assert foreign is not None
     wanted = 0.95 if hold is None and (labels is not None or guides is not None) else hold

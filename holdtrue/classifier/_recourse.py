@@ -76,7 +76,8 @@ def recourse(
             return model.recourse(X, method=chosen.fit(model, rows), hold=hold, **options)
         fitted: Any = model
     else:
-        fitted = wrap(model, schema, rows, threshold=threshold, favourable=favourable)
+        name = getattr(labels, "name", None)
+        fitted = wrap(model, schema, rows, threshold=threshold, favourable=favourable, label_name=name)
     if hold is None and guides is None and labels is None:
         return chosen.fit(fitted, rows).recourse(X, **options)
     if guides is None and (reference is None or labels is None):
