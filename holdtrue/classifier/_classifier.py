@@ -274,7 +274,7 @@ class RecourseClassifier(AbstractClassifier):
         check_is_fitted(self)
         predictor = self.predictor_
         arrays = to_arrays(predictor.decision.model, "model/")
-        arrays |= {f"encoder/{name}": getattr(predictor.encoder, name) for name in ("scale", "offset", "spread")}
+        arrays |= {f"encoder/{name}": values for name, values in predictor.encoder.arrays.items()}
         arrays |= {f"method/{name}": np.asarray(value) for name, value in self.method_.state_.items()}
         header = {
             "software": {"holdtrue": __version__, "jax": jax.__version__, "python": platform.python_version()},
@@ -306,7 +306,7 @@ class RecourseClassifier(AbstractClassifier):
     def from_parts(cls, header: JsonObject, arrays: dict[str, np.ndarray]) -> Self:
         """The classifier from what is in its file."""
         self = cls(**{name: rebuild(value) for name, value in header["params"].items()})
-        parts = {name: arrays[f"encoder/{name}"] for name in ("scale", "offset", "spread")}
+        parts = {n.removeprefix("encoder/"): values for n, values in arrays.items() if n.startswith("encoder/")}
         encoder = Encoder.from_dict(header["encoder"], parts)
         self.classes_ = np.asarray(header["classes"])
         self.n_features_in_ = int(header["inputs"]["n_features_in"])
