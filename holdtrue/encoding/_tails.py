@@ -28,7 +28,7 @@ class Tails(eqx.Module):
 
     A column whose feature has ``cost="percentile"`` is measured by the difference of two heights; every other by
     its encoded values. The height of a value is the share of rows below it and half of those at it, so that
-    leaving or reaching a value that many have counts; beyond the farthest rows it goes on at the pace of the range.
+    leaving or reaching a value that many have counts; beyond the farthest rows it goes on at the range's pace.
     Arrays are numpy's in an encoder, and jax's in a search.
 
     Attributes

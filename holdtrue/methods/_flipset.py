@@ -139,7 +139,7 @@ class Flipset(AbstractMethod):
         table = schema.check(X, where="recourse")
         starts = np.array([layout.slot(name).start for name in schema.names])
         wanted = None if target is None else np.broadcast_to(np.asarray(target, object), (table.n_rows,))
-        own = normalise_restrictions(restrictions, schema, table.n_rows)
+        own = normalise_restrictions(restrictions, schema, table.n_rows, table.labels)
         barred: list[list[Support]] = [[] for _ in range(table.n_rows)]
         people, frames = np.arange(table.n_rows), []
         for option in range(n):
