@@ -137,11 +137,9 @@ class Job:
             import pyarrow as pa
 
             figures = per_person()
-            keys = {"row": plan.person} | (
-                {} if self.subject is None else {self.subject: _keys(frame, plan, self.subject)}
-            )
-            for place, (name, values) in enumerate(keys.items()):
-                figures.insert(place, name, values)
+            figures.insert(0, "row", plan.person)
+            if self.subject is not None:
+                figures.insert(1, self.subject, _keys(frame, plan, self.subject))
             rows = pa.Table.from_pandas(figures, preserve_index=False)
             write_table(rows, Path(self.people), format_of(self.people, None))
         if self.as_json or self.out == "-":

@@ -25,8 +25,8 @@ from holdtrue.errors import DataError
 @click.option("--out", default="-", show_default=True, metavar="FILE", help="Where to write.")
 @json_option
 def command(
-    record: str | None, place: str | None, subject: str | None, html: bool, template: str | None, schema: str | None,
-    out: str, as_json: bool,
+    record: str | None, place: str | None, subject: str | None, html: bool, template: str | None,
+    schema: str | None, out: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Write the letter that tells a person what was promised, from RECORD.
 

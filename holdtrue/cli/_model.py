@@ -53,8 +53,8 @@ def _guides(cls: Any, own: Any) -> Keywords:
         return {}
     if not isinstance(own, Holding):
         raise DataError(
-            f"{cls.__name__}: searches with models trained again, and the model file has none; got --hold none when "
-            "it was made. Fit it again without that, or choose another --method."
+            f"{cls.__name__}: searches with models trained again, of which the model file has none; got one made "
+            "with --hold none. Fit it without that, or choose another --method."
         )
     return {"guides": own.guides_}
 

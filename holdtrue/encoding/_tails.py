@@ -19,7 +19,7 @@ Values = TypeVar("Values", Array, np.ndarray)
 SHARES = np.concatenate([[0.0, 0.01], np.arange(1, 40) / 40, [0.99, 1.0]])
 N_KNOTS = 64
 MANY = 0.02  # of rows: who has a value that so many have is told from those next to it
-NEAR = 0.02  # of the range: how far to each side a slope is measured
+NEAR = 0.02  # of the usual range: how far to each side a slope is measured
 STANDARD = float(np.sqrt(12.0))  # a percentile has the deviation 1 / sqrt(12), a standardised column 1
 
 
@@ -27,9 +27,9 @@ class Tails(eqx.Module):
     """The height of numbers among people: a growing map, by straight lines between quantiles of training rows.
 
     A column whose feature has ``cost="percentile"`` is measured by the difference of two heights; every other by
-    its encoded values. The height of a value is the share of rows below it and half of those at it, so that
-    leaving or reaching a value that many have counts; beyond the farthest rows it goes on at the range's pace.
-    Arrays are numpy's in an encoder, and jax's in a search.
+    its encoded values. From one quantile to the next the height rises by the share of rows that are passed (of
+    those at a value, half), and no slower than 1 from the 1st to the 99th percentile: where hardly anybody is, far
+    is still far. Arrays are numpy's in an encoder, and jax's in a search.
 
     Attributes
     ----------
@@ -52,12 +52,13 @@ class Tails(eqx.Module):
             values = np.sort(known[column])
             at = _knots(values)
             below, upto = np.searchsorted(values, at, "left"), np.searchsorted(values, at, "right")
-            height = (below + upto) / (2 * len(values))
-            if len(at) == 1:  # nobody to be passed: the pace of the range
-                at, height = np.array([at[0], at[0] + 1.0]), np.array([0.0, 1.0])
-            # Filled up with points beyond the last, a range and a height of 1 apart: the pace out there.
+            usual = _usual(values)
+            risen = np.maximum(np.diff(below + upto) / (2 * len(values)), np.diff(at) / usual)
+            # Filled up with points beyond the last, a usual range and a height of 1 apart: the pace out there.
             more = np.arange(1, N_KNOTS - len(at) + 1)
-            knots[i] = np.concatenate([at, at[-1] + (at[-1] - at[0]) * more])
+            knots[i] = np.concatenate([at, at[-1] + usual * more])
+            first = (below[0] + upto[0]) / (2 * len(values))
+            height = first + np.concatenate([[0.0], np.cumsum(risen)])
             heights[i] = np.concatenate([height, height[-1] + more])
         return Tails(knots, heights * (STANDARD if standard else 1.0), columns)
 
@@ -100,6 +101,15 @@ class Tails(eqx.Module):
             slope = (self.one(i, own + near) - self.one(i, own - near)) / (2 * near)
             out = jnp.where(order == column, slope, out)
         return out
+
+
+def _usual(values: np.ndarray) -> float:
+    """From the 1st to the 99th percentile; where that is nothing, the whole range."""
+    for share in (0.01, 0.0):
+        low, high = np.quantile(values, [share, 1 - share], method="closest_observation")
+        if high > low:
+            return float(high - low)
+    return 1.0
 
 
 def _knots(values: np.ndarray) -> np.ndarray:

@@ -50,7 +50,8 @@ class Feature(HintedKeywords):
         How hard a change of this feature is, relative to the others.
     cost : {"range", "percentile"}, default="range"
         What a change of a numeric or integer feature is measured by: the range of the training rows, or the share
-        of training rows that it passes, for numbers of which a few lie far from the rest.
+        of training rows that it passes (and at least what the distance is of that between their 1st and 99th
+        percentile), for numbers of which a few lie far from the rest.
     label, unit : str, optional
         How the feature is called in sentences, and its unit.
     missing : str or number, optional

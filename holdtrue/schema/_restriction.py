@@ -130,7 +130,7 @@ def normalise_restrictions(
 
 
 def _by_label(pairs: Iterable[tuple[Any, Any]], labels: Sequence[Any] | None) -> list[tuple[int, Any]]:
-    """Restrictions by row position, from those by index label; a label that several rows have is for all of them."""
+    """Restrictions by row position, from those by index label; a label of several rows is for all of them."""
     places: dict[Any, list[int]] = {}
     for row, label in enumerate(() if labels is None else labels):
         places.setdefault(plain(label), []).append(row)

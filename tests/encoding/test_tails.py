@@ -44,13 +44,14 @@ def test_heights_are_mid_ranks_and_costs_their_differences() -> None:
     encoder = Encoder.fit(schema, {"v": values})
     x = encoder.encode({"v": values})
     assert encoder.tails is not None
-    # half of the four at 0; then those below and half of oneself
-    np.testing.assert_allclose(encoder.tails.rise(x)[:, 0], [0.25] * 4 + [4.5 / 8, 5.5 / 8, 6.5 / 8, 7.5 / 8])
+    # Half of the four at 0, then by the half of both; from 3 to 100 is far, whoever is there.
+    np.testing.assert_allclose(
+        encoder.tails.rise(x)[:, 0], [0.25] * 4 + [4.5 / 8, 5.5 / 8, 6.5 / 8, 6.5 / 8 + 0.97]
+    )
     paid = costs(encoder, encoder.encode({"v": [0, 3, 50, 100]}), encoder.encode({"v": [1, 100, 100, 0]}))
-    half = 1 / 8 * 50 / 97  # on the straight line from 3 to 100
-    np.testing.assert_allclose(paid["l1"], [2.5 / 8, 1 / 8, half, 5.5 / 8], atol=1e-6)
+    np.testing.assert_allclose(paid["l1"], [2.5 / 8, 0.97, 0.5, 4.5 / 8 + 0.97], atol=1e-6)
     beyond = encoder.encode({"v": [100.0]}), encoder.encode({"v": [200.0]})
-    np.testing.assert_allclose(costs(encoder, *beyond)["l2"], [1.0], atol=1e-6)  # a range further costs 1
+    np.testing.assert_allclose(costs(encoder, *beyond)["l2"], [1.0], atol=1e-6)
 
 
 def test_a_search_and_a_table_measure_alike(people: pd.DataFrame) -> None:
@@ -62,8 +63,11 @@ def test_a_search_and_a_table_measure_alike(people: pd.DataFrame) -> None:
         np.testing.assert_allclose(single.rise(jnp.asarray(x, jnp.float32)), own, atol=2e-6)
         np.testing.assert_array_equal(own[:, 1], x[:, 1])
         unit = 1.0 if scaling == "minmax" else np.sqrt(12)
-        exact = [unit * height(people.assets.to_numpy(), v) for v in people.assets]
-        np.testing.assert_allclose(own[:, 0], exact, atol=0.02 * unit)
+        known = np.sort(people.assets.to_numpy())
+        exact = unit * np.array([height(known, v) for v in known])
+        few = np.searchsorted(known, 20)  # where many are, what is passed are people
+        np.testing.assert_allclose(np.sort(own[:, 0])[:few], exact[:few], atol=0.02 * unit)
+        assert (np.sort(own[:, 0])[few:] >= exact[few:] - 0.02 * unit).all()
         again = Encoder.from_dict(encoder.to_dict(), encoder.arrays)
         assert again.tails is not None
         np.testing.assert_array_equal(again.tails.rise(x), own)
@@ -115,7 +119,7 @@ def test_far_away_is_no_longer_cheap() -> None:
     """A few have millions: by the range, from nothing to what one in five has costs next to nothing."""
     rng = np.random.default_rng(0)
     assets = np.exp(rng.normal(9, 2, 400)).round(-2)
-    for cost, least, most in (("range", 0.0, 0.05), ("percentile", 0.6, 0.9)):
+    for cost, least, most in (("range", 0.0, 0.05), ("percentile", 0.6, 1.0)):
         schema = ht.Schema([ht.Feature(name="assets", kind="numeric", cost=cost)])
         encoder = Encoder.fit(schema, {"assets": assets})
         far = float(np.quantile(assets, 0.8))

@@ -213,9 +213,7 @@ def test_dates_are_refused_with_the_way_out(column, kind) -> None:
     table = build({"when": column})
     with pytest.raises(DataError, match=r"column 'when' holds dates; got .* Derive a number"):
         Schema([Feature(name="when", kind=kind)]).resolve(table)
-    with pytest.raises(
-        DataError, match=r"no feature column; got .*when: left out, it holds dates; derive"
-    ):
+    with pytest.raises(DataError, match=r"no feature column; got .*when: left out, it holds dates; derive"):
         Schema.infer(table)
 
 

@@ -143,7 +143,7 @@ class Tradeoff:
         write_text(path, self.html() if ends else to_json(self.to_dict()) + "\n", "tradeoff")
 
     def plot(self, path: str | Path | None = None) -> "Figure":
-        """Draw every measure against the settings, a panel each, with matplotlib; write it where a path is given."""
+        """Draw every measure against the settings, a panel each; write it where a path is given."""
         from holdtrue.studies.tradeoff._picture import picture
 
         return picture(self, path)
