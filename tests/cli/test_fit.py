@@ -68,7 +68,7 @@ def test_settings_reach_every_family(run, tmp_path):
 
 def test_schema_command(run, tmp_path, table):
     result = run("schema", table, "--target", "approve")
-    assert "who: left out, it looks like an identifier" in result.stderr
+    assert "who: left out, it is free text" in result.stderr
     assert "who" not in Schema.from_yaml(result.stdout)
     assert "# who: left out" in result.stdout
     out = tmp_path / "s.json"
