@@ -335,7 +335,7 @@ class _Looking:
         how: Any = hint.get(fields["kind"], "median")
         when = seen.missing_when(self.table, self.name, self.few)
         reason = "" if when is None else f", always when {when}"
-        if how == "median" and has_word(words, lexicon.SINCE) and has_word(words, lexicon.TIME):
+        if how == "median" and has_word(words, lexicon.EVENT) and has_word(words, lexicon.TIME):
             how = fields["bounds"][1]
             reason += ": what never was counts as longest ago"
         elif share >= MANY_MISSING and fields["kind"] != "categorical":
@@ -361,7 +361,11 @@ class _Looking:
             fields["direction"] = "fixed"
             self.why.append("fixed, since it is a year of the calendar.")
             return
-        if passes and (of_a_thing or has_word(words, lexicon.SINCE) or not self._is_past(words)):
+        if passes and _counts_in_a_span(words):
+            fields["direction"] = "fixed"
+            self.why.append("fixed, since its name speaks of what was in a span of time.")
+            return
+        if passes and (of_a_thing or has_word(words, lexicon.SINCE) or not has_word(words, lexicon.PAST)):
             fields["direction"] = "increase"
             self.why.append(f"only rises, because of its name: {time!r} is time that passes.")
             return
@@ -391,9 +395,11 @@ class _Looking:
         self.why.append("free to change, since nothing in its name speaks against it.")
         self.doubt = self.doubt or "May a person change it, and in which direction?"
 
-    @staticmethod
-    def _is_past(words: Sequence[str]) -> bool:
-        return has_word(words, lexicon.PAST)
+
+def _counts_in_a_span(words: Sequence[str]) -> bool:
+    """Whether a name has a length of time in it, such as `6mths` or `2 years`."""
+    pairs = zip(words, words[1:], strict=False)
+    return any(a.isdigit() and has_word([b], lexicon.TIME) for a, b in pairs)
 
 
 def _decimal_step(present: np.ndarray) -> float:

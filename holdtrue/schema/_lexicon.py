@@ -204,7 +204,8 @@ LEARNING = _list("""
     bildung, ausbildung, schulabschluss, abschluss, studium, etudes, formation, diplome, niveau etude
     educacion, estudios, titulo, formacion, educacao, escolaridade, estudos, formacao, istruzione, studi,
     titolo di studio, scolarita""")
-SINCE = _list("since, last, ~monthssince, ~mthssince, ~dayssince, seit, letzt*, depuis, dernier*, desde, ultim*")
+SINCE = _list("since, ~monthssince, ~mthssince, ~dayssince, seit, depuis, desde")
+EVENT = (*SINCE, *_list("last, letzt*, dernier*, ultim*"))
 """Beside a word for time: of an event that may never have been."""
 IDENTIFIER = _list("""
     id, ids, uid, uuid, guid, identifier, rownames, rowname, row names, rowid, unnamed, ssn, iban,
