@@ -69,15 +69,18 @@ class Tails(eqx.Module):
 
     def one(self, i: int, values: Values) -> Values:
         """Heights of encoded values of one column, by its place among these."""
-        knots, heights = self.knots[i], self.heights[i]
-        numpy = isinstance(values, np.ndarray)
-        xp = np if numpy else jnp
-        if numpy:
-            knots, heights = np.asarray(knots, np.float64), np.asarray(heights, np.float64)
+        if isinstance(values, np.ndarray):
+            knots, heights = (np.asarray(part[i], np.float64) for part in (self.knots, self.heights))
+            widths = knots[1:] - knots[:-1]
+            slopes = (heights[1:] - heights[:-1]) / widths
+            inside = np.clip(values[..., None] - knots[:-1], 0.0, widths) @ slopes
+            outside = np.minimum(values - knots[0], 0.0) + np.maximum(values - knots[-1], 0.0)
+            return np.asarray(heights[0] + inside + outside * slopes[-1])
+        knots, heights = jnp.asarray(self.knots[i]), jnp.asarray(self.heights[i])
         widths = knots[1:] - knots[:-1]
         slopes = (heights[1:] - heights[:-1]) / widths
-        inside = xp.clip(values[..., None] - knots[:-1], 0.0, widths) @ slopes
-        outside = xp.minimum(values - knots[0], 0.0) + xp.maximum(values - knots[-1], 0.0)
+        inside = jnp.clip(values[..., None] - knots[:-1], 0.0, widths) @ slopes
+        outside = jnp.minimum(values - knots[0], 0.0) + jnp.maximum(values - knots[-1], 0.0)
         return heights[0] + inside + outside * slopes[-1]
 
     def rise(self, x: Values) -> Values:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import narwhals.stable.v1 as nw
@@ -398,8 +399,7 @@ class _Looking:
 
 def _counts_in_a_span(words: Sequence[str]) -> bool:
     """Whether a name has a length of time in it, such as `6mths` or `2 years`."""
-    pairs = zip(words, words[1:], strict=False)
-    return any(a.isdigit() and has_word([b], lexicon.TIME) for a, b in pairs)
+    return any(a.isdigit() and has_word([b], lexicon.TIME) for a, b in pairwise(words))
 
 
 def _decimal_step(present: np.ndarray) -> float:

@@ -282,7 +282,7 @@ def _values(
     i = tails.columns.index(column)
     ends = tails.one(i, np.array([lower, upper]))
     knots, heights = (np.asarray(part[i], np.float64) for part in (tails.knots, tails.heights))
-    even = np.interp(np.linspace(*ends, MOST + 1), heights, knots)  # as far apart in what they cost
+    even = np.interp(np.linspace(ends[0], ends[1], MOST + 1), heights, knots)  # as far apart in what they cost
     values = np.r_[lower, even[(even > lower) & (even < upper)], upper].astype(np.float32)
     if step > 0:
         values = np.minimum(low + spacing * np.rint((values - low) / spacing), np.float32(upper))

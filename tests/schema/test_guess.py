@@ -55,9 +55,9 @@ def test_who_people_are_is_fixed_and_protected(name):
     "name",
     [
         "zip_code", "postalCode", "PLZ", "codigo_postal", "addr_state", "county", "pub_rec_bankruptcies",
-        "prior_convictions", "delinq_2yrs", "number_of_times_past_due",
-        "inq_last_6mths", "late_2yrs", "credit_history", "previous_loans", "unemployment_rate",
-        "industryUnemployment", "euribor3m", "cons.price.idx", "inflación", "mother_job", "antecedentes", "Vorstrafen", "naics_code",
+        "prior_convictions", "delinq_2yrs", "number_of_times_past_due", "inq_last_6mths", "late_2yrs",
+        "credit_history", "previous_loans", "unemployment_rate", "industryUnemployment", "euribor3m",
+        "cons.price.idx", "inflación", "mother_job", "antecedentes", "Vorstrafen", "naics_code",
     ],
 )  # fmt: skip
 def test_the_past_places_and_the_economy_are_fixed(name):
