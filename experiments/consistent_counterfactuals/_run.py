@@ -27,7 +27,7 @@ from holdtrue.errors import DataError
 from holdtrue.methods import SNS, AbstractMethod, ElasticNet, RecourseFrame, StableSearch
 from holdtrue.models import MLP
 from holdtrue.retraining import Retrained
-from holdtrue.schema import Table
+from holdtrue.schema import LAST, Table
 from holdtrue.training import StandardTraining
 
 N_GUIDES = 20
@@ -117,7 +117,7 @@ def _base(
         model=MLP(widths=setting.widths),
         regime=regime,
         scaling=setting.scaling,
-        favourable=data.favourable,
+        favourable=LAST if data.favourable is None else data.favourable,
         random_state=seed,
     )
     y = np.asarray(data.y)

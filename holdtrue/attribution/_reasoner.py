@@ -14,7 +14,7 @@ from holdtrue.attribution._result import Panel, Reasons, owned, top, units_of
 from holdtrue.attribution._scores import AbstractScore, Sharing, score_of
 from holdtrue.batch import Predictor, predictor_of, wrap
 from holdtrue.errors import DataError
-from holdtrue.schema import Schema, Table, TableLike, as_table, hinted
+from holdtrue.schema import LAST, Schema, Table, TableLike, as_table, hinted
 
 REFERENCE = 100  # rows at the cut-off
 GIVEN, OWN, ASKED = "the reference rows", "the rows that the model learned from", "the people asked about"
@@ -277,6 +277,8 @@ def reasons(
     """
     predictor, rows, source = predictor_of(model), reference, GIVEN
     if predictor is None:
+        if favourable is None and target is not None:
+            favourable = LAST  # what each person wants is said: no class need be the wanted one
         predictor = wrap(model, schema, X if rows is None else rows, threshold=threshold, favourable=favourable)
     elif threshold is not None or favourable is not None:
         raise DataError(

@@ -13,6 +13,8 @@ from holdtrue.encoding import Encoder, Norm, distance, norm_weights
 def distances(encoder: Encoder, factual: np.ndarray, recourse: np.ndarray, norm: Norm) -> np.ndarray:
     """Cost of every row of encoded people, under a norm."""
     run = functools.partial(_distances, norm=norm)
+    if encoder.tails is not None:
+        factual, recourse = (encoder.tails.rise(np.asarray(part)) for part in (factual, recourse))
     # The change itself in double precision: two large numbers may differ by little.
     return map_rows(
         run, (recourse - factual).astype(np.float32), _repeat(norm_weights(encoder, norm), len(factual))

@@ -8,11 +8,10 @@ import numpy as np
 from holdtrue._types import Estimator, Label
 from holdtrue.batch._predictor import Predictor
 from holdtrue.encoding import Encoder
-from holdtrue.errors import DataError
 from holdtrue.models import MORE_THAN_HALF, BlackBox, Decision
 from holdtrue.models.adapters import adapt, given, own_threshold, rounded_threshold
 from holdtrue.parameters import Probability, require
-from holdtrue.schema import Schema, Table, as_table, hinted
+from holdtrue.schema import Schema, Table, as_table, favourable_of, hinted
 
 
 @hinted()
@@ -23,6 +22,7 @@ def wrap(
     *,
     threshold: float | None = None,
     favourable: Label | None = None,
+    label_name: object = None,
 ) -> Predictor:
     """Put a fitted foreign classifier behind holdtrue's interface.
 
@@ -45,24 +45,32 @@ def wrap(
         default as the model's `predict` does: the most probable class, a tie going to the first, or from the
         threshold of a `FixedThresholdClassifier` or `TunedThresholdClassifierCV` on.
     favourable : label, optional
-        The last class when omitted.
+        When omitted it must be plain from the classes: see `RecourseClassifier`.
+    label_name : str, optional
+        What the labels are called, which may say that 1 is bad news.
     """
     model = given(model)
     table = as_table(reference, where="recourse")
-    schema = Schema.infer(table) if schema is None else schema
+    schema = _guessed(model, table) if schema is None else schema
     encoder = Encoder.fit(schema, table)
     foreign = BlackBox(model, encoder, table)
     classes = getattr(model, "classes_", None)
     classes = np.arange(foreign.n_classes(table)) if classes is None else np.asarray(classes)
     labels: list[Any] = classes.tolist()
-    if favourable is not None and favourable not in labels:
-        raise DataError(f"recourse: `favourable` is not a class; got {favourable!r}. Classes are {labels!r}.")
-    index = len(labels) - 1 if favourable is None else labels.index(favourable)
+    index = labels.index(favourable_of(classes, favourable, name=label_name, where="recourse"))
     if threshold is not None:
         require("recourse", "threshold", threshold, Probability)
     elif len(labels) == 2:
         threshold = own_threshold(model, index)
     return bind(foreign, table, classes, index, threshold)
+
+
+def _guessed(model: Estimator, table: Table) -> Schema:
+    """A guess of the columns that the model reads: none of them can be left out."""
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    if not names or not set(names) <= set(table.names):
+        return Schema.infer(table, reads=table.names)
+    return Schema.infer(table, reads=names, drop=[name for name in table.names if name not in names])
 
 
 def bind(

@@ -104,7 +104,7 @@ class Adopted(AbstractClassifier):
     def save(self, path: str | Path) -> None:
         """Write a model file: the model as its own library writes it, arrays and JSON; no pickle, no rows."""
         predictor, foreign = self.predictor_, self._foreign
-        arrays = {f"encoder/{name}": getattr(predictor.encoder, name) for name in ("scale", "offset", "spread")}
+        arrays = {f"encoder/{name}": values for name, values in predictor.encoder.arrays.items()}
         arrays |= {f"method/{name}": np.asarray(value) for name, value in self.method_.state_.items()}
         arrays |= {f"known/{name}": values for name, values in self._known.items()}
         arrays["model"] = np.frombuffer(self._blob, np.uint8)
@@ -142,7 +142,7 @@ class Adopted(AbstractClassifier):
     def from_parts(cls, header: JsonObject, arrays: dict[str, np.ndarray]) -> Self:
         """The classifier from what is in its file."""
         self = cls(**{name: rebuild(value) for name, value in header["params"].items()})
-        parts = {name: arrays[f"encoder/{name}"] for name in ("scale", "offset", "spread")}
+        parts = {n.removeprefix("encoder/"): values for n, values in arrays.items() if n.startswith("encoder/")}
         encoder = Encoder.from_dict(header["encoder"], parts)
         self.classes_ = np.asarray(header["classes"])
         self._reads = header["reads"]
@@ -248,7 +248,9 @@ def adopt(
     >>> ht.load("bank.holdtrue").recourse(bank.X[:3])  # doctest: +SKIP
     """
     table = as_table(reference, where="adopt")
-    predictor = wrap(model, schema, table, threshold=threshold, favourable=favourable)
+    predictor = wrap(
+        model, schema, table, threshold=threshold, favourable=favourable, label_name=getattr(labels, "name", None)
+    )
     foreign = predictor.foreign
     assert foreign is not None
     wanted = 0.95 if hold is None and (labels is not None or guides is not None) else hold

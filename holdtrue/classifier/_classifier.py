@@ -46,7 +46,7 @@ from holdtrue.parameters import Count, Probability, Seed, require
 from holdtrue.reports import Against, Report, audit
 from holdtrue.retraining import Retrained, TrainedClassifier, TrainingData, Vary, start_keys
 from holdtrue.retraining import retrain_own as train_again
-from holdtrue.schema import Schema, Table, TableLike, as_table, shown
+from holdtrue.schema import Schema, Table, TableLike, as_table, favourable_of, shown
 from holdtrue.training import AbstractRegime, StandardTraining, TrainingContext
 
 KEPT = 4  # answers of `retrain`: each holds all of its models
@@ -71,7 +71,9 @@ class RecourseClassifier(AbstractClassifier):
     threshold : float, default=0.5
         With two classes, the favourable one is decided when its probability reaches this.
     favourable : label, optional
-        The class people want; the last of the sorted classes when omitted.
+        The class people want. When omitted it must be plain: 1 of 0 and 1, unless the labels are a series whose
+        name speaks of bad news (``deny``, ``default``), or the one label that is good news (``approved``); else
+        `fit` asks for it. ``"(last)"`` is the last of the sorted classes, where none is better than another.
     scaling : {"minmax", "standard", "standard-all"}, default="minmax"
         See `holdtrue.encoding.Encoder`.
     hold : float or None, default=0.95
@@ -168,6 +170,7 @@ class RecourseClassifier(AbstractClassifier):
         self._check_model()
         self.check_parameters()
         table, schema = self._read_for_fit(X, y)
+        name = getattr(y, "name", None)
         y = np.asarray(column_or_1d(labels_of(y), warn=True))
         if len(y) != table.n_rows:
             raise DataError(
@@ -185,6 +188,8 @@ class RecourseClassifier(AbstractClassifier):
             raise DataError(
                 f"RecourseClassifier: the target has one class; got {classes.tolist()!r}. A classifier needs two."
             )
+        wanted = favourable_of(y, self.favourable, name=name, where="RecourseClassifier")
+        favourable = int(classes.tolist().index(wanted))
         encoder = Encoder.fit(schema, table, self.scaling, weight)
         x, codes, weight, copies = canonical(encoder.encode(table).astype(np.float32), codes.ravel(), weight)
         self.classes_ = classes
@@ -195,7 +200,7 @@ class RecourseClassifier(AbstractClassifier):
         weight = (weight / weight.mean()).astype(np.float32)
         data = Data(*jax.device_put((x, codes.astype(np.int32), weight)))
         model = self.architecture().build(encoder.n_columns, len(classes), model_key)
-        context = TrainingContext(Permits.of(encoder), self._favourable(), self.threshold, len(x))
+        context = TrainingContext(Permits.of(encoder), favourable, self.threshold, len(x))
         model, self.history_ = self.regime_.train(
             model, data, fit_key, context=context, seed=seed, on_epoch=on_epoch
         )
@@ -269,7 +274,7 @@ class RecourseClassifier(AbstractClassifier):
         check_is_fitted(self)
         predictor = self.predictor_
         arrays = to_arrays(predictor.decision.model, "model/")
-        arrays |= {f"encoder/{name}": getattr(predictor.encoder, name) for name in ("scale", "offset", "spread")}
+        arrays |= {f"encoder/{name}": values for name, values in predictor.encoder.arrays.items()}
         arrays |= {f"method/{name}": np.asarray(value) for name, value in self.method_.state_.items()}
         header = {
             "software": {"holdtrue": __version__, "jax": jax.__version__, "python": platform.python_version()},
@@ -301,7 +306,7 @@ class RecourseClassifier(AbstractClassifier):
     def from_parts(cls, header: JsonObject, arrays: dict[str, np.ndarray]) -> Self:
         """The classifier from what is in its file."""
         self = cls(**{name: rebuild(value) for name, value in header["params"].items()})
-        parts = {name: arrays[f"encoder/{name}"] for name in ("scale", "offset", "spread")}
+        parts = {n.removeprefix("encoder/"): values for n, values in arrays.items() if n.startswith("encoder/")}
         encoder = Encoder.from_dict(header["encoder"], parts)
         self.classes_ = np.asarray(header["classes"])
         self.n_features_in_ = int(header["inputs"]["n_features_in"])
@@ -359,17 +364,6 @@ class RecourseClassifier(AbstractClassifier):
             return chosen
         n = self.n_guides
         return Holding(base=chosen, hold=self.hold, n_guides=n, n_judges=n, random_state=self.random_state)
-
-    def _favourable(self) -> int:
-        labels = self.classes_.tolist()
-        if self.favourable is None:
-            return len(labels) - 1
-        if self.favourable not in labels:
-            raise DataError(
-                f"RecourseClassifier: `favourable` is not a class; got {self.favourable!r}. Classes are "
-                f"{labels!r}."
-            )
-        return int(labels.index(self.favourable))
 
     def _assemble(self, encoder: Encoder, model: AbstractModel, favourable: int) -> None:
         decision = Decision(model, jnp.asarray(self.threshold, jnp.float32), favourable)

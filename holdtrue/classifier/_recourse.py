@@ -13,7 +13,7 @@ from holdtrue.hold import Holding
 from holdtrue.methods import AbstractMethod, Level, RecourseFrame
 from holdtrue.models import fresh
 from holdtrue.retraining import AbstractRetrained
-from holdtrue.schema import Schema, TableLike, hinted
+from holdtrue.schema import LAST, Schema, TableLike, hinted
 
 
 @hinted(AbstractMethod.recourse)
@@ -76,7 +76,10 @@ def recourse(
             return model.recourse(X, method=chosen.fit(model, rows), hold=hold, **options)
         fitted: Any = model
     else:
-        fitted = wrap(model, schema, rows, threshold=threshold, favourable=favourable)
+        name = getattr(labels, "name", None)
+        if favourable is None and options.get("target") is not None:
+            favourable = LAST  # what each person wants is said: no class need be the wanted one
+        fitted = wrap(model, schema, rows, threshold=threshold, favourable=favourable, label_name=name)
     if hold is None and guides is None and labels is None:
         return chosen.fit(fitted, rows).recourse(X, **options)
     if guides is None and (reference is None or labels is None):

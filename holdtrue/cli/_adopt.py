@@ -7,7 +7,15 @@ import click
 from holdtrue._cache import use_cache
 from holdtrue._types import Keywords
 from holdtrue.cli._console import interruptible, print_json, progress, say
-from holdtrue.cli._options import configure, json_option, parse_settings, seed_option, set_option
+from holdtrue.cli._options import (
+    choose_favourable,
+    configure,
+    favourable_option,
+    json_option,
+    parse_settings,
+    seed_option,
+    set_option,
+)
 from holdtrue.errors import DataError
 
 
@@ -19,7 +27,7 @@ from holdtrue.errors import DataError
 @click.option("--out", metavar="FILE", required=True, help="Write the model file here.")
 @click.option("--threshold", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="P",
               help="Say yes from this probability on; as the model itself when omitted.")  # fmt: skip
-@click.option("--favourable", metavar="LABEL", help="The class people want; the last one when omitted.")
+@favourable_option
 @click.option(
     "--method", default="sparse_search", show_default=True, metavar="NAME", help="How recourse is found."
 )
@@ -50,7 +58,6 @@ def command(
     given = parse_settings(settings)
     use_cache()
     from holdtrue.classifier import adopt
-    from holdtrue.cli._options import pick_label
     from holdtrue.methods import method as by_name
     from holdtrue.models.adapters import given as read_model
     from holdtrue.schema import Schema, plain
@@ -60,9 +67,9 @@ def command(
     table, labels, schema = _rows(reference, target, schema, list(getattr(theirs, "feature_names_in_", [])))
     guessed = schema is None
     classes = getattr(theirs, "classes_", None)
-    wanted = (
-        None if favourable is None or classes is None else pick_label(favourable, list(classes), "--favourable")
-    )
+    wanted = None if classes is None else choose_favourable(favourable, _outcomes(labels, classes), name=target)
+    if classes is None and favourable is not None:
+        wanted = parse_settings([f"favourable={favourable}"])["favourable"]  # classes are counted from 0
     how: Keywords = {
         "reference": table, "labels": None if guides is None else labels, "threshold": threshold,
         "method": configure(by_name(method), given), "favourable": wanted, "n_guides": guides or 20,
@@ -84,6 +91,15 @@ def command(
     if guessed:
         say("The schema was guessed; write and correct one with `holdtrue schema`, and adopt again.")
     say(f"Written to {out}.")
+
+
+def _outcomes(labels: Any, classes: Any) -> Any:
+    """What the shares of classes are told from: the table's labels where they are the model's, or its classes."""
+    import numpy as np
+
+    theirs = np.asarray(classes)
+    known = labels is not None and set(np.unique(labels).tolist()) == set(theirs.tolist())
+    return labels if known else theirs
 
 
 def _rows(place: str, target: str | None, schema: Any, names: list[str]) -> tuple[Any, Any, Any]:

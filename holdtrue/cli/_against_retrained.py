@@ -32,6 +32,8 @@ OPTIONS = (
                  help="Write the report as JSON; - is standard output, the same as --json."),
     click.option("--people", metavar="FILE",
                  help="Write the figures of every person, as CSV, Parquet or JSON lines."),
+    click.option("--subject", metavar="COLUMN",
+                 help="With --people: the column with your key for each person, written beside the figures."),
     seed_option,
     json_option,
     ray_options,
@@ -59,6 +61,7 @@ class Job:
     settings: tuple[str, ...]
     out: str | None
     people: str | None
+    subject: str | None
     seed: int
     as_json: bool
     ray: str | None
@@ -105,6 +108,11 @@ class Job:
         chosen = choose_method(classifier, self.method, asked, self.train)
         frame = Source(self.table).whole(schema)
         schema.check(frame, where="table")
+        if self.subject is not None and self.subject not in frame.columns:
+            from holdtrue.schema import did_you_mean
+
+            hint = did_you_mean(self.subject, [str(c) for c in frame.columns])
+            raise DataError(f"--subject: is not a column; got {self.subject!r}. {hint}")
         X = frame[schema.names]
         with progress("recourse", len(X), "people") as bar:
             try:
@@ -118,8 +126,8 @@ class Job:
         place = self.table if self.train is None else self.train
         return rows_to_learn(classifier, place, self.target, frame if self.train is None else None)
 
-    def give(self, report: Any, per_person: Callable[[], Any]) -> None:
-        """Write the report and the figures of every person where asked, and print it."""
+    def give(self, report: Any, per_person: Callable[[], Any], frame: Any, plan: Any) -> None:
+        """Write the report and the figures of every person where asked, by row and key, and print it."""
         from holdtrue.runs import format_of, write_table
 
         out = None if self.out == "-" else self.out
@@ -128,7 +136,11 @@ class Job:
         if self.people is not None:
             import pyarrow as pa
 
-            rows = pa.Table.from_pandas(per_person(), preserve_index=False)
+            figures = per_person()
+            figures.insert(0, "row", plan.person)
+            if self.subject is not None:
+                figures.insert(1, self.subject, _keys(frame, plan, self.subject))
+            rows = pa.Table.from_pandas(figures, preserve_index=False)
             write_table(rows, Path(self.people), format_of(self.people, None))
         if self.as_json or self.out == "-":
             print_json(report.to_dict())
@@ -136,6 +148,11 @@ class Job:
             results().print(report)
             if out is not None:
                 say(f"Written to {out}.")
+
+
+def _keys(frame: Any, plan: Any, subject: str) -> Any:
+    """Whose each row of a plan is, by a column of the table."""
+    return frame[subject].to_numpy()[plan.person]
 
 
 def rows_to_learn(classifier: Any, place: str, target: str | None, frame: Any = None) -> tuple[Any, Any]:

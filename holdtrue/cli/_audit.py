@@ -34,4 +34,4 @@ def command(n_models: int, **asked: Any) -> None:
     if n_models:
         against = retrain_again(classifier, *job.rows_to_learn(classifier, frame), n_models, job.seed, **job.how)
     report = audit(plan, against)
-    job.give(report, report.per_person)
+    job.give(report, report.per_person, frame, plan)

@@ -8,7 +8,15 @@ import click
 from holdtrue._cache import use_cache
 from holdtrue._types import Keywords
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, say
-from holdtrue.cli._options import json_option, parse_settings, pick_label, read_hold, seed_option, set_option
+from holdtrue.cli._options import (
+    choose_favourable,
+    favourable_option,
+    json_option,
+    parse_settings,
+    read_hold,
+    seed_option,
+    set_option,
+)
 from holdtrue.errors import DataError
 
 TERMS = (1, 2, 3)
@@ -25,7 +33,7 @@ TERMS = (1, 2, 3)
 @click.option(
     "--schema", "schema_file", metavar="FILE", help="What the columns are and how each may change (YAML or JSON)."
 )
-@click.option("--favourable", metavar="LABEL", help="The class people want.")
+@favourable_option
 @click.option("--model", default="mlp", show_default=True, metavar="NAME",
               help="linear, mlp, ensemble, logistic_regression, random_forest, xgboost or lightgbm.")  # fmt: skip
 @click.option("--method", metavar="NAME", help="How recourse is found; by default what suits the model.")
@@ -73,7 +81,8 @@ def command(
     if Path(model).is_file():
         raise DataError(f"--model: must be a name, since it is trained anew in each period; got {model!r}.")
     periods, schema = _periods(tables, target, schema_file)
-    label = pick_label(favourable, sorted({label for _, _, y in periods for label in y.tolist()}), "--favourable")
+    every = [label for _, _, y in periods for label in y.tolist()]
+    label = choose_favourable(favourable, every, name=target)
     use_cache()
     options: Keywords = {
         "schema": schema, "terms": sorted({*TERMS, term}), "window": window, "hold": wanted, "people": people,
@@ -117,7 +126,8 @@ def _periods(tables: tuple[str, ...], target: str, schema_file: str | None) -> t
                 f"backtest: period {name!r} has other columns than {names[0]!r}; got {list(part.X.columns)!r}. "
                 "Give tables with the same columns, or a --schema that names those to read."
             )
-    return periods, Schema.infer(pd.concat([part.X for part in read], ignore_index=True))
+    whole = pd.concat([part.X.assign(**{target: part.y}) for part in read], ignore_index=True)
+    return periods, Schema.infer(whole, target)
 
 
 def _run(recipe: Any, periods: list[Any], options: Keywords) -> Any:

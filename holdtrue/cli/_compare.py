@@ -8,7 +8,15 @@ import click
 from holdtrue._cache import use_cache
 from holdtrue._types import JsonObject, Keywords
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, results, say
-from holdtrue.cli._options import configure, json_option, parse_settings, pick_label, seed_option, set_option
+from holdtrue.cli._options import (
+    choose_favourable,
+    configure,
+    favourable_option,
+    json_option,
+    parse_settings,
+    seed_option,
+    set_option,
+)
 from holdtrue.errors import DataError
 
 
@@ -32,7 +40,7 @@ from holdtrue.errors import DataError
 @click.option(
     "--schema", "schema_file", metavar="FILE", help="What the columns are and how each may change (YAML or JSON)."
 )
-@click.option("--favourable", metavar="LABEL", help="The class people want.")
+@favourable_option
 @set_option
 @click.option("--output", metavar="FILE", help="Write JSON, after every method anew.")
 @click.option("--resume", is_flag=True, help="Methods that are in --output already are not run again.")
@@ -69,7 +77,9 @@ def command(
         )
     given = by_owner(parse_settings(settings))
     labelled = read_any(data, target, schema_file)
-    wanted = pick_label(favourable, sorted(set(labelled.y.tolist())), "--favourable")
+    wanted = labelled.favourable
+    if favourable is not None or not Path(model).is_file():  # a model file knows what people want
+        wanted = choose_favourable(favourable, labelled.y, own=labelled.favourable, name=labelled.target)
     if labelled.guessed:
         say("The schema was guessed; write and correct one with `holdtrue schema`.")
     use_cache()
@@ -81,7 +91,7 @@ def command(
     done = Comparison.read(output) if resume and output is not None and Path(output).exists() else None
     named = Dataset(
         name=Path(data.removeprefix("dataset:")).stem, X=labelled.X, y=labelled.y, schema=labelled.schema,
-        target=str(target), favourable=labelled.favourable if wanted is None else wanted, source="", licence="",
+        target=str(target), favourable=wanted, source="", licence="",
         description="",
     )  # fmt: skip
     options: Keywords = {

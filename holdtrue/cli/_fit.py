@@ -10,10 +10,13 @@ from holdtrue._cache import use_cache
 from holdtrue._types import JsonObject
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, say
 from holdtrue.cli._options import (
+    choose_favourable,
     configure,
+    drop_option,
+    dropped,
+    favourable_option,
     json_option,
     parse_settings,
-    pick_label,
     read_hold,
     seed_option,
     set_option,
@@ -31,9 +34,8 @@ FAMILIES = ("model", "regime", "method")
     "--schema", "schema_file", metavar="FILE", help="What the columns are and how each may change (YAML or JSON)."
 )
 @click.option("--write-schema", metavar="FILE", help="Write the schema that was used.")
-@click.option(
-    "--favourable", metavar="LABEL", help="The class people want; the last of the sorted ones by default."
-)
+@favourable_option
+@drop_option
 @click.option("--model", metavar="NAME",
               help="linear, mlp, ensemble, ntk, counternet; by default what the regime needs.")  # fmt: skip
 @click.option("--regime", default="standard", show_default=True, metavar="NAME", help="How the model is trained.")
@@ -64,7 +66,8 @@ FAMILIES = ("model", "regime", "method")
 @json_option
 def command(
     table: str, target: str | None, out: str, schema_file: str | None, write_schema: str | None,
-    favourable: str | None, model: str | None, regime: str, method: str | None, config: str | None,
+    favourable: str | None, drop: tuple[str, ...], model: str | None, regime: str, method: str | None,
+    config: str | None,
     settings: tuple[str, ...], threshold: float, hold: str | None, guides: int | None, periods: tuple[str, ...],
     scaling: str, test_size: float, held_out: str | None, seed: int, as_json: bool,
 ) -> None:  # fmt: skip
@@ -96,9 +99,9 @@ def command(
     given = by_family(with_config(config, names) | parse_settings(settings))
     held: JsonObject = {} if hold is None else {"hold": read_hold(hold)}
     held |= {} if guides is None else {"n_guides": guides}
-    data = read_labelled(table, target, schema_file)
+    data = read_labelled(table, target, schema_file, dropped(drop))
     labels = sorted(set(data.y.tolist()))
-    wanted = pick_label(favourable, labels, "--favourable")
+    wanted = choose_favourable(favourable, data.y, own=data.favourable, name=data.target)
     use_cache()
     objects = parts(**names, given=given)
     if data.guessed:
@@ -112,7 +115,7 @@ def command(
     classifier = RecourseClassifier(
         schema=data.schema,
         threshold=threshold,
-        favourable=data.favourable if wanted is None else wanted,
+        favourable=wanted,
         scaling=scaling,  # type: ignore[arg-type]
         random_state=seed,
         **objects,
@@ -204,11 +207,16 @@ def write_rows(out: str, X: Any, target: str, y: Any) -> None:
 
 
 def save_schema(schema: Any, path: str) -> None:
-    """Write a schema file."""
+    """Write a schema file: YAML with what was guessed and every field, or JSON."""
+    from pathlib import Path
+
     from holdtrue.runs import check_place
 
     check_place(path)
-    schema.save(path)
+    if Path(path).suffix == ".json":
+        schema.save(path)
+    else:
+        Path(path).write_text(schema.to_yaml(annotated=True), encoding="utf-8")
 
 
 def by_family(settings: Mapping[str, Any]) -> dict[str, JsonObject]:

@@ -41,8 +41,22 @@ def choose_method(classifier: Any, name: str | None, settings: Keywords, referen
             "Give the table that the model learned from."
         )
     rows = None if reference is None else Source(reference).whole(classifier.schema_)
-    fitted = chosen.fit(classifier, rows)
+    fitted = chosen.fit(classifier, rows, **_guides(cls, own))
     return own.around(fitted) if same and isinstance(own, Holding) else fitted
+
+
+def _guides(cls: Any, own: Any) -> Keywords:
+    """The model file's guides, for a method that searches with some."""
+    from holdtrue.hold import Holding
+
+    if not cls.needs_guides:
+        return {}
+    if not isinstance(own, Holding):
+        raise DataError(
+            f"{cls.__name__}: searches with models trained again, of which the model file has none; got one made "
+            "with --hold none. Fit it without that, or choose another --method."
+        )
+    return {"guides": own.guides_}
 
 
 def read_restrictions(path: str | None) -> dict[int, Any]:

@@ -1,6 +1,7 @@
 """Options that several commands share, and `--set KEY=VALUE`."""
 
 import functools
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -168,6 +169,54 @@ def pick_label(text: str | None, labels: Sequence[Any], option: str) -> Any:
         except (TypeError, ValueError):
             continue
     raise DataError(f"{option}: is not a class; got {text!r}. Classes are {list(labels)!r}.")
+
+
+favourable_option = click.option(
+    "--favourable", metavar="LABEL", help="The class people want; asked for where it is not plain from the labels."
+)
+drop_option = click.option(
+    "--drop", multiple=True, metavar="COLUMN",
+    help="A column to leave out of a guessed schema; may be repeated, or name several with commas.",
+)  # fmt: skip
+
+
+def dropped(names: Sequence[str]) -> list[str]:
+    """The columns that `--drop` names."""
+    return [name.strip() for text in names for name in text.split(",") if name.strip()]
+
+
+def choose_favourable(text: str | None, labels: Any, *, own: Any = None, name: str | None = None) -> Any:
+    """The class people want: the one that was given, a dataset's own, or the plain one; else a person is asked.
+
+    Parameters
+    ----------
+    text : str or None
+        What `--favourable` says.
+    labels : array
+        What became of people.
+    own : label or None
+        What a dataset brings.
+    name : str or None
+        What the labels are called.
+    """
+    import numpy as np
+
+    from holdtrue.schema import favourable_of, plainly_wanted, question
+
+    classes = np.unique(np.asarray(labels)).tolist()
+    if text is not None and text != "(last)":
+        return pick_label(text, classes, "--favourable")
+    given = own if text is None else text
+    if given is None and plainly_wanted(classes, name) is None and _somebody_is_there():
+        asked = question(labels, name)
+        click.echo(asked[0].upper() + asked[1:], err=True)
+        answer = click.prompt("The class people want", type=click.Choice([str(c) for c in classes]), err=True)
+        return pick_label(answer, classes, "--favourable")
+    return favourable_of(labels, given, name=name, where="--favourable", write="--favourable LABEL")
+
+
+def _somebody_is_there() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 _RAY = (

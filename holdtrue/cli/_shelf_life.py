@@ -44,4 +44,4 @@ def command(n_models: int, confidence: float, fragile: float, plot: str | None, 
     if plot is not None:
         life.plot(plot)
         say(f"Written to {plot}.")
-    job.give(life, life.to_frame)
+    job.give(life, life.to_frame, frame, plan)

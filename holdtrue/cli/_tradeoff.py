@@ -7,7 +7,15 @@ import click
 from holdtrue._cache import use_cache
 from holdtrue._types import Keywords
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, say
-from holdtrue.cli._options import configure, json_option, parse_settings, pick_label, seed_option, set_option
+from holdtrue.cli._options import (
+    choose_favourable,
+    configure,
+    favourable_option,
+    json_option,
+    parse_settings,
+    seed_option,
+    set_option,
+)
 from holdtrue.errors import DataError
 
 
@@ -17,7 +25,7 @@ from holdtrue.errors import DataError
 @click.option(
     "--schema", "schema_file", metavar="FILE", help="What the columns are and how each may change (YAML or JSON)."
 )
-@click.option("--favourable", metavar="LABEL", help="The class people want.")
+@favourable_option
 @click.option("--regimes", default="standard,adversarial", show_default=True, metavar="NAMES",
               help="Training regimes, with commas; adversarial is trained at every radius.")  # fmt: skip
 @click.option("--radii", default="0,0.02,0.05,0.1,0.15,0.2,0.25,0.3", show_default=True, metavar="NUMBERS",
@@ -65,7 +73,7 @@ def command(
     given = by_owner(parse_settings(settings))
     names = [name.strip() for name in regimes.split(",") if name.strip()]
     labelled = read_any(data, target, schema_file)
-    wanted = pick_label(favourable, sorted(set(labelled.y.tolist())), "--favourable")
+    wanted = choose_favourable(favourable, labelled.y, own=labelled.favourable, name=labelled.target)
     if labelled.guessed:
         say("The schema was guessed; write and correct one with `holdtrue schema`.")
     use_cache()
@@ -86,7 +94,7 @@ def command(
         "sweeps": dict(_sweep(text) for text in sweeps), "model": build("model", model, given.get("model", {})),
         "method": build("method", method, given.get("method", {})), "attack": attack, "norm": norm,
         "people": people, "retrainings": retrainings, "random_state": seed,
-        "favourable": labelled.favourable if wanted is None else wanted,
+        "favourable": wanted,
     }  # fmt: skip
     found = _run(labelled, options)
     for place in out:

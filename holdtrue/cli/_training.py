@@ -1,5 +1,6 @@
 """A table with labels, as `fit`, `schema` and `audit` read it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,11 +22,14 @@ class Labelled:
     X: pd.DataFrame
     y: np.ndarray
     schema: Schema
+    target: str
     favourable: Any = None
     guessed: bool = False
 
 
-def read_labelled(table: str, target: str | None, schema_file: str | None = None) -> Labelled:
+def read_labelled(
+    table: str, target: str | None, schema_file: str | None = None, drop: Sequence[str] = ()
+) -> Labelled:
     """Read a table with its label column.
 
     Parameters
@@ -36,7 +40,11 @@ def read_labelled(table: str, target: str | None, schema_file: str | None = None
         The label column.
     schema_file : str or None
         A schema file; guessed from the table when None.
+    drop : names of columns
+        To be left out of a guessed schema.
     """
+    if drop and (schema_file is not None or table.startswith(DATASET)):
+        raise DataError(f"--drop: is for a schema that is guessed; got {list(drop)!r}. Take it out of the schema.")
     schema = None if schema_file is None else Schema.load(schema_file)
     if table.startswith(DATASET):
         data = dataset(table)
@@ -47,18 +55,19 @@ def read_labelled(table: str, target: str | None, schema_file: str | None = None
         schema = data.schema if schema is None else schema
         if schema is None:
             raise DataError(f"table: the dataset is not a table of features; got {table!r}. Choose another.")
-        return Labelled(data.X, np.asarray(data.y), schema, data.favourable)
+        return Labelled(data.X, np.asarray(data.y), schema, data.target, data.favourable)
     if target is None:
         raise DataError("--target: the label column must be named; got none. Write --target COLUMN.")
     frame = Source(table).whole(schema)
     y = labels_of(frame, target)
     if schema is None:
-        return Labelled(frame.drop(columns=target), y, Schema.infer(frame, target), guessed=True)
+        guessed = Schema.infer(frame, target, drop=drop)
+        return Labelled(frame.drop(columns=target), y, guessed, target, guessed=True)
     if target in schema:
         raise DataError(
             f"--target: the schema describes the label as a feature; got {target!r}. Take it out of the schema."
         )
-    return Labelled(frame.drop(columns=target), y, schema)
+    return Labelled(frame.drop(columns=target), y, schema, target)
 
 
 def labels_of(frame: pd.DataFrame, target: str) -> np.ndarray:

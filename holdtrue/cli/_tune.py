@@ -9,10 +9,11 @@ from holdtrue._cache import use_cache
 from holdtrue._types import Keywords
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, say
 from holdtrue.cli._options import (
+    choose_favourable,
+    favourable_option,
     json_option,
     parameter,
     parse_settings,
-    pick_label,
     seed_option,
     set_option,
 )
@@ -25,7 +26,7 @@ from holdtrue.errors import DataError
 @click.option(
     "--schema", "schema_file", metavar="FILE", help="What the columns are and how each may change (YAML or JSON)."
 )
-@click.option("--favourable", metavar="LABEL", help="The class people want.")
+@favourable_option
 @click.option("--regime", default="counterfactual", show_default=True, metavar="NAME", help="What is tuned.")
 @click.option("--try", "tries", multiple=True, metavar="KEY=VALUES",
               help="What is tried, instead of the regime's own: LOW:HIGH, LOW:HIGH:log, or values with commas; "
@@ -81,7 +82,7 @@ def command(
             check_place(place)
     given = by_family(parse_settings(settings))
     labelled = read_labelled(table, target, schema_file)
-    wanted = pick_label(favourable, sorted(set(labelled.y.tolist())), "--favourable")
+    wanted = choose_favourable(favourable, labelled.y, own=labelled.favourable, name=labelled.target)
     if labelled.guessed:
         say("The schema was guessed; write and correct one with `holdtrue schema`.")
     use_cache()
@@ -96,7 +97,7 @@ def command(
     train, _ = split(len(labelled.y), labelled.y, test_size, seed)
     options: Keywords = {
         **objects, "space": space, "schema": labelled.schema, "scaling": scaling, "n_trials": trials,
-        "favourable": labelled.favourable if wanted is None else wanted, "seconds": seconds, "study": study,
+        "favourable": wanted, "seconds": seconds, "study": study,
         "people": people, "min_found": min_found, "slack": slack, "prune": prune, "random_state": seed,
     }  # fmt: skip
     found = _run(labelled.X.iloc[train], labelled.y[train], options, trials, study)

@@ -7,6 +7,7 @@ from holdtrue.encoding._layout import Layout, Slot, level_columns
 from holdtrue.encoding._limits import broken_limits, decode_recourse, differs, feasible_sets
 from holdtrue.encoding._permits import Permits
 from holdtrue.encoding._polytope import nearest_in_polytope
+from holdtrue.encoding._tails import Tails
 from holdtrue.encoding._told import told, told_decimals
 from holdtrue.encoding._words import about, join, number, shortened
 
@@ -22,6 +23,7 @@ __all__ = [
     "Permits",
     "Scaling",
     "Slot",
+    "Tails",
     "about",
     "broken_limits",
     "decode_recourse",

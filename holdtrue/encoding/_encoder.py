@@ -9,6 +9,7 @@ import pandas as pd
 
 from holdtrue._types import JsonObject
 from holdtrue.encoding._layout import Layout, make_layout
+from holdtrue.encoding._tails import Tails, read_tails
 from holdtrue.errors import DataError, SchemaError
 from holdtrue.schema import MISSING_LEVEL, Feature, Schema, Table, TableLike, plain
 
@@ -38,6 +39,8 @@ class Encoder:
         Median absolute deviation of each encoded number column (see `distance`).
     filled : dict
         Raw value that stands in for a missing one.
+    tails : Tails, optional
+        What columns of ``cost="percentile"`` are measured by.
     """
 
     schema: Schema
@@ -47,6 +50,7 @@ class Encoder:
     offset: np.ndarray
     spread: np.ndarray
     filled: dict[str, float]
+    tails: Tails | None = None
 
     @classmethod
     def fit(
@@ -74,7 +78,10 @@ class Encoder:
         # One level up or down is the least that a level can change.
         levels = np.array([schema[s.name].has_levels for s in layout.numbers], bool)
         least = np.where(levels, 1.0 / scale[: len(levels)], 0.0)
-        encoder = cls(schema, scaling, layout, scale, offset, _spread(encoded, least), filled)
+        known = {s.start: encoded[~table.missing(s.name), s.start] for s in layout.numbers}
+        tails = Tails.of(schema, layout, known, scaling != "minmax")
+        measured = encoded if tails is None else tails.rise(encoded)
+        encoder = cls(schema, scaling, layout, scale, offset, _spread(measured, least), filled, tails)
         # Whoever fits an encoder encodes the same table next.
         encoded.flags.writeable = False
         table.remember_rows("encoded", encoder, schema.names, lambda: encoded)
@@ -200,15 +207,23 @@ class Encoder:
             "filled": {name: float(value) for name, value in self.filled.items()},
         }
 
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The arrays that `from_dict` takes, by name."""
+        out = {"scale": self.scale, "offset": self.offset, "spread": self.spread}
+        if self.tails is not None:
+            out |= {"knots": np.asarray(self.tails.knots), "heights": np.asarray(self.tails.heights)}
+        return out
+
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "Encoder":
-        """Rebuild from `to_dict` and the arrays ``scale``, ``offset`` and ``spread``."""
+        """Rebuild from `to_dict` and the `arrays`."""
         try:
             schema = Schema.from_dict(raw["schema"])
             layout = make_layout(schema)
             parts = [np.asarray(arrays[name], np.float64) for name in ("scale", "offset", "spread")]
             filled = {str(name): float(value) for name, value in raw["filled"].items()}
-            scaling = raw["scaling"]
+            scaling, tails = raw["scaling"], read_tails(schema, layout, arrays)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(
                 f"Encoder: the file is damaged; got {type(error).__name__}: {error}. Save it again."
@@ -217,7 +232,7 @@ class Encoder:
         if not fits or scaling not in SCALINGS or set(filled) != {s.name for s in layout.indicators}:
             raise DataError("Encoder: the arrays do not fit the schema; got a damaged file. Save it again.")
         scale, offset, spread = parts
-        return cls(schema, scaling, layout, scale, offset, spread, filled)
+        return cls(schema, scaling, layout, scale, offset, spread, filled, tails)
 
 
 def level_codes(feature: Feature, values: np.ndarray, absent: np.ndarray) -> np.ndarray:

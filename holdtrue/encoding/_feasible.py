@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float
 
 from holdtrue.encoding._layout import Block, Layout, Slot
 from holdtrue.encoding._polytope import into_halfspaces, nearest_in_polytope
+from holdtrue.encoding._tails import Tails
 
 # How far a linear constraint (a row of unit length, in encoded units) may be missed: above float32 rounding of
 # a row's sum, below what `broken_limits` accepts.
@@ -36,6 +37,7 @@ class Feasible(eqx.Module):
     b : right-hand sides of ``a @ x <= b``.
     active : which implications bind this person.
     a, scale, offset : shared by all people: constraint rows of unit length, and raw = x * scale + offset.
+    tails : what columns are measured by whose cost goes by percentile; None where there is none.
     """
 
     x: Float[Array, " d"]
@@ -49,10 +51,15 @@ class Feasible(eqx.Module):
     scale: Float[Array, " d"]
     offset: Float[Array, " d"]
     layout: Layout = eqx.field(static=True)
+    tails: Tails | None = None
 
     # What is jitted below runs inside compiled searches, where `jit` changes only how often it is traced: jax
     # batches the body of a loop several times over, and a search hardens at its start, in each step and at its
     # end. All of these share what was traced and batched first.
+
+    def measured(self, x: Float[Array, "*rows d"]) -> Float[Array, "*rows d"]:
+        """Rows in what costs are differences of: encoded values, or heights among people."""
+        return x if self.tails is None else self.tails.rise(x)
 
     @property
     def box(self) -> tuple[Float[Array, " d"], Float[Array, " d"]]:
@@ -298,6 +305,7 @@ class FeasibleSets(eqx.Module):
     scale: Float[Array, " d"]
     offset: Float[Array, " d"]
     layout: Layout = eqx.field(static=True)
+    tails: Tails | None = None
 
     @property
     def own(self) -> tuple[AnyArray, ...]:
@@ -308,8 +316,9 @@ class FeasibleSets(eqx.Module):
         """One person's set, from what they have of their own."""
         x, lower, upper, step, movable, b, active = own
         return Feasible(
-            x, lower, upper, step, movable, b, active, self.a, self.scale, self.offset, layout=self.layout
-        )
+            x, lower, upper, step, movable, b, active, self.a, self.scale, self.offset, layout=self.layout,
+            tails=self.tails,
+        )  # fmt: skip
 
     def one(self, row: int) -> Feasible:
         """One person's set."""

@@ -59,6 +59,7 @@ def feasible_sets(encoder: Encoder, factual: Table, restrictions: RestrictionsLi
         scale=jax.device_put(encoder.scale.astype(f32)),
         offset=jax.device_put(encoder.offset.astype(f32)),
         layout=layout,
+        tails=None if encoder.tails is None else encoder.tails.single(),
     )
 
 

@@ -25,7 +25,7 @@ from holdtrue.hold._holding import Holding
 from holdtrue.methods import AbstractMethod, Level, RecourseFrame, checked_level
 from holdtrue.parameters import Count, require
 from holdtrue.retraining import AbstractRetrained, retrain, seeded
-from holdtrue.schema import Schema, TableLike, as_table
+from holdtrue.schema import Schema, TableLike, as_table, favourable_of
 
 LADDER = (-1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0)
 FEWEST_ROWS, FEWEST_OF_A_CLASS = 50, 5  # of a single period that a guide may learn from
@@ -155,6 +155,10 @@ def backtest(
         require("backtest", name, getattr(task, name), Count)
     require("backtest", "memory", memory, Count)
     hold = checked_level(hold, "backtest")
+    if getattr(recipe, "favourable", None) is None:
+        name = getattr(_named(periods)[0][2], "name", None)
+        every = np.concatenate([p.y for p in task.periods])
+        task.favourable = favourable_of(every, favourable, name=name, where="backtest")
     task = task.prepared()
     chosen = task.bases if bases is None else [task.base(label) for label in bases]
     out = []

@@ -182,7 +182,7 @@ class AbstractMethod(AbstractConfigured):
         if table.n_rows == 0:
             raise DataError("recourse: the table is empty; got 0 rows. Give at least one person.")
         targets = self._targets(target, table.n_rows)
-        individual = normalise_restrictions(restrictions, predictor.encoder.schema, table.n_rows)
+        individual = normalise_restrictions(restrictions, predictor.encoder.schema, table.n_rows, table.labels)
         until = None if deadline is None else began + deadline
         frames = []
         for rows in iter_rows(table.n_rows, CHUNK):

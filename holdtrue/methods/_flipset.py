@@ -139,7 +139,7 @@ class Flipset(AbstractMethod):
         table = schema.check(X, where="recourse")
         starts = np.array([layout.slot(name).start for name in schema.names])
         wanted = None if target is None else np.broadcast_to(np.asarray(target, object), (table.n_rows,))
-        own = normalise_restrictions(restrictions, schema, table.n_rows)
+        own = normalise_restrictions(restrictions, schema, table.n_rows, table.labels)
         barred: list[list[Support]] = [[] for _ in range(table.n_rows)]
         people, frames = np.arange(table.n_rows), []
         for option in range(n):
@@ -226,9 +226,10 @@ class Flipset(AbstractMethod):
         weights = norm_weights(predictor.encoder, self.norm)
         percentiles = self._percentiles
         open_ = np.flatnonzero(~favourable)
-        plain = {i: menu(problems.feasible, int(rows[i]), weights, self.norm) for i in open_}
+        tailed = problems.feasible.tails is not None
+        plain = {i: menu(problems.feasible, int(rows[i]), weights, self.norm, in_heights=False) for i in open_}
         menus = dict(plain)
-        if percentiles is not None:
+        if percentiles is not None or tailed:
             menus = {i: menu(problems.feasible, int(rows[i]), weights, self.norm, percentiles) for i in open_}
         for i, person in list(menus.items()):
             if not person.features:
@@ -249,7 +250,7 @@ class Flipset(AbstractMethod):
                 known: Any = {"seconds": left, "barred": barred[rows[i]]}
                 try:
                     found, proof[i] = proposal(person, scores[i], required[i] - shift[i], **known)
-                    if found is None and percentiles is not None:
+                    if found is None and (percentiles is not None or person.thinned):
                         # Percentiles are not all that a person can do.
                         found, _ = proposal(plain[i], scores[i], required[i] - shift[i], **known)
                         beyond[i] = found is not None
@@ -276,7 +277,7 @@ class Flipset(AbstractMethod):
                 answer.n_steps[row] = step + 1
                 if valid and value[i] < best[i]:
                     answer.x[row], answer.cost[row], best[i] = hardened[i], cost[i], value[i]
-                    sure = exact and step == 0 and proof[i] and not beyond[i]
+                    sure = exact and step == 0 and proof[i] and not beyond[i] and not menus[i].thinned
                     answer.status[row] = int(Status.OPTIMAL if sure else Status.FOUND)
                     if not exact:
                         required[i] = NEED

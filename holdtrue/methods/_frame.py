@@ -105,7 +105,9 @@ class RecourseFrame:
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{name} {count}" for name, count in self.counts().items())
-        return f"<RecourseFrame of {len(self)} people by {self.method}: {counts}. {self.holding()}>"
+        n_people = len(np.unique(self.person))
+        options = "" if n_people == len(self) else f", {len(self)} options,"
+        return f"<RecourseFrame of {n_people} people{options} by {self.method}: {counts}. {self.holding()}>"
 
     def holding(self) -> str:
         """One sentence on how long the plan holds, also where nothing is known of it."""
@@ -149,7 +151,7 @@ class RecourseFrame:
         return out
 
     def counts(self) -> dict[str, int]:
-        """How many people ended in each status."""
+        """How many people ended in each status; with several options per person, how many options."""
         values, counts = np.unique(self.status, return_counts=True)
         return {Status(v).name: int(c) for v, c in zip(values, counts, strict=True)}
 

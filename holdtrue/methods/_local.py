@@ -89,7 +89,8 @@ class Local(eqx.Module):
         def one(problem: Problem, proposal: Array) -> tuple[Array, Array, Array]:
             x, ok = problem.feasible.hard(proposal)
             margin = jnp.where(ok, self.decision.margin(x, problem.target), -jnp.inf)
-            return x, margin, distance(x, problem.x, norm, weights)
+            measured = problem.feasible.measured
+            return x, margin, distance(measured(x), measured(problem.x), norm, weights)
 
         return problems.each(one, at)
 

@@ -203,6 +203,16 @@ def offered(ledger: Ledger, id: str) -> list[Record]:
     return [one for one in live if one.issued == first.record.issued]
 
 
+def offered_to(ledger: Ledger, subject: str) -> list[Record]:
+    """The live promises that were made to a person last, all options of that moment."""
+    issued = [e.promise for e in ledger.history(subject) if e.kind == "issue" and e.promise is not None]
+    live = [id for id in issued if ledger.promise(id).state == "live"]
+    if not live:
+        what = "none is live any more" if issued else "nothing was promised to them"
+        raise NotLive(f"letter: no live promise of this person; got {subject!r}: {what}.")
+    return offered(ledger, live[-1])
+
+
 def _check_askable(record: Record, schema: Schema | None) -> None:
     """Refuse a record that asks for what cannot be asked; what follows from an action is not asked for."""
     if " As a consequence, " in record.changes:

@@ -129,7 +129,8 @@ def retrain(
             raise DataError(
                 f"retrain: a {type(model).__name__} does not know what it learned from; got no X and y. Give them."
             )
-        predictor = wrap(model, schema, reference, threshold=threshold, favourable=favourable)
+        name = getattr(y, "name", None)
+        predictor = wrap(model, schema, reference, threshold=threshold, favourable=favourable, label_name=name)
     return _elsewhere(predictor, X, y, n, vary, tables, alike, refit, random_state, on_model)
 
 

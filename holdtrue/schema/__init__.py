@@ -3,7 +3,10 @@
 from holdtrue.schema._checks import did_you_mean, plain, shown
 from holdtrue.schema._columns import sorted_levels
 from holdtrue.schema._constraints import Implication, LinearConstraint
+from holdtrue.schema._favourable import LAST, favourable_of, plainly_wanted, question
 from holdtrue.schema._feature import DIRECTIONS, KINDS, MISSING_LEVEL, Feature, Level
+from holdtrue.schema._infer import ColumnGuess, Guess, guess
+from holdtrue.schema._json_schema import json_schema
 from holdtrue.schema._keywords import hinted
 from holdtrue.schema._parse import parse_json, parse_yaml
 from holdtrue.schema._restriction import Restriction, Restrictions, RestrictionsLike, normalise_restrictions
@@ -13,8 +16,11 @@ from holdtrue.schema._table import Table, TableLike, as_table
 __all__ = [
     "DIRECTIONS",
     "KINDS",
+    "LAST",
     "MISSING_LEVEL",
+    "ColumnGuess",
     "Feature",
+    "Guess",
     "Implication",
     "Level",
     "LinearConstraint",
@@ -26,11 +32,16 @@ __all__ = [
     "TableLike",
     "as_table",
     "did_you_mean",
+    "favourable_of",
+    "guess",
     "hinted",
+    "json_schema",
     "normalise_restrictions",
     "parse_json",
     "parse_yaml",
     "plain",
+    "plainly_wanted",
+    "question",
     "shown",
     "sorted_levels",
 ]

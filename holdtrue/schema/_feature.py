@@ -11,10 +11,12 @@ from holdtrue.schema._keywords import HintedKeywords
 
 Kind = Literal["numeric", "integer", "binary", "ordinal", "categorical"]
 Direction = Literal["free", "fixed", "increase", "decrease"]
+CostScale = Literal["range", "percentile"]
 Level = str | int | float | bool
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
+COST_SCALES: tuple[CostScale, ...] = get_args(CostScale)
 
 MISSING_LEVEL = "(missing)"
 """The level that stands for an absent value of a categorical feature."""
@@ -46,6 +48,10 @@ class Feature(HintedKeywords):
         anywhere; staying is always allowed.
     cost_weight : float, default=1.0
         How hard a change of this feature is, relative to the others.
+    cost : {"range", "percentile"}, default="range"
+        What a change of a numeric or integer feature is measured by: the range of the training rows, or the share
+        of training rows that it passes (and at least what the distance is of that between their 1st and 99th
+        percentile), for numbers of which a few lie far from the rest.
     label, unit : str, optional
         How the feature is called in sentences, and its unit.
     missing : str or number, optional
@@ -71,6 +77,7 @@ class Feature(HintedKeywords):
     levels: tuple[Level, ...] | None = None
     transitions: Mapping[Level, tuple[Level, ...]] | None = None
     cost_weight: float = 1.0
+    cost: CostScale = "range"
     label: str | None = None
     unit: str | None = None
     missing: str | float | None = None
@@ -79,7 +86,18 @@ class Feature(HintedKeywords):
 
     def __post_init__(self) -> None:
         # Numpy scalars and subclasses of str (what a dataframe hands out) become plain: YAML writes those only.
-        for field in ("name", "kind", "direction", "step", "cost_weight", "label", "unit", "missing", "group"):
+        for field in (
+            "name",
+            "kind",
+            "direction",
+            "step",
+            "cost_weight",
+            "cost",
+            "label",
+            "unit",
+            "missing",
+            "group",
+        ):
             value = plain(getattr(self, field))
             object.__setattr__(self, field, str(value) if isinstance(value, str) else value)
         if not isinstance(self.name, str) or not self.name:
@@ -89,6 +107,12 @@ class Feature(HintedKeywords):
             )
         _one_of(self.name, "kind", self.kind, KINDS)
         _one_of(self.name, "direction", self.direction, DIRECTIONS)
+        _one_of(self.name, "cost", self.cost, COST_SCALES)
+        if self.cost != "range" and self.has_levels:
+            raise SchemaError(
+                f"Schema: `cost` of feature {self.name!r} only fits numeric and integer features; got kind "
+                f"{self.kind!r}. Leave it out, and use `cost_weight`."
+            )
         if self.bounds is not None:
             object.__setattr__(self, "bounds", self._checked_bounds())
         if self.levels is not None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
+import pandas as pd
 
 from holdtrue._types import JsonObject
 from holdtrue.errors import SchemaError
@@ -14,8 +15,10 @@ from holdtrue.schema._schema import Schema
 
 Restriction = Mapping[str, Any]
 """Feature name to ``"fixed"``, or to a mapping with any of `direction`, `bounds` and `levels`."""
-RestrictionsLike: TypeAlias = Mapping[int, Restriction] | Sequence[Restriction | None] | None
-"""What single people may not change, as a user gives it: by row position, or one for every row."""
+RestrictionsLike: TypeAlias = (
+    Mapping[int, Restriction] | Mapping[str, Restriction] | Sequence[Restriction | None] | pd.Series | None
+)
+"""What single people may not change, as a user gives it: by row position, by index label, or one for every row."""
 
 
 @dataclass(frozen=True, eq=False)  # a mapping: equal to any other with the same restrictions
@@ -63,17 +66,22 @@ class Restrictions(Mapping[int, dict[str, JsonObject]]):
         return Restrictions(own, schema, start)
 
 
-def normalise_restrictions(restrictions: RestrictionsLike, schema: Schema, n_rows: int) -> Restrictions:
+def normalise_restrictions(
+    restrictions: RestrictionsLike, schema: Schema, n_rows: int, labels: Sequence[Any] | None = None
+) -> Restrictions:
     """Check individual restrictions and index them by row position; what was checked before is returned as it is.
 
     Parameters
     ----------
     restrictions : None, mapping, or sequence
-        A mapping from row position to a restriction, or one restriction (or None) per row.
+        A mapping from row position to a restriction, or one restriction (or None) per row. A pandas Series, and a
+        mapping whose keys are texts, go by the table's index labels.
     schema : Schema
         Restrictions narrow it; they never loosen it.
     n_rows : int
         Rows of the table they speak of.
+    labels : sequence, optional
+        The table's index, where it has one.
     """
     if restrictions is None:
         return Restrictions({}, schema, n_rows)
@@ -81,8 +89,14 @@ def normalise_restrictions(restrictions: RestrictionsLike, schema: Schema, n_row
         not restrictions or (restrictions.schema is schema and restrictions.n_rows == n_rows)
     ):
         return restrictions
-    if isinstance(restrictions, Mapping):
-        pairs = [(plain(row), restriction) for row, restriction in restrictions.items()]
+    if isinstance(restrictions, pd.Series):
+        pairs = _by_label(restrictions.items(), labels)
+    elif isinstance(restrictions, Mapping):
+        named = [pair for pair in restrictions.items() if isinstance(pair[0], str)]
+        pairs = [
+            (plain(row), restriction) for row, restriction in restrictions.items() if not isinstance(row, str)
+        ]
+        pairs += _by_label(named, labels) if named else []
     elif is_list(restrictions):
         if len(restrictions) != n_rows:
             raise SchemaError(
@@ -100,9 +114,11 @@ def normalise_restrictions(restrictions: RestrictionsLike, schema: Schema, n_row
         if restriction is None:
             continue
         if not isinstance(row, int) or isinstance(row, bool) or not 0 <= row < n_rows:
+            by_label = labels is not None and row in set(labels)
+            hint = f" For the label {row!r} of the index give a pandas Series." if by_label else ""
             raise SchemaError(
                 f"recourse: `restrictions` name a row that is not there; got {shown(row)} of {n_rows}. Count rows "
-                "from 0."
+                f"from 0.{hint}"
             )
         if not isinstance(restriction, Mapping):
             raise SchemaError(
@@ -111,6 +127,22 @@ def normalise_restrictions(restrictions: RestrictionsLike, schema: Schema, n_row
             )
         out[row] = {name: _limits(schema[name], limit) for name, limit in restriction.items()}
     return Restrictions(out, schema, n_rows)
+
+
+def _by_label(pairs: Iterable[tuple[Any, Any]], labels: Sequence[Any] | None) -> list[tuple[int, Any]]:
+    """Restrictions by row position, from those by index label; a label of several rows is for all of them."""
+    places: dict[Any, list[int]] = {}
+    for row, label in enumerate(() if labels is None else labels):
+        places.setdefault(plain(label), []).append(row)
+    out = []
+    for label, restriction in pairs:
+        if plain(label) not in places:
+            known = "the table has no index" if labels is None else did_you_mean(label, [str(p) for p in places])
+            raise SchemaError(
+                f"recourse: `restrictions` name a label that the index does not have; got {shown(label)}. {known}"
+            )
+        out += [(row, restriction) for row in places[plain(label)]]
+    return out
 
 
 def _limits(feature: Feature, limit: Any) -> JsonObject:

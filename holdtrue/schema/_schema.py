@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -162,9 +162,14 @@ class Schema(HintedKeywords):
             raise SchemaError(f"Schema: not valid JSON ({error}); got {shown(text)}. Check the file.") from error
         return cls.from_dict(raw)
 
-    def to_yaml(self) -> str:
-        """Return the schema as YAML text."""
+    def to_yaml(self, *, annotated: bool = False) -> str:
+        """Return the schema as YAML text; annotated, with the `notes` and fields at their defaults as remarks."""
         import yaml
+
+        if annotated:
+            from holdtrue.schema._annotated import annotated as with_remarks
+
+            return with_remarks(self)
 
         return yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True)
 
@@ -206,11 +211,32 @@ class Schema(HintedKeywords):
     # ---- tables -------------------------------------------------------------------------------------
 
     @classmethod
-    def infer(cls, table: TableLike, target: str | None = None) -> "Schema":
-        """Guess a schema from a table; `notes` says what was guessed and why. See `_infer`."""
+    def infer(
+        cls,
+        table: TableLike,
+        target: str | None = None,
+        *,
+        drop: Iterable[str] = (),
+        reads: Iterable[str] | None = None,
+    ) -> "Schema":
+        """Guess a schema from a table; `notes` says what was guessed and why.
+
+        Columns that are no features (identifiers, dates, free text, constants, copies of the target) are left out,
+        those that nobody can change are fixed, bounds are the 1st and 99th percentile of people.
+
+        Parameters
+        ----------
+        table : dataframe
+        target : str, optional
+            The label column.
+        drop : names of columns
+            To be left out.
+        reads : names of columns, optional
+            What a model reads: described, and fixed, where it would be left out.
+        """
         from holdtrue.schema._infer import infer
 
-        return infer(table, target)
+        return infer(table, target, drop=drop, reads=reads)
 
     def resolve(self, table: TableLike) -> "Schema":
         """Fill in bounds and levels that were left open, from the table; check the table on the way."""

@@ -52,6 +52,11 @@ class Table:
         """Column names, in order."""
         return list(self.columns)
 
+    @property
+    def labels(self) -> list[Any] | None:
+        """What the dataframe calls its rows; None where it does not."""
+        return self.native.index.tolist() if isinstance(self.native, pd.DataFrame) else None
+
     def missing(self, name: str) -> np.ndarray:
         """Which values of a column are absent."""
         values = self.columns[name]

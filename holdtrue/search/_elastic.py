@@ -120,8 +120,8 @@ class ElasticSolver(AbstractSolver):
 
     def _penalties(self, problem: Problem, x: Float[Array, " d"]) -> Float[Array, ""]:
         """The two costs, each at its weight; infinite for a change that is no option of its own."""
-        weights = self.weights(problem)
-        l1, l2 = (distance(x, problem.x, norm, weights) for norm in ("l1", "l2"))
+        weights, measured = self.cost_weights * self._factors(problem), problem.feasible.measured
+        l1, l2 = (distance(measured(x), measured(problem.x), norm, weights) for norm in ("l1", "l2"))
         both = self.l1_weight * l1 + self.l2_weight * l2**2
         return jnp.where(jnp.isfinite(self.cost(x, problem)), both, jnp.inf)
 

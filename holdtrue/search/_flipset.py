@@ -8,10 +8,11 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
-from holdtrue.encoding import FeasibleSets, Layout, Norm
+from holdtrue.encoding import FeasibleSets, Layout, Norm, Tails
 from holdtrue.search._knapsack import choose
 from holdtrue.search._percentile import Percentiles
 
+MOST = 300  # values of a number that is measured by percentile, beyond which its grid is thinned
 FEW = 16  # grid points up to which each is an option of its own; beyond, an integer counts steps
 INSIDE = 3e-6  # how far inside a linear constraint a proposal stays, so that float32 does not push it out
 OUTSIDE = 2e-6  # how far outside a point is let in at first, so that float32 does not shut out one on the edge
@@ -68,6 +69,8 @@ class Menu:
     norm: Norm
     largest: bool = False
     """Whether the cost is that of the feature that costs most; among such actions the least sum is taken."""
+    thinned: bool = False
+    """Whether some values that the person could take are not on it."""
 
     @property
     def separable(self) -> bool:
@@ -78,11 +81,19 @@ class Menu:
 
 
 def menu(
-    feasible: FeasibleSets, row: int, weights: np.ndarray, norm: Norm, percentiles: Percentiles | None = None
+    feasible: FeasibleSets,
+    row: int,
+    weights: np.ndarray,
+    norm: Norm,
+    percentiles: Percentiles | None = None,
+    *,
+    in_heights: bool = True,
 ) -> Menu:
     """Read one person's menu from a batch of feasible sets held as numpy arrays.
 
-    With `percentiles` the cost is theirs instead of the norm's, and every number has a grid.
+    With `percentiles` the cost is theirs instead of the norm's, and every number has a grid. A number that the
+    schema measures by percentile is a list of values, thinned where its grid is long; unless it is not asked for
+    `in_heights`, where only what can be reached matters.
     """
     f, layout = feasible, feasible.layout
     x, lower, upper, step = (np.asarray(v[row]) for v in (f.x, f.lower, f.upper, f.step))
@@ -91,6 +102,7 @@ def menu(
     clauses = [clause for clause, on in zip(layout.clauses, active, strict=True) if on]
     bound = {i for clause in clauses for i, _ in (*clause.when, *clause.then)}
     features: list[Choice | Range] = []
+    thinned = False
     for i, slot in enumerate(layout.numbers):
         c = slot.start
         if not movable[c] or lower[c] == upper[c] == x[c]:
@@ -102,6 +114,16 @@ def menu(
                 features.append(Choice(c, values, percentiles.costs(c, values, values[0])))
             continue
         count = round(float(upper[c] - lower[c]) / float(step[c])) if step[c] > 0 else 0
+        if in_heights and f.tails is not None and c in f.tails.columns:
+            values, all_of_it = _values(f.tails, c, float(lower[c]), float(upper[c]), float(step[c]), count)
+            thinned |= not all_of_it
+            values = np.r_[x[c], values[np.abs(values - x[c]) > max(1e-6, 0.25 * step[c])]][:, None]
+            if len(values) > 1:
+                i_of = f.tails.columns.index(c)
+                heights = f.tails.one(i_of, values.astype(np.float64))
+                cost = _cost(heights, heights[0], weights[c : c + 1], norm)
+                features.append(Choice(c, values, cost))
+            continue
         if step[c] > 0 and (count < FEW or i in bound):
             # The same float32 arithmetic as in hardening, so that a proposal comes back bit for bit.
             grid = np.minimum(lower[c] + step[c] * np.arange(count + 1, dtype=np.float32), upper[c])
@@ -126,7 +148,7 @@ def menu(
             features.append(Choice(slot.start, values, cost))
     limits = (np.asarray(f.a), np.asarray(f.b[row]), active, layout, scale, offset)
     if percentiles is None:
-        return Menu(x, features, *limits, norm)
+        return Menu(x, features, *limits, norm, thinned=thinned)
     return Menu(x, features, *limits, "l1", largest=percentiles.cost == "max_percentile")
 
 
@@ -248,6 +270,23 @@ def highest(menu: Menu, rows: np.ndarray, *, seconds: float = np.inf) -> np.ndar
                 x[f.start] = ends[np.argmax(ends * w[f.start])]
         return x
     return _by_programme(menu, rows, None, INSIDE, seconds, ())
+
+
+def _values(
+    tails: Tails, column: int, lower: float, upper: float, step: float, count: int
+) -> tuple[np.ndarray, bool]:
+    """Values of a number that is measured by percentile, and whether these are all."""
+    low, spacing = np.float32(lower), np.float32(step)
+    if step > 0 and count <= MOST:
+        return np.minimum(low + spacing * np.arange(count + 1, dtype=np.float32), np.float32(upper)), True
+    i = tails.columns.index(column)
+    ends = tails.one(i, np.array([lower, upper]))
+    knots, heights = (np.asarray(part[i], np.float64) for part in (tails.knots, tails.heights))
+    even = np.interp(np.linspace(ends[0], ends[1], MOST + 1), heights, knots)  # as far apart in what they cost
+    values = np.r_[lower, even[(even > lower) & (even < upper)], upper].astype(np.float32)
+    if step > 0:
+        values = np.minimum(low + spacing * np.rint((values - low) / spacing), np.float32(upper))
+    return np.unique(values), False
 
 
 def _cost(values: np.ndarray, own: np.ndarray, weights: np.ndarray, norm: Norm) -> np.ndarray:

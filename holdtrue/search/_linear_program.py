@@ -72,7 +72,8 @@ class LinearProgramSolver(AbstractSolver):
         n_slots = len(layout.slots)
         change = far - problem.x
         gain = jnp.zeros(n_slots + 1).at[owner].add(-slope * change)[:n_slots]
-        cost = jnp.zeros(n_slots + 1).at[owner].add(self.cost_weights * jnp.abs(change))[:n_slots]
+        paid = problem.feasible.measured(far) - problem.feasible.measured(problem.x)
+        cost = jnp.zeros(n_slots + 1).at[owner].add(self.cost_weights * jnp.abs(paid))[:n_slots]
         ratio = jnp.where(cost > 0, gain / jnp.where(cost > 0, cost, 1.0), -jnp.inf)
         rank = jnp.argsort(jnp.argsort(-ratio, stable=True), stable=True)
         n_moving = jnp.maximum(jnp.sum(ratio > 0), 1)

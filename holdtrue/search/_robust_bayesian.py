@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from holdtrue.encoding import Norm, distance
+from holdtrue.encoding import Norm
 from holdtrue.models import Decision, Kernel, log_density
 from holdtrue.search._norm_ball import NormBall, movable_ball
 from holdtrue.search._problem import Problem, Status, is_found
@@ -118,7 +118,7 @@ class OddsSolver(AbstractSolver):
         value = jnp.where(jnp.isfinite(self.cost(x, problem)), self.log_odds(own, x), jnp.inf)
         margin = self.decision.margin(x, problem.target)
         state = self.offer(problem, state, x, margin, ok & own.begun, value)
-        ball = movable_ball(problem, self.cost_weights, self.norm)
+        ball = movable_ball(problem, self.unit_costs(problem), self.norm)
         moved = own.u - self.step_size * jax.grad(lambda at: self.log_odds(own, at))(own.u)
         moved = problem.feasible.clip(problem.x + ball.into(moved - problem.x, own.radius))
         lost = ~jnp.all(jnp.isfinite(moved)) & own.begun
@@ -132,4 +132,4 @@ class OddsSolver(AbstractSolver):
         return ok & (self.decision.margin(x, problem.target) >= CLEARANCE)
 
     def _away(self, problem: Problem, at: Float[Array, " d"]) -> Float[Array, ""]:
-        return distance(at, problem.x, self.norm, self.cost_weights)
+        return self.distance(at, problem)

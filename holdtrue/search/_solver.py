@@ -77,18 +77,34 @@ class AbstractSolver(eqx.Module):
 
     def cost(self, x: Float[Array, " d"], problem: Problem) -> Float[Array, ""]:
         """What going from the factual to `x` costs; more where the person has an option like it already."""
-        cost = distance(x, problem.x, self.norm, self.cost_weights)
+        cost = self.distance(x, problem)
         return (
             cost
             if problem.options is None
             else surcharged(cost, problem.options, by_feature(problem.feasible.layout, x - problem.x))
         )
 
+    def distance(self, x: Float[Array, " d"], problem: Problem) -> Float[Array, ""]:
+        """The one distance from the factual, other options aside."""
+        measured = problem.feasible.measured
+        return distance(measured(x), measured(problem.x), self.norm, self.cost_weights)
+
+    def unit_costs(self, problem: Problem) -> Float[Array, " d"]:
+        """Cost of a unit of change in each column about the factual, other options aside."""
+        tails = problem.feasible.tails
+        return self.cost_weights if tails is None else self.cost_weights * tails.slopes(problem.x)
+
     def weights(self, problem: Problem) -> Float[Array, " d"]:
-        """Cost of a unit of change in each column, for steps that treat columns one by one."""
-        if problem.options is None:
-            return self.cost_weights
-        return self.cost_weights * column_factors(problem.feasible.layout, problem.options)
+        """Cost of a unit of change in each column, for steps that treat columns one by one.
+
+        Where a column is measured by percentile this is the slope about the factual: steps are a guess, and what
+        they lead to is priced by `cost`.
+        """
+        return self.unit_costs(problem) * self._factors(problem)
+
+    def _factors(self, problem: Problem) -> Float[Array, " d"] | float:
+        """What columns cost more where the person has an option that changes them."""
+        return 1.0 if problem.options is None else column_factors(problem.feasible.layout, problem.options)
 
     def offer(
         self,

@@ -165,8 +165,13 @@ class SparseSolver(AbstractSolver):
         return inside & ~again & (jnp.abs(self.values - feasible.x[:n, None]) > 1e-7)
 
     def _price(self, problem: Problem, values: Float[Array, "n v"]) -> Float[Array, "n v"]:
-        n = values.shape[0]
-        return addend(self.norm, self.cost_weights[:n, None], values - problem.x[:n, None])
+        n, measured = values.shape[0], problem.feasible.measured
+        if problem.feasible.tails is None:
+            return addend(self.norm, self.cost_weights[:n, None], values - problem.x[:n, None])
+        rows = jnp.concatenate(
+            [values.T, jnp.broadcast_to(problem.x[n:], (values.shape[1], len(problem.x) - n))], 1
+        )
+        return addend(self.norm, self.cost_weights[:n, None], (measured(rows) - measured(problem.x))[:, :n].T)
 
     def _total(self, a: Array, b: Array) -> Array:
         return jnp.maximum(a, b) if self.norm == "linf" else a + b

@@ -9,6 +9,7 @@ from holdtrue.classifier import RecourseClassifier
 from holdtrue.encoding import Permits
 from holdtrue.models import MLP, AbstractArchitecture, CounterNet, Data, fresh
 from holdtrue.retraining import retrain
+from holdtrue.schema import LAST
 from holdtrue.testing import _world as world
 from holdtrue.training import AbstractRegime, TrainingContext
 
@@ -38,6 +39,7 @@ class RegimeChecks:
             schema=world.PLAIN if "generator" in regime.needs else world.SCHEMA,
             model=self.small(regime),
             regime=fresh(regime),
+            favourable=LAST,
             random_state=seed,
         )
         return clf.fit(table, y)

@@ -9,7 +9,7 @@ import pandas as pd
 from holdtrue.batch import Predictor
 from holdtrue.classifier import RecourseClassifier, wrap
 from holdtrue.models import MLP, AbstractArchitecture, CounterNet, Linear
-from holdtrue.schema import Feature, Implication, LinearConstraint, Schema, TableLike, as_table
+from holdtrue.schema import LAST, Feature, Implication, LinearConstraint, Schema, TableLike, as_table
 from holdtrue.training import AbstractRegime, CounterNetTraining, StandardTraining
 
 SCHEMA = Schema(
@@ -104,7 +104,9 @@ def classifier(
         model = Linear() if kind == "linear" else MLP(widths=(16, 8))
         regime = StandardTraining(n_epochs=60, step_size=0.01)
     schema = SCHEMA if limits and n_classes == 2 else PLAIN
-    clf = RecourseClassifier(schema=schema, model=model, regime=regime, threshold=threshold, random_state=0)
+    clf = RecourseClassifier(
+        schema=schema, model=model, regime=regime, threshold=threshold, favourable=LAST, random_state=0
+    )
     return clf.fit(table, y)
 
 

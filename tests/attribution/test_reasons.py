@@ -256,7 +256,7 @@ def test_more_than_two_classes(people):
     columns = frame[["income", "inquiries"]]
     model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(columns, three)
     small = ht.Schema([schema["income"], schema["inquiries"]])
-    why = ht.reasons(model, columns, small, reference=columns)
+    why = ht.reasons(model, columns, small, reference=columns, favourable=2)
     np.testing.assert_allclose(why.contributions.sum(axis=1), why.gap, atol=1e-9)
     assert (why.refused == (model.predict(columns) != 2)).all()
     assert len(why.references) > 1

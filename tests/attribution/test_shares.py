@@ -86,7 +86,7 @@ CASES = list(models())
 @pytest.mark.parametrize(("model", "k", "favourable"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
 def test_exact_shares_are_those_of_all_coalitions(people, model, k, favourable, monkeypatch):
     y = people[1] if k == 2 else people[2]
-    decision = {"favourable": 0} if favourable == 0 else {}
+    decision = {"favourable": 0} if favourable == 0 else {"favourable": "(last)"}
     target, decided = (0, 1) if favourable == 0 else (k - 1, 0)
     predictor, players, score, x, reference, weights = setting(model, people, y, target, decided, **decision)
     truth = brute_force(score.margins, x, reference, weights, players)
@@ -105,7 +105,7 @@ def test_exact_shares_are_those_of_all_coalitions(people, model, k, favourable, 
 @pytest.mark.parametrize(("model", "k"), [c[1:3] for c in CASES], ids=[c[0] for c in CASES])
 def test_the_cut_off_is_the_decisions(people, model, k):
     y, frame = (people[1] if k == 2 else people[2]), people[0]
-    level = {"threshold": 0.6} if k == 2 else {}
+    level = {"threshold": 0.6} if k == 2 else {"favourable": "(last)"}
     predictor, players, _, _, _, _ = setting(model, people, y, **level)
     x = predictor.encoder.encode(predictor.encoder.schema.check(frame))
     decided = predictor.decide(predictor.encoder.schema.check(frame))

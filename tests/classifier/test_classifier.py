@@ -13,7 +13,7 @@ from holdtrue.testing import _world as world
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([ht.RecourseClassifier()])
+@parametrize_with_checks([ht.RecourseClassifier(favourable="(last)")])  # of "one", "two", "three" none is wanted
 def test_scikit_learn_estimator_checks(estimator, check):
     check(estimator)
 

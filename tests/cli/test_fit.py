@@ -30,7 +30,7 @@ def test_fit_a_csv_with_a_guessed_schema(run, tmp_path, table, bank):
     assert summary["favourable"] == "yes"
     assert summary["classes"] == {"no": int((bank.y == 0).sum()), "yes": int((bank.y == 1).sum())}
     assert "schema was guessed" in result.stderr
-    assert "married: fixed, because of its name" in result.stderr
+    assert "married: fixed and protected, because of its name" in result.stderr
     assert Schema.load(guess).names == bank.schema.names
 
 
@@ -67,8 +67,10 @@ def test_settings_reach_every_family(run, tmp_path):
 
 
 def test_schema_command(run, tmp_path, table):
-    result = run("schema", table, "--target", "approve", code=2)
-    assert "'who' looks like an identifier" in result.stderr
+    result = run("schema", table, "--target", "approve")
+    assert "who: left out, it is free text" in result.stderr
+    assert "who" not in Schema.from_yaml(result.stdout)
+    assert "# who: left out" in result.stdout
     out = tmp_path / "s.json"
     run("schema", "dataset:loanapp", "--out", out)
     assert Schema.load(out).names[0] == "price"
@@ -98,7 +100,8 @@ def test_schema_command(run, tmp_path, table):
         (["TABLE", "--target", "who"], ["--target", "300 distinct values"]),
         (["TABLE", "--target", "loanprc"], ["classes, not measurements"]),
         (["TABLE", "--target", "approve", "--schema", "SCHEMA"], ["Schema: not valid YAML"]),
-        (["TABLE", "--target", "approve"], ["'who' looks like an identifier"]),
+        (["TABLE", "--target", "approve", "--drop", "whom"], ["`drop` names", "'whom'", "Did you mean 'who'"]),
+        (["dataset:loanapp", "--drop", "price"], ["--drop", "guessed", "'price'"]),
     ],
 )
 def test_bad_input(run, tmp_path, table, args, words):

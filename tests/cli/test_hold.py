@@ -174,3 +174,13 @@ def test_audit_and_gate_keep_working(run, run_json, held, table, tmp_path):
     assert gate["n_broken"] == 0
     assert gate["expected"]["n"] == gate["n_live"]
     assert 0 <= gate["expected"]["share"] < 0.2
+
+
+def test_a_guided_method_takes_the_files_guides(run, held, rows, model, tmp_path):
+    out = tmp_path / "o.csv"
+    few = tmp_path / "few.csv"
+    rows[0][:30].to_csv(few, index=False)
+    run("recourse", held, few, "--method", "stable_search", "--set", "n_steps=20", "--only-refused", "--out", out)
+    assert (pd.read_csv(out)["holdtrue_status"] == "FOUND").any()
+    refused = run("recourse", model, few, "--method", "stable_search", "--out", tmp_path / "p.csv", code=2).stderr
+    assert "StableSearch: searches with models trained again, of which the model file has none" in refused

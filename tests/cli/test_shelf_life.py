@@ -13,12 +13,15 @@ def files(tmp_path_factory):
 def test_everyone_has_a_chance_and_an_interval(run, run_json, files, model, table):
     out, people, plot = files
     args = ("--models", 4, "--vary", "bootstrap", "--target", "approve")
-    result = run("shelf-life", model, table, *args, "--out", out, "--people", people, "--plot", plot)
+    result = run("shelf-life", model, table, *args, "--out", out, "--people", people, "--plot", plot,
+                 "--subject", "who")  # fmt: skip
     assert "asked of 4 retrained models (bootstrap)" in " ".join(result.stdout.split())
     life = json.loads(out.read_text())
     assert (life["format"], life["n_models"], life["n_rows"]) == ("holdtrue-shelf-life", 4, 300)
     assert plot.stat().st_size > 5_000
     rows = pd.read_csv(people)
+    assert rows.columns[:2].tolist() == ["row", "who"]
+    assert rows["who"].tolist() == pd.read_csv(table)["who"].tolist()
     assert len(rows) == 300
     found = rows[rows["status"] == "FOUND"]
     assert len(found) == life["n_found"] > 0

@@ -14,11 +14,12 @@ QUICK = (
 def test_page_numbers_and_table(run, table, tmp_path, bank):
     schema = tmp_path / "loans.yaml"
     bank.schema.save(schema)
-    page, numbers = tmp_path / "page.html", tmp_path / "numbers.json"
+    page, numbers, picture = tmp_path / "page.html", tmp_path / "numbers.json", tmp_path / "x.png"
     done = run("tradeoff", table, "--target", "approve", "--schema", schema, "--regimes", "adversarial", *QUICK,
-               "--out", page, "--out", numbers)  # fmt: skip
+               "--out", page, "--out", numbers, "--out", picture)  # fmt: skip
     assert "adversarial, radius = 0.05" in done.output
     assert page.read_text("utf-8").startswith("<!doctype html>")
+    assert picture.read_bytes().startswith(b"\x89PNG")
     rows = json.loads(numbers.read_text("utf-8"))["choices"]
     assert [row["value"] for row in rows] == [0.0, 0.05]
 

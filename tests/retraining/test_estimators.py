@@ -141,7 +141,8 @@ def test_a_callable_trains_what_cannot_be_cloned():
 
 
 def test_own_models_take_rows_too():
-    clf = ht.RecourseClassifier(schema=SCHEMA, model=ht.Linear(), regime=ht.StandardTraining(n_epochs=2))
+    quick = {"model": ht.Linear(), "regime": ht.StandardTraining(n_epochs=2)}
+    clf = ht.RecourseClassifier(schema=SCHEMA, favourable="yes", **quick)
     clf.fit(X, y)
     assert len(ht.retrain(clf, n=2)) == 2
     later = ht.retrain(clf, *PERIODS[1], n=2)
@@ -174,7 +175,8 @@ def test_refusals_of_what_is_given():
     with pytest.raises(DataError, match="does not know what it learned from"):
         ht.retrain(model)
     with pytest.raises(DataError, match="class unseen at fit; got 'perhaps'"):
-        ht.retrain(model, X, np.where(y == "no", "perhaps", y), schema=SCHEMA)
-    clf = ht.RecourseClassifier(schema=SCHEMA, model=ht.Linear(), regime=ht.StandardTraining(n_epochs=1))
+        ht.retrain(model, X, np.where(y == "no", "perhaps", y), schema=SCHEMA, favourable="yes")
+    quick = {"model": ht.Linear(), "regime": ht.StandardTraining(n_epochs=1)}
+    clf = ht.RecourseClassifier(schema=SCHEMA, favourable="yes", **quick)
     with pytest.raises(DataError, match="`refit` is for models made elsewhere"):
         ht.retrain(clf.fit(X, y), n=2, refit=print)

@@ -88,3 +88,21 @@ def test_restrictions_that_cannot_be(restrictions, text: str) -> None:
         normalise_restrictions(restrictions, SCHEMA, 3)
     assert text in str(caught.value)
     assert "; got " in str(caught.value)
+
+
+def test_by_index_label() -> None:
+    import pandas as pd
+
+    labels = ["app-7", "app-9", "app-7"]
+    found = normalise_restrictions({"app-7": {"age": "fixed"}, 1: {"home": "fixed"}}, SCHEMA, 3, labels)
+    assert {row: list(limit) for row, limit in found.items()} == {0: ["age"], 1: ["home"], 2: ["age"]}
+    by_number = normalise_restrictions(pd.Series({53: {"age": "fixed"}}), SCHEMA, 2, [17, 53])
+    assert list(by_number) == [1]
+    with pytest.raises(
+        SchemaError, match=r"not there; got 53 of 2\. .* For the label 53 of the index give a pandas"
+    ):
+        normalise_restrictions({53: {"age": "fixed"}}, SCHEMA, 2, [17, 53])
+    with pytest.raises(SchemaError, match="label that the index does not have; got 'app-8'"):
+        normalise_restrictions({"app-8": {"age": "fixed"}}, SCHEMA, 3, labels)
+    with pytest.raises(SchemaError, match="the table has no index"):
+        normalise_restrictions({"app-8": {"age": "fixed"}}, SCHEMA, 3)

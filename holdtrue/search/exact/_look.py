@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from holdtrue.models import Boxes
-from holdtrue.search._additive import addend
 from holdtrue.search.exact._needs import Needs
 from holdtrue.search.exact._reach import TINY, Leaves, above, ranges
 from holdtrue.search.exact._room import Box, Corner, Room
@@ -315,7 +314,7 @@ class Sight:
             above -= np.repeat(before, np.diff(np.append(begins, len(at))), axis=0)
             below = above - added  # at each edge
             mine, who = corner.value[at, j], box.person[at]
-            price = addend(room.norm, room.weight[who, j], edge.astype(np.float64) - room.own[who, j])
+            price = room.spent_on(j, who, edge)
             for rises, sums in ((True, above), (False, below)):
                 if rises:
                     usable = (edge >= mine) & (edge < room.upper[who, j] + 1e-6)

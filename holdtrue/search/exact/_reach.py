@@ -3,7 +3,6 @@
 import numpy as np
 
 from holdtrue.models import Boxes
-from holdtrue.search._additive import addend
 from holdtrue.search.exact._needs import Needs
 from holdtrue.search.exact._room import Room
 
@@ -161,7 +160,7 @@ class Leaves:
         edge = np.where(rises[i], low[i], high[i]).astype(np.float64)
         who = who[i]
         out = np.where(rises[i], edge >= room.upper[who, j] + 1e-6, edge < room.lower[who, j] - 1e-6)
-        paid = addend(room.norm, room.weight[who, j], edge - own[i])
+        paid = room.spent_on(j, who, edge)
         price[i] = np.where(out | ~room.free[who, j], np.inf, np.maximum(paid, TINY))
         return price
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdtrue.encoding import Norm
+from holdtrue.encoding import Norm, Tails
 from holdtrue.models import AbstractTrees
 from holdtrue.search._additive import addend
 from holdtrue.search._problem import Problems
@@ -62,6 +62,7 @@ class Room:
     rows_of_numbers, rows_of_levels, right : linear constraints: what a unit of each number and what each level
         adds to each, and what must not be exceeded, less what cannot change.
     clauses : per implication the levels of its two sides, by feature, and whom it binds.
+    tails : of numbers whose cost goes by percentile, by their place among numbers.
     """
 
     own: np.ndarray
@@ -79,6 +80,7 @@ class Room:
     rows_of_levels: np.ndarray
     right: np.ndarray
     clauses: tuple[tuple[dict[int, np.ndarray], dict[int, np.ndarray], np.ndarray], ...]
+    tails: Tails | None = None
 
     @property
     def n_people(self) -> int:
@@ -138,8 +140,23 @@ class Room:
 
     def spent(self, person: np.ndarray, value: np.ndarray) -> np.ndarray:
         """What each number's value costs; infinite where it is NaN and the person's own is known."""
-        change = np.where(self.missing[person], 0.0, value.astype(np.float64) - self.own[person])
+        change = self._measured(value) - self._measured(self.own[person])
+        change = np.where(self.missing[person], 0.0, change)
         return np.where(np.isnan(change), np.inf, addend(self.norm, self.weight[person], np.nan_to_num(change)))
+
+    def spent_on(self, j: int, person: np.ndarray, value: np.ndarray) -> np.ndarray:
+        """What values of one number cost."""
+        change = self._measured_of(j, value) - self._measured_of(j, self.own[person, j])
+        return addend(self.norm, self.weight[person, j], change)
+
+    def _measured(self, value: np.ndarray) -> np.ndarray:
+        value = value.astype(np.float64)
+        return value if self.tails is None else self.tails.rise(value)
+
+    def _measured_of(self, j: int, value: np.ndarray) -> np.ndarray:
+        value = value.astype(np.float64)
+        own = self.tails is not None and j in self.tails.columns
+        return self.tails.one(self.tails.columns.index(j), value) if own and self.tails is not None else value
 
     # ---- boxes --------------------------------------------------------------------------------------
 
@@ -326,7 +343,19 @@ def room_of(
         rows_of_levels=by_level,
         right=right,
         clauses=_clauses(trees, problems, spans),
+        tails=_tails(problems, at),
     )
+
+
+def _tails(problems: Problems, at: np.ndarray) -> Tails | None:
+    """What numbers are measured by, by their place among those that the trees read."""
+    tails = problems.feasible.tails
+    if tails is None:
+        return None
+    place = {int(column): j for j, column in enumerate(at)}
+    read = [i for i, column in enumerate(tails.columns) if column in place]
+    knots, heights = (np.asarray(part, np.float64)[read] for part in (tails.knots, tails.heights))
+    return Tails(knots, heights, tuple(place[tails.columns[i]] for i in read)) if read else None
 
 
 def _clauses(

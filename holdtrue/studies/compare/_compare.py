@@ -20,7 +20,7 @@ from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods import METHODS, AbstractMethod, name_of
 from holdtrue.models import AbstractArchitecture, fresh
 from holdtrue.retraining import Vary, retrain, seeded
-from holdtrue.schema import Schema, Table, as_table, hinted
+from holdtrue.schema import Schema, Table, as_table, favourable_of, hinted
 from holdtrue.studies.compare._measure import measure, settings
 from holdtrue.studies.compare._result import Comparison, Row, merged, same_settings
 
@@ -80,7 +80,7 @@ def compare(
     neighbours : int, default=5
         Training rows that plausibility looks at.
     favourable : label, optional
-        The class people want: the dataset's, or the last one.
+        The class people want: the dataset's, or the one that plainly is; see `RecourseClassifier`.
     random_state : int, default=0
         Seed of the split, of training and retraining, and of every method that has none of its own.
     done : Comparison, optional
@@ -112,6 +112,9 @@ def compare(
         model = model if isinstance(model, AbstractArchitecture) else pipeline(model, schema)
     fitted = _is_fitted(model)
     foreign = model is not None and not isinstance(model, (AbstractArchitecture, RecourseClassifier))
+    knows = isinstance(model, Adopted) or (isinstance(model, RecourseClassifier) and fitted)
+    if not knows and getattr(model, "favourable", None) is None:
+        favourable = favourable_of(labels, favourable, name=getattr(y, "name", None), where="compare")
     vary = ("bootstrap" if foreign else "seed") if vary is None else vary
     for option, value, least in (("people", people, 1), ("retrainings", retrainings, 0)):
         if value is not None and (not isinstance(value, (int, np.integer)) or value < least):

@@ -3,13 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from holdtrue._json import to_json, write_text
 from holdtrue._types import JsonObject
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FORMAT = "holdtrue-tradeoff"
 VERSION = 1
@@ -132,9 +135,18 @@ class Tradeoff:
         }  # fmt: skip
 
     def write(self, path: str | Path) -> None:
-        """Write JSON, or the page where the name ends in ``.html``."""
+        """Write JSON, the page where the name ends in ``.html``, or a picture (``.png``, ``.svg``, ``.pdf``)."""
+        if Path(path).suffix.lower() in (".png", ".svg", ".pdf", ".jpg", ".jpeg"):
+            self.plot(path)
+            return
         ends = Path(path).suffix.lower() in (".html", ".htm")
         write_text(path, self.html() if ends else to_json(self.to_dict()) + "\n", "tradeoff")
+
+    def plot(self, path: str | Path | None = None) -> "Figure":
+        """Draw every measure against the settings, a panel each; write it where a path is given."""
+        from holdtrue.studies.tradeoff._picture import picture
+
+        return picture(self, path)
 
     def html(self) -> str:
         """One page that needs nothing else: a picture of every measure, and the table."""

@@ -14,7 +14,7 @@ from holdtrue.methods import AbstractMethod
 from holdtrue.metrics import ATTACK_NORMS, AttackNorm, collapse_radius, robust_accuracy
 from holdtrue.models import AbstractArchitecture, fresh
 from holdtrue.reports import audit
-from holdtrue.schema import Schema, TableLike, hinted
+from holdtrue.schema import Schema, TableLike, favourable_of, hinted
 from holdtrue.studies.tradeoff._result import Choice, Tradeoff
 from holdtrue.training import AbstractRegime, AdversarialTraining, regime
 
@@ -89,9 +89,10 @@ def tradeoff(
     if not (np.isfinite(attack) and attack >= 0):
         raise DataError(f"tradeoff: `attack` must be a radius of at least 0; got {attack!r}.")
     settings = _settings(regimes, radii, sweeps or {})
-    y = np.asarray(y)
+    name, y = getattr(y, "name", None), np.asarray(y)
     if len(np.unique(y)) != 2:
         raise DataError(f"tradeoff: needs two classes; got {len(np.unique(y))}.")
+    favourable = favourable_of(y, favourable, name=name, where="tradeoff")
     train, test = train_test_split(np.arange(len(y)), test_size=test_size, random_state=random_state, stratify=y)
     train, test = np.sort(train), np.sort(test)
     X_train, X_test = some_rows(X, train), some_rows(X, test)

@@ -14,7 +14,7 @@ from holdtrue.classifier import RecourseClassifier, some_rows
 from holdtrue.errors import DataError
 from holdtrue.metrics import implausibility
 from holdtrue.models import fresh
-from holdtrue.schema import TableLike
+from holdtrue.schema import TableLike, favourable_of
 from holdtrue.training import AbstractRegime
 
 TARGET_ROWS = 1000  # of the wanted class, that recourse is held against
@@ -70,11 +70,8 @@ class Bench:
         **parts: Any,
     ) -> "Bench":
         """Split rows."""
+        good = favourable_of(y, favourable, name=getattr(y, "name", None), where="tune")
         y = np.asarray(y)
-        labels = np.unique(y).tolist()
-        good = labels[-1] if favourable is None else favourable
-        if good not in labels:
-            raise DataError(f"tune: `favourable` is not a class; got {good!r}. Classes are {labels!r}.")
         try:
             train, held = train_test_split(np.arange(len(y)), test_size=size, random_state=seed, stratify=y)
         except ValueError as error:

@@ -28,7 +28,7 @@ NUMBERS = TABLE[["a", "b"]]
 
 
 def note(model: Any, table: pd.DataFrame, schema: ht.Schema | None = None) -> str:
-    predictor = ht.wrap(model, schema, table)
+    predictor = ht.wrap(model, schema, table, favourable="(last)")
     assert isinstance(predictor.decision.model, BlackBoxModel)
     assert predictor.foreign is not None
     return predictor.foreign.note
@@ -95,7 +95,7 @@ def test_selected_columns_and_weights() -> None:
 
 def test_the_model_itself_is_asked_in_the_end() -> None:
     model = LogisticRegression().fit(NUMBERS, Y)
-    predictor = ht.wrap(model, None, NUMBERS)
+    predictor = ht.wrap(model, None, NUMBERS, favourable="(last)")
     assert predictor.foreign is not None
     assert predictor.foreign.estimator is model
     assert predictor.foreign.note == "Read as LinearModel."

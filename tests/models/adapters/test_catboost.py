@@ -32,7 +32,7 @@ def classifier(**options: Any) -> Any:
 
 def check(model: Any, schema: ht.Schema, table: pd.DataFrame) -> Any:
     """Probabilities, log-odds to the last bit of float32 but for few, and decisions."""
-    predictor = ht.wrap(model, schema, table)
+    predictor = ht.wrap(model, schema, table, favourable="(last)")
     assert isinstance(predictor.decision.model, TreesModel), predictor.foreign.note
     for rows in (table, mixed(table, 300, seed=3)):
         np.testing.assert_allclose(ours(predictor, rows), model.predict_proba(rows), atol=1e-6)
@@ -68,7 +68,7 @@ def test_counters_are_asked_as_a_black_box() -> None:
     table, _ = people()
     table = table.assign(job=table["job"].astype(object).where(table["job"].notna(), "none")).astype({"job": str})
     model = classifier(cat_features=CATEGORIES, one_hot_max_size=1, iterations=40).fit(table, labels(2))
-    predictor = ht.wrap(model, SCHEMA, table)
+    predictor = ht.wrap(model, SCHEMA, table, favourable="(last)")
     assert isinstance(predictor.decision.model, BlackBoxModel)
     assert "counters" in predictor.foreign.note
 

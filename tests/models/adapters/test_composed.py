@@ -89,7 +89,7 @@ COMPOSED: dict[str, tuple[Make, type]] = {
 
 
 def check(model: Any, kind: type | None, schema: ht.Schema, X: pd.DataFrame, tol: float = 2e-6) -> Any:
-    predictor = ht.wrap(model, schema, X)
+    predictor = ht.wrap(model, schema, X, favourable="(last)")
     assert predictor.foreign is not None
     assert not isinstance(predictor.decision.model, BlackBoxModel), predictor.foreign.note
     if kind is not None:

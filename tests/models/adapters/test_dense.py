@@ -47,7 +47,7 @@ def fitted(model: Any, k: int) -> Any:
 def test_probabilities_are_the_library_s(name: str, k: int) -> None:
     table, _ = people()
     pipeline = fitted(MODELS[name], k)
-    predictor = ht.wrap(pipeline, SCHEMA, table)
+    predictor = ht.wrap(pipeline, SCHEMA, table, favourable="(last)")
     assert predictor.foreign is not None
     assert "differentiable" in predictor.capabilities, predictor.foreign.note
     rows = mixed(table, 300)
@@ -60,7 +60,7 @@ def test_a_linear_pipeline_is_a_linear_model() -> None:
     X = bank.X[bank.schema.names]
     for scaler in (MinMaxScaler(), MaxAbsScaler()):
         pipeline = make_pipeline(scaler, LogisticRegression(max_iter=2000)).fit(X, bank.y)
-        predictor = ht.wrap(pipeline, bank.schema, X)
+        predictor = ht.wrap(pipeline, bank.schema, X, favourable="(last)")
         assert isinstance(predictor.decision.model, LinearModel), predictor.foreign.note
         rows = mixed(X, 300)
         np.testing.assert_allclose(ours(predictor, rows), pipeline.predict_proba(rows), atol=1e-5)
@@ -78,7 +78,7 @@ def test_an_array_without_names() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     model = LogisticRegression().fit(X, (X @ [1.0, -2.0, 0.5] > 0).astype(int))
-    predictor = ht.wrap(model, None, X)
+    predictor = ht.wrap(model, None, X, favourable="(last)")
     found = predictor.decision.model
     assert isinstance(found, LinearModel)
     slope = np.asarray(found.weight[1] - found.weight[0]) / predictor.encoder.scale
@@ -89,7 +89,7 @@ def test_an_array_without_names() -> None:
 def test_gradients_are_the_library_s_by_finite_differences(name: str) -> None:
     table, _ = people()
     pipeline = fitted(MODELS[name], 2)
-    predictor = ht.wrap(pipeline, SCHEMA, table)
+    predictor = ht.wrap(pipeline, SCHEMA, table, favourable="(last)")
     rows = mixed(table, 20, seed=1).assign(tenure=5.0)  # a missing value has no slope
     encoder = predictor.encoder
     x = encoder.encode(rows).astype(np.float32)
@@ -111,7 +111,7 @@ def test_slope_of_a_category_is_the_difference_that_it_makes() -> None:
     # In a linear model, moving all weight from one level to another adds the difference of their slopes.
     table, _ = people()
     pipeline = fitted(LogisticRegression(max_iter=2000), 2)
-    predictor = ht.wrap(pipeline, SCHEMA, table)
+    predictor = ht.wrap(pipeline, SCHEMA, table, favourable="(last)")
     slot = predictor.encoder.layout.slot("job")
     rows = mixed(table, 5).assign(job="none")
     x = jnp.asarray(predictor.encoder.encode(rows)[0], jnp.float32)
@@ -138,7 +138,7 @@ def test_ordinal_features_off_the_line_keep_their_values() -> None:
     schema = ht.Schema([f.replace(missing=None) for f in SCHEMA])
     pipeline = make_pipeline(ordinal(), MinMaxScaler(), LogisticRegression(max_iter=5000))
     pipeline.fit(table, labels(2)[table.index])
-    predictor = ht.wrap(pipeline, schema, table)
+    predictor = ht.wrap(pipeline, schema, table, favourable="(last)")
     # Alphabetical codes of none < school < degree are 1, 2, 0: no line.
     assert isinstance(predictor.decision.model, LayersModel)
     assert predictor.decision.model.layers[0].steps

@@ -140,8 +140,9 @@ def test_compare_with_text_labels(bank: Dataset) -> None:
     pytest.importorskip("xgboost")
     labels = np.where(bank.y == 1, "yes", "no")
     found = ht.compare(
-        bank.X, labels, schema=bank.schema, model="xgboost", methods=["nearest_neighbour"], people=5, retrainings=1
-    )
+        bank.X, labels, schema=bank.schema, model="xgboost", methods=["nearest_neighbour"], people=5,
+        retrainings=1, favourable="yes",
+    )  # fmt: skip
     assert found.to_frame()["valid"].tolist() == [1.0]
 
 

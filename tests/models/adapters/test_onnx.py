@@ -82,7 +82,7 @@ def test_what_scikit_learn_exports(name: str, zipped: bool) -> None:
     estimator, k, kind = CASES[name]
     estimator.fit(X.to_numpy(), Y[k])
     model = exported(estimator, X.to_numpy(np.float32)[:1], options={"zipmap": zipped})
-    predictor = ht.wrap(model, None, X)
+    predictor = ht.wrap(model, None, X, favourable="(last)")
     assert isinstance(predictor.decision.model, kind), predictor.foreign
     assert predictor.classes.tolist() == list(range(k))
     for rows in (X, mixed(X, 500)):
@@ -122,7 +122,7 @@ def test_columns_of_every_type() -> None:
         (RandomForestClassifier(10, random_state=0), TreesModel),
     ):
         model = exported(make_pipeline(front, last).fit(table, Y[2]), table[:1])
-        predictor = ht.wrap(model, schema, table)
+        predictor = ht.wrap(model, schema, table, favourable="(last)")
         assert isinstance(predictor.decision.model, kind), predictor.foreign.note  # type: ignore[union-attr]
         rows = mixed(table, 400)
         feed = {name: rows[name].to_numpy()[:, None] for name in rows}
@@ -216,7 +216,7 @@ def softmax(z: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("last", LAST)
 def test_what_a_network_may_give(last: str) -> None:
     model = network(last)
-    predictor = ht.wrap(model, None, X)
+    predictor = ht.wrap(model, None, X, favourable="(last)")
     assert isinstance(predictor.decision.model, LayersModel), predictor.foreign
     rows = mixed(X, 300)
     out = asked(model, rows_of(rows), 0).astype(np.float64)
@@ -229,7 +229,7 @@ def test_what_a_network_may_give(last: str) -> None:
 
 
 def test_short_cuts_and_their_slopes() -> None:
-    predictor = ht.wrap(RESIDUAL, None, X)
+    predictor = ht.wrap(RESIDUAL, None, X, favourable="(last)")
     model = predictor.decision.model
     assert isinstance(model, LayersModel), predictor.foreign
     rows = mixed(X, 300)
@@ -264,7 +264,7 @@ STRANGE = graph([("MatMul", ["X", "w"], "z"), ("Softplus", ["z"], "out")], {"w":
 
 
 def test_another_operator_is_asked_through_onnxruntime() -> None:
-    predictor = ht.wrap(STRANGE, None, X)
+    predictor = ht.wrap(STRANGE, None, X, favourable="(last)")
     assert isinstance(predictor.decision.model, BlackBoxModel)
     assert "the ONNX operator Softplus" in predictor.foreign.note  # type: ignore[union-attr]
     expected = softmax(asked(STRANGE, rows_of(X), 0).astype(np.float64))
@@ -315,7 +315,7 @@ def test_three_classes_by_stochastic_gradient_descent() -> None:
     model = exported(
         SGDClassifier(loss="log_loss", random_state=0).fit(X.to_numpy(), Y[3]), X.to_numpy(np.float32)[:1]
     )
-    predictor = ht.wrap(model, None, X)
+    predictor = ht.wrap(model, None, X, favourable=2)
     assert isinstance(predictor.decision.model, BlackBoxModel)
     np.testing.assert_allclose(ours(predictor, X), asked(model, rows_of(X)), atol=1e-5)
 
@@ -346,7 +346,7 @@ def test_real_data(name: str, last: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     estimator = make_pipeline(SimpleImputer(), StandardScaler(), last)
     estimator.fit(table.to_numpy(np.float64), np.asarray(bank.y)[table.index])
     model = exported(estimator, table.to_numpy(np.float32)[:1])
-    predictor = ht.wrap(model, schema, table)
+    predictor = ht.wrap(model, schema, table, favourable="(last)")
     assert not isinstance(predictor.decision.model, BlackBoxModel), predictor.foreign.note  # type: ignore[union-attr]
     for rows in (table, mixed(table, 500)):
         np.testing.assert_allclose(ours(predictor, rows), asked(model, rows_of(rows)), atol=5e-6)

@@ -53,7 +53,7 @@ def lightgbm(**options: Any) -> Any:
 
 def check(model: Any, schema: ht.Schema, table: pd.DataFrame, tol: float = 1e-6) -> TreesModel:
     """Same decisions and probabilities on the table and on people mixed from it."""
-    predictor = ht.wrap(model, schema, table)
+    predictor = ht.wrap(model, schema, table, favourable="(last)")
     assert predictor.foreign is not None
     assert isinstance(predictor.decision.model, TreesModel), predictor.foreign.note
     for rows in (table, mixed(table, 700, seed=3)):
@@ -111,7 +111,7 @@ def test_none_in_an_object_column() -> None:
     table = table.assign(job=pd.Series(jobs, index=table.index, dtype=object))
     assert table["job"].isna().any()
     model = make_pipeline(ordinal(), SKLEARN["tree"]).fit(table, labels(2))
-    predictor = ht.wrap(model, SCHEMA, table)
+    predictor = ht.wrap(model, SCHEMA, table, favourable="(last)")
     assert isinstance(predictor.decision.model, TreesModel), predictor.foreign
     np.testing.assert_allclose(ours(predictor, table), model.predict_proba(table), atol=1e-6)
 
