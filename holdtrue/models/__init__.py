@@ -36,6 +36,7 @@ from holdtrue.models._maps import n_maps, spare_maps
 from holdtrue.models._mlp import MLP, MLPModel
 from holdtrue.models._ntk import NTK, NTKModel, Nystroem, kernel_ridge, ntk, ntk_matrix, nystroem
 from holdtrue.models._panel import AbstractMembers, PanelModel, SideBySide, Stacked
+from holdtrue.models._piecewise import PiecewiseMLP, PiecewiseModel
 from holdtrue.models._precision import double_precision, in_double
 from holdtrue.models._registry import ARCHITECTURES, architecture, register
 from holdtrue.models._surrogate import Neighbourhood, lime, linearise, local_model, solve_positive
@@ -46,6 +47,7 @@ from holdtrue.models.adapters import (
     BlackBoxModel,
     Boxes,
     Flat,
+    Remote,
     TreesMembers,
     TreesModel,
     TreesPanel,
@@ -91,7 +93,10 @@ __all__ = [
     "Neighbourhood",
     "Nystroem",
     "PanelModel",
+    "PiecewiseMLP",
+    "PiecewiseModel",
     "ReconstructionStep",
+    "Remote",
     "Rows",
     "SideBySide",
     "Stacked",
