@@ -59,8 +59,8 @@ class PiecewiseModel(AbstractModel):
         """With knots at the rows' quantiles; a row of weight 0 is as good as absent."""
         n, k = self.knots.shape
         x = np.asarray(data.x, np.float32)[np.asarray(data.weight) > 0, :n]
-        knots = np.quantile(x, np.linspace(0, 1, k), axis=0, method="nearest").T.astype(np.float32)
-        return self._with(jnp.asarray(np.ascontiguousarray(knots).view(np.int32)))
+        knots = np.stack([knots_of(column, k) for column in x.T]) if n else np.zeros((0, k), np.float32)
+        return self._with(jnp.asarray(knots.view(np.int32)))
 
     def prepared_as(self, other: AbstractModel) -> Self:
         """With the knots of another model of this build."""
@@ -70,10 +70,25 @@ class PiecewiseModel(AbstractModel):
         return eqx.tree_at(lambda model: model.knots, self, knots)
 
 
+def knots_of(values: np.ndarray, k: int) -> np.ndarray:
+    """`k` knots in rising order: quantiles, and where those coincide, quantiles of the rows in between.
+
+    Nine in ten people may have no capital gains at all: what the tenth has is to be told apart all the same.
+    """
+    knots = np.unique(np.quantile(values, np.linspace(0, 1, k), method="nearest"))
+    while len(knots) < k:
+        rest = values[~np.isin(values, knots)]
+        if not len(rest):
+            break
+        shares = np.linspace(0, 1, k - len(knots) + 2)[1:-1]
+        knots = np.union1d(knots, np.quantile(rest, shares, method="nearest"))
+    return np.pad(knots, (0, k - len(knots)), mode="edge").astype(np.float32)
+
+
 class PiecewiseMLP(AbstractArchitecture):
     """Multi-layer perceptron on piecewise linear shares of every number: what a classifier takes by default.
 
-    Between the quantiles of the training rows, a number is told as the shares of the pieces that lie below it. A
+    Between quantiles of the training rows, a number is told as the shares of the pieces that lie below it. A
     tail of a few large values is then one piece among others, whatever its units, and what happens in a small part
     of the range is as easy to learn as what happens in all of it. The encoder, and with it costs and limits, stay
     as they are. Piecewise linear encodings are those of Gorishniy, Rubachev, Babenko (2022), *On embeddings for

@@ -7,13 +7,7 @@ import pytest
 
 import holdtrue as ht
 from holdtrue.models import Data, PiecewiseMLP
-from holdtrue.testing import ModelChecks
-
-
-class TestPiecewise(ModelChecks):
-    @pytest.fixture
-    def architecture(self):
-        return PiecewiseMLP(n_pieces=3, widths=(8,), dropout=0.0)
+from holdtrue.models._piecewise import knots_of
 
 
 def rows(values):
@@ -29,9 +23,15 @@ def test_pieces_are_shares_between_quantiles():
     assert model.pieces(jnp.asarray([-1.0])).tolist() == [-1.0, 0.0, 0.0, 0.0, 0.0]
 
 
+def test_a_value_that_many_have_leaves_the_knots_to_the_others():
+    values = np.asarray([0] * 95 + [1, 2, 3, 4, 5], np.float32)
+    assert knots_of(values, 4).tolist() == [0, 2, 4, 5]
+    assert knots_of(values[:95], 3).tolist() == [0, 0, 0]
+
+
 def test_a_value_that_many_have_makes_an_empty_piece():
     model = PiecewiseMLP(n_pieces=4).build(1, 2, jax.random.key(0)).prepared(rows([0, 0, 0, 0, 8]))
-    assert model.pieces(jnp.asarray([4.0])).tolist() == [4.0, 0.0, 0.0, 0.0, 0.5]
+    assert model.pieces(jnp.asarray([4.0])).tolist() == [4.0, 0.5, 0.0, 0.0, 0.0]
     assert np.isfinite(jax.jacobian(model.logits)(jnp.asarray([0.0]))).all()
 
 

@@ -33,8 +33,8 @@ class NotUnderstood(Exception):
 class Number:
     """A schema number after `ops`, applied in double precision and in the library's own order.
 
-    `missing` is what stands in the column where the person's value is missing, and `bends_at` what stood there before
-    a curve.
+    `missing` is what stands in the column where the person's value is missing, and `bends_at` what stood there
+    before a curve.
     """
 
     name: str

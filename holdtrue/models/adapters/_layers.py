@@ -60,7 +60,7 @@ class Bent(eqx.Module):
 
 
 class Affine(eqx.Module):
-    """``weight @ x + bias``, steps for ordinal features whose values do not lie on a line, and curves of numbers."""
+    """``weight @ x + bias``, steps for ordinal features whose values lie on no line, and curves of numbers."""
 
     weight: Float[Array, "o d"]
     bias: Float[Array, " o"]

@@ -1,7 +1,7 @@
 """A linear model of bins and levels is a scorecard: points for each feature's value, added up.
 
-Points that stay the same between two edges are a tree of one feature, so that a scorecard is an ensemble with a tree
-for each feature, and searched as one: by reasoning, with a proof.
+Points that stay the same between two edges are a tree of one feature, so that a scorecard is an ensemble with a
+tree for each feature, and searched as one: by reasoning, with a proof.
 """
 
 import numpy as np
