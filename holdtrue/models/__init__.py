@@ -1,5 +1,6 @@
 """One interface, `logits(x)`; the architectures; the decision; the one fitting loop."""
 
+from holdtrue._cache import use_cache
 from holdtrue.models._arrays import to_arrays, with_arrays
 from holdtrue.models._autoencoder import (
     AbstractAutoencoder,
@@ -54,6 +55,8 @@ from holdtrue.models.adapters import (
     boxes_of,
     sums_at,
 )
+
+use_cache()  # before the first program is compiled; whoever imports what is compiled imports models
 
 __all__ = [
     "ARCHITECTURES",
