@@ -281,6 +281,7 @@ class RecourseClassifier(AbstractClassifier):
         header = {
             "software": {"holdtrue": __version__, "jax": jax.__version__, "python": platform.python_version()},
             "params": {name: describe(value) for name, value in self.get_params(deep=False).items()},
+            "regime": describe(self.regime_),
             "encoder": predictor.encoder.to_dict(),
             "classes": describe(self.classes_.tolist()),
             "favourable": predictor.decision.favourable,
@@ -314,7 +315,9 @@ class RecourseClassifier(AbstractClassifier):
         self.n_features_in_ = int(header["inputs"]["n_features_in"])
         if header["inputs"]["feature_names_in"] is not None:
             self.feature_names_in_ = np.asarray(header["inputs"]["feature_names_in"], object)
-        self.regime_ = self._regime()
+        # Files from before the regime was written were trained by what was the default then.
+        written = rebuild(header["regime"]) if "regime" in header else self.regime or StandardTraining()
+        self.regime_ = made(AbstractRegime, written)
         empty = self.architecture().build_on(encoder.layout, len(self.classes_), jax.random.key(0))
         self._retrained = {}
         self.training_ = self.beside_ = None
