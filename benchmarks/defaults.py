@@ -7,7 +7,7 @@ first cut to so many rows, drawn at random. Ours is ``RecourseClassifier(schema=
 (without guides, which do not change the model); the others are scikit-learn's with their defaults, on the same
 columns: boosting with categories of its own, logistic regression on one-hot columns and standardised numbers.
 `behind` counts the splits on which the classifier itself said, from rows held out of its 70%, that one of the two
-does better. The splits are not those on which the defaults were chosen (seeds 0 to 2).
+does better. The splits (seeds 20 and up) are none that anything was chosen by (0 to 2, 10 to 12).
 """
 
 import argparse
@@ -32,7 +32,7 @@ from benchmarks._common import RESULTS, record
 from holdtrue._cache import use_cache
 
 TABLES = "german_credit,loanapp,heloc,adult,give_me_some_credit,taiwan_credit"
-FIRST_SEED = 10
+FIRST_SEED = 20
 
 
 def others(schema: ht.Schema, seed: int) -> dict[str, Any]:

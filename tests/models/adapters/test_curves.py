@@ -112,3 +112,15 @@ def test_bins_beside_plain_numbers_are_asked_as_a_black_box() -> None:
     predictor = ht.wrap(model, SCHEMA, table)
     assert isinstance(predictor.decision.model, BlackBoxModel)
     assert "bins beside numbers" in predictor.foreign.note
+
+
+@pytest.mark.parametrize("name", ["power", "normal quantiles", "splines"])
+def test_a_file_holds_them(name: str, tmp_path: Any) -> None:
+    pytest.importorskip("skops.io", reason="skops is not installed; pip install 'holdtrue[skops]' to run it")
+    table, _ = people()
+    model = make_pipeline(front(CURVES[name]()), LogisticRegression(max_iter=1000)).fit(table, labels(2))
+    ht.adopt(model, SCHEMA, reference=table, method="nearest_neighbour").save(tmp_path / "bank.holdtrue")
+    again = ht.load(tmp_path / "bank.holdtrue")
+    assert isinstance(again.predictor_.decision.model, LayersModel)
+    # Kept as logarithms, which costs the last bit.
+    np.testing.assert_allclose(again.predict_proba(table), model.predict_proba(table), rtol=1e-14)
