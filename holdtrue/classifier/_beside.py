@@ -19,7 +19,7 @@ SURE = 1.64
 """Standard errors of the mean difference, one-sided 95%: chance is no reason to warn."""
 NEAR = 0.01
 """A difference in AUC that nobody need hear of."""
-PLAIN = {"logistic regression": LogisticRegression, "histogram boosting": HistGradientBoostingClassifier}
+PLAIN = ("logistic regression", "histogram boosting")
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,12 @@ def compare_with_plain(proba: np.ndarray, learned: Data, held: Data, seed: int) 
     if not counts.sum() or any(len(np.unique(part)) < n_classes for part in (y[weight > 0], truth[counts > 0])):
         return None
     answers = {"model": proba}
-    for name, kind in PLAIN.items():
-        options = {"max_iter": 500} if kind is LogisticRegression else {"random_state": seed}
+    plain = (LogisticRegression(max_iter=500), HistGradientBoostingClassifier(random_state=seed))
+    for name, model in zip(PLAIN, plain, strict=True):
         # On one thread: on cores that others use, boosting's threads wait for one another longer than they work.
         with warnings.catch_warnings(), threadpool_limits(1):
             warnings.simplefilter("ignore", ConvergenceWarning)  # nearly converged is near enough to compare with
-            answers[name] = kind(**options).fit(x, y, sample_weight=weight).predict_proba(held.x)
+            answers[name] = model.fit(x, y, sample_weight=weight).predict_proba(held.x)
     losses = {name: -np.log(np.maximum(p[np.arange(len(truth)), truth], 1e-12)) for name, p in answers.items()}
     auc: dict[str, float] = {}
     if n_classes == 2:

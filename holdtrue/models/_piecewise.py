@@ -122,7 +122,7 @@ class PiecewiseMLP(AbstractArchitecture):
     ) -> None:
         self.n_pieces = n_pieces
         self.widths = widths
-        self.activation = activation
+        self.activation: Activation = activation
         self.dropout = dropout
 
     def build(self, n_inputs: int, n_classes: int, key: PRNGKeyArray) -> PiecewiseModel:

@@ -46,7 +46,8 @@ class Power(AbstractCurve):
         with np.errstate(all="ignore"):
             if self.method == "box-cox":
                 return scipy.special.boxcox(values, self.exponent)
-            return np.reshape(scipy.stats.yeojohnson(values.ravel(), self.exponent), values.shape)
+            bent: Any = scipy.stats.yeojohnson(values.ravel(), self.exponent)
+            return np.reshape(bent, values.shape)
 
     def layer(self) -> "PowerLayer":
         """The same inside a program."""
@@ -97,7 +98,8 @@ class Quantiles(AbstractCurve):
     def layer(self) -> "QuantilesLayer":
         """The same inside a program."""
         parts = (self.quantiles, self.shares, 1 - self.shares)
-        return QuantilesLayer(*(jnp.asarray(part, jnp.float32) for part in parts), self.normal)
+        quantiles, shares, rest = (jnp.asarray(part, jnp.float32) for part in parts)
+        return QuantilesLayer(quantiles, shares, rest, self.normal)
 
 
 class QuantilesLayer(eqx.Module):
