@@ -48,7 +48,7 @@ class EarlyStopping(AbstractRegime):
     """
 
     search_space: ClassVar[Space] = {"step_size": STEP_SIZE, "weight_decay": Range(1e-6, 0.1, log=True)}
-    batch_size: Count | None  # pyright: ignore[reportIncompatibleVariableOverride]
+    batch_size: Count | None  # type: ignore[reportIncompatibleVariableOverride]
 
     def __init__(
         self,
