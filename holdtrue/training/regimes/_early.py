@@ -48,7 +48,7 @@ class EarlyStopping(AbstractRegime):
     """
 
     search_space: ClassVar[Space] = {"step_size": STEP_SIZE, "weight_decay": Range(1e-6, 0.1, log=True)}
-    batch_size: Count | None  # type: ignore[reportIncompatibleVariableOverride]
+    batch_size: Count | None  # type: ignore[assignment]
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class EarlyStopping(AbstractRegime):
         patience: int = 8,
     ) -> None:
         self.n_epochs = n_epochs
-        self.batch_size = batch_size
+        self.batch_size = batch_size  # type: ignore[assignment]
         self.step_size = step_size
         self.weight_decay = weight_decay
         self.class_weight = class_weight
