@@ -3,6 +3,7 @@
 import sys
 
 from benchmarks import (
+    defaults,
     faults,
     gate,
     generators,
@@ -21,5 +22,6 @@ if __name__ == "__main__":
     sys.argv = sys.argv[:1]
     for module in (
         faults, wachter, retrain, stream, scale, gate, serve, peers, throughput, trees, panel, generators,
+        defaults,
     ):  # fmt: skip
         module.main()

@@ -57,7 +57,7 @@ from holdtrue.methods import (
     VanillaRandom,
     Wachter,
 )
-from holdtrue.models import MLP, NTK, CounterNet, Ensemble, Linear
+from holdtrue.models import MLP, NTK, CounterNet, Ensemble, Linear, PiecewiseMLP, Remote
 from holdtrue.promises import GateReport, Letter, Replay, gate, letters, promise, records, replay
 from holdtrue.reports import Attack, Calibration, Report, ShelfLife, attack, audit, shelf_life
 from holdtrue.retraining import Refitted, Retrained, retrain
@@ -76,6 +76,7 @@ from holdtrue.training import (
     CFModel,
     CounterfactualTraining,
     CounterNetTraining,
+    EarlyStopping,
     Guides,
     HeadSettings,
     RandomShift,
@@ -116,6 +117,7 @@ __all__ = [
     "CounterNetTraining",
     "CounterfactualTraining",
     "ECCCo",
+    "EarlyStopping",
     "ElasticNet",
     "ElliCE",
     "Ensemble",
@@ -141,6 +143,7 @@ __all__ = [
     "LinearProgram",
     "MinPGD",
     "NearestNeighbour",
+    "PiecewiseMLP",
     "Policy",
     "RandomShift",
     "Reasons",
@@ -149,6 +152,7 @@ __all__ = [
     "RecourseFrame",
     "RecourseTraining",
     "Refitted",
+    "Remote",
     "Replay",
     "Report",
     "Retrained",

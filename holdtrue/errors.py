@@ -16,6 +16,8 @@ __all__ = [
     "NoSuchPromise",
     "NotLive",
     "PluginError",
+    "QualityWarning",
+    "RemoteError",
     "SchemaError",
 ]
 
@@ -46,6 +48,14 @@ class ContradictionError(HoldtrueError, RuntimeError):
 
 class MissingDependencyError(HoldtrueError, ImportError):
     """An optional package is not installed."""
+
+
+class QualityWarning(UserWarning):
+    """A fitted model does worse on held-out rows than a plain one of the same rows."""
+
+
+class RemoteError(HoldtrueError, ConnectionError):
+    """A scoring service gave no answer, or one that cannot be used."""
 
 
 class PluginError(HoldtrueError, ImportError):

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from holdtrue._cache import cache_dir
+from holdtrue._cache import cache_dir, most_bytes, prune
+from holdtrue.errors import DataError
 
 
 def test_place(monkeypatch, tmp_path):
@@ -46,3 +47,36 @@ def test_use(tmp_path, chosen, kept_in):
         [sys.executable, "-c", PRINT], check=True, env=environment, capture_output=True, text=True
     )
     assert done.stdout.strip() == kept_in
+
+
+def test_python_uses_it_too(tmp_path):
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
+    for name in ("HOLDTRUE_CACHE", "JAX_COMPILATION_CACHE_DIR"):
+        environment.pop(name, None)
+    code = "import holdtrue as ht; ht.MLP; import jax; print(jax.config.jax_compilation_cache_dir)"
+    for off, kept_in in (("", str(tmp_path / "holdtrue" / "xla")), ("off", "None")):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            check=True, env=environment | {"HOLDTRUE_CACHE": off}, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.stdout.strip().startswith(kept_in)
+
+
+def test_what_was_used_longest_ago_goes_first(tmp_path):
+    for i in range(10):
+        (tmp_path / f"program-{i}").write_bytes(b"x" * 100)
+        os.utime(tmp_path / f"program-{i}", (i, i))
+    prune(tmp_path, 1000)
+    assert len(list(tmp_path.iterdir())) == 10
+    prune(tmp_path, 500)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [f"program-{i}" for i in range(6, 10)]
+
+
+def test_how_much_is_kept(monkeypatch):
+    monkeypatch.delenv("HOLDTRUE_CACHE_MB", raising=False)
+    assert most_bytes() == 1_024_000_000
+    monkeypatch.setenv("HOLDTRUE_CACHE_MB", "5")
+    assert most_bytes() == 5_000_000
+    monkeypatch.setenv("HOLDTRUE_CACHE_MB", "much")
+    with pytest.raises(DataError, match="whole number of megabytes"):
+        most_bytes()

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from holdtrue.models import n_cores
+from holdtrue.models.adapters import cause_of
 from holdtrue.search import AbstractSolver, AnyState, Problems, Solutions, Status, is_found
 
 _Arrays = tuple[Any, ...]
@@ -136,7 +137,7 @@ class _Run:
             self._work()
         except BaseException as error:  # reported by the caller's thread
             with self.lock:
-                self.error = self.error or error
+                self.error = self.error or cause_of(error)
 
     def late(self) -> bool:
         return self.closed or (self.deadline is not None and time.monotonic() >= self.deadline)

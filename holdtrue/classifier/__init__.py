@@ -2,6 +2,7 @@
 
 from holdtrue.classifier._abstract import AbstractClassifier
 from holdtrue.classifier._adopted import Adopted, adopt
+from holdtrue.classifier._beside import Beside
 from holdtrue.classifier._certificate import Certificate, proposed
 from holdtrue.classifier._classifier import RecourseClassifier
 from holdtrue.classifier._load import load
@@ -13,6 +14,7 @@ from holdtrue.classifier._rows import rows_of, some_rows, table_of
 __all__ = [
     "AbstractClassifier",
     "Adopted",
+    "Beside",
     "Certificate",
     "RecourseClassifier",
     "adopt",

@@ -21,9 +21,10 @@ from sklearn.utils.validation import (
 from holdtrue import __version__
 from holdtrue._registry import made
 from holdtrue._types import JsonObject, Label
-from holdtrue.batch import Predictor, RetrainableClassifier
+from holdtrue.batch import Predictor, RetrainableClassifier, proba_of
 from holdtrue.classifier import _file
 from holdtrue.classifier._abstract import AbstractClassifier
+from holdtrue.classifier._beside import Beside, compare_with_plain
 from holdtrue.classifier._certificate import Certificate
 from holdtrue.classifier._named import ESTIMATORS
 from holdtrue.classifier._objects import describe, rebuild
@@ -35,6 +36,7 @@ from holdtrue.methods import AbstractMethod, Generated, Wachter
 from holdtrue.models import (
     ARCHITECTURES,
     AbstractArchitecture,
+    AbstractClosedForm,
     AbstractModel,
     Data,
     Decision,
@@ -47,7 +49,7 @@ from holdtrue.reports import Against, Report, audit
 from holdtrue.retraining import Retrained, TrainedClassifier, TrainingData, Vary, start_keys
 from holdtrue.retraining import retrain_own as train_again
 from holdtrue.schema import Schema, Table, TableLike, as_table, favourable_of, shown
-from holdtrue.training import AbstractRegime, StandardTraining, TrainingContext
+from holdtrue.training import AbstractRegime, EarlyStopping, StandardTraining, TrainingContext
 
 KEPT = 4  # answers of `retrain`: each holds all of its models
 
@@ -61,10 +63,11 @@ class RecourseClassifier(AbstractClassifier):
         What the columns are and how each may change. Guessed from the table when omitted (`schema_.notes` says
         what was guessed); columns of a bare array are taken as numbers.
     model : AbstractArchitecture or str, optional
-        What it is, or a registered name such as ``"linear"``. When omitted what the regime is for: ``MLP()``, or
-        ``CounterNet()`` where it trains a recourse head.
+        What it is, or a registered name such as ``"linear"``. When omitted what the regime is for:
+        ``PiecewiseMLP()`` by default, ``MLP()`` elsewhere, ``CounterNet()`` where it trains a recourse head.
     regime : AbstractRegime or str, optional
-        How it is trained, or a registered name; ``StandardTraining()`` when omitted.
+        How it is trained, or a registered name. When omitted ``EarlyStopping()``, or ``StandardTraining()``
+        where a model is given.
     method : AbstractMethod or str, optional
         How recourse is found, or a registered name; when omitted ``Wachter()``, or ``Generated()``
         where the regime trains a recourse head.
@@ -95,6 +98,9 @@ class RecourseClassifier(AbstractClassifier):
         `Holding` about the configured method, unless `hold` is None.
     history_ : History
         Losses per epoch.
+    beside_ : Beside or None
+        How well the model does on rows held out of its training, beside logistic regression and histogram
+        boosting of the same rows, where the regime holds some out; a `QualityWarning` where it is behind.
     certificate_ : Certificate or None
         The guarantee of recourse that `holdtrue.certify` made; written to model files.
     training_ : TrainingData or None
@@ -193,19 +199,20 @@ class RecourseClassifier(AbstractClassifier):
         encoder = Encoder.fit(schema, table, self.scaling, weight)
         x, codes, weight, copies = canonical(encoder.encode(table).astype(np.float32), codes.ravel(), weight)
         self.classes_ = classes
-        self.regime_ = StandardTraining() if self.regime is None else made(AbstractRegime, self.regime)
+        self.regime_ = self._regime()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         model_key, fit_key = start_keys(seed)
         weight = self.regime_.weights(codes, weight, classes)
         weight = (weight / weight.mean()).astype(np.float32)
         data = Data(*jax.device_put((x, codes.astype(np.int32), weight)))
-        model = self.architecture().build(encoder.n_columns, len(classes), model_key)
+        model = self.architecture().build_on(encoder.layout, len(classes), model_key).prepared(data)
         context = TrainingContext(Permits.of(encoder), favourable, self.threshold, len(x))
         model, self.history_ = self.regime_.train(
             model, data, fit_key, context=context, seed=seed, on_epoch=on_epoch
         )
         self.training_: TrainingData | None = TrainingData(data, copies, seed)
         self._assemble(encoder, model, context.favourable)
+        self.beside_: Beside | None = self._beside(data, seed)
         self._retrained: dict[Any, Retrained] = {}
         method = self._fresh_method()
         if isinstance(method, Holding):
@@ -279,6 +286,7 @@ class RecourseClassifier(AbstractClassifier):
         header = {
             "software": {"holdtrue": __version__, "jax": jax.__version__, "python": platform.python_version()},
             "params": {name: describe(value) for name, value in self.get_params(deep=False).items()},
+            "regime": describe(self.regime_),
             "encoder": predictor.encoder.to_dict(),
             "classes": describe(self.classes_.tolist()),
             "favourable": predictor.decision.favourable,
@@ -312,10 +320,12 @@ class RecourseClassifier(AbstractClassifier):
         self.n_features_in_ = int(header["inputs"]["n_features_in"])
         if header["inputs"]["feature_names_in"] is not None:
             self.feature_names_in_ = np.asarray(header["inputs"]["feature_names_in"], object)
-        self.regime_ = StandardTraining() if self.regime is None else made(AbstractRegime, self.regime)
-        empty = self.architecture().build(encoder.n_columns, len(self.classes_), jax.random.key(0))
+        # Files from before the regime was written were trained by what was the default then.
+        written = rebuild(header["regime"]) if "regime" in header else self.regime or StandardTraining()
+        self.regime_ = made(AbstractRegime, written)
+        empty = self.architecture().build_on(encoder.layout, len(self.classes_), jax.random.key(0))
         self._retrained = {}
-        self.training_ = None
+        self.training_ = self.beside_ = None
         self._assemble(encoder, with_arrays(empty, arrays, "model/"), int(header["favourable"]))
         state = {name.removeprefix("method/"): v for name, v in arrays.items() if name.startswith("method/")}
         self.method_ = self._fresh_method().restore(self.predictor_, state)
@@ -345,6 +355,12 @@ class RecourseClassifier(AbstractClassifier):
         """Return the configured architecture, or the default."""
         return self.regime_.default_model() if self.model is None else made(AbstractArchitecture, self.model)
 
+    def _regime(self) -> AbstractRegime:
+        """Return the configured regime, or the default."""
+        if self.regime is not None:
+            return made(AbstractRegime, self.regime)
+        return EarlyStopping() if self.model is None else StandardTraining()
+
     def _check_model(self) -> None:
         """Refuse a model of another library, with what to do about it."""
         foreign = hasattr(self.model, "fit") and not isinstance(self.model, AbstractArchitecture)
@@ -364,6 +380,15 @@ class RecourseClassifier(AbstractClassifier):
             return chosen
         n = self.n_guides
         return Holding(base=chosen, hold=self.hold, n_guides=n, n_judges=n, random_state=self.random_state)
+
+    def _beside(self, data: Data, seed: int) -> Beside | None:
+        """What early stopping watched, asked of plain models too; None where nothing was held out."""
+        model = self.predictor_.decision.model
+        if self.regime_.waits(len(data.x)) is None or isinstance(model, AbstractClosedForm):
+            return None
+        learned, held = self.regime_.split(data, seed)
+        proba = proba_of(self.predictor_.logits_of(np.asarray(held.x)))
+        return compare_with_plain(proba, learned, held, seed)
 
     def _assemble(self, encoder: Encoder, model: AbstractModel, favourable: int) -> None:
         decision = Decision(model, jnp.asarray(self.threshold, jnp.float32), favourable)

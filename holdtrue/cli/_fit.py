@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -37,8 +38,10 @@ FAMILIES = ("model", "regime", "method")
 @favourable_option
 @drop_option
 @click.option("--model", metavar="NAME",
-              help="linear, mlp, ensemble, ntk, counternet; by default what the regime needs.")  # fmt: skip
-@click.option("--regime", default="standard", show_default=True, metavar="NAME", help="How the model is trained.")
+              help="linear, mlp, piecewise_mlp, ensemble, ntk, counternet; by default what the regime "
+              "needs.")  # fmt: skip
+@click.option("--regime", metavar="NAME",
+              help="How the model is trained; early_stopping, or standard where --model is given.")  # fmt: skip
 @click.option("--method", metavar="NAME",
               help="How recourse is found; wachter, unless the regime is for another.")  # fmt: skip
 @click.option("--config", metavar="FILE",
@@ -66,7 +69,7 @@ FAMILIES = ("model", "regime", "method")
 @json_option
 def command(
     table: str, target: str | None, out: str, schema_file: str | None, write_schema: str | None,
-    favourable: str | None, drop: tuple[str, ...], model: str | None, regime: str, method: str | None,
+    favourable: str | None, drop: tuple[str, ...], model: str | None, regime: str | None, method: str | None,
     config: str | None,
     settings: tuple[str, ...], threshold: float, hold: str | None, guides: int | None, periods: tuple[str, ...],
     scaling: str, test_size: float, held_out: str | None, seed: int, as_json: bool,
@@ -143,14 +146,16 @@ def command(
         "accuracy": float((decided == data.y[judged]).mean()),
         "accuracy_on": "held-out rows" if len(test) else "training rows",
         "refused": int((everyone != good).sum()),
+        "beside": None if classifier.beside_ is None else asdict(classifier.beside_),
         "hold": told_level(classifier),
         "seconds": round(time.monotonic() - began, 2),
     }
-    print_json(summary) if as_json else click.echo(describe(summary))
+    print_json(summary) if as_json else click.echo(describe(summary, classifier.beside_))
 
 
-def describe(summary: JsonObject) -> str:
+def describe(summary: JsonObject, beside: object = None) -> str:
     """A summary in words."""
+    compared = "" if beside is None else f"{beside}\n"
     classes = ", ".join(f"{label}: {count:,}" for label, count in summary["classes"].items())
     return (
         f"{summary['rows']:,} rows, {summary['features']} features; classes {classes}; favourable is "
@@ -158,7 +163,7 @@ def describe(summary: JsonObject) -> str:
         f"Trained on {summary['trained_on']:,} rows. "
         f"Accuracy {summary['accuracy']:.1%} on {summary['accuracy_on']}. "
         f"Of all rows, {summary['refused']:,} are refused.\n"
-        f"{how_it_holds(summary['hold'])}\n"
+        f"{compared}{how_it_holds(summary['hold'])}\n"
         f"Written to {summary['out']}. ({summary['seconds']:.1f} s)"
     )
 
@@ -273,9 +278,10 @@ def build(family: str, name: str, settings: Mapping[str, Any]) -> Any:
     return configure(make(name), settings)
 
 
-def parts(model: str | None, regime: str, method: str | None, given: Mapping[str, Any]) -> JsonObject:
+def parts(model: str | None, regime: str | None, method: str | None, given: Mapping[str, Any]) -> JsonObject:
     """Build model, regime and method; what is not named is what the regime is for."""
-    how = build("regime", regime, given["regime"])
+    default = "early_stopping" if model is None else "standard"
+    how = build("regime", default if regime is None else regime, given["regime"])
     if method is None:
         method = "generated" if "generator" in how.needs else "wachter"
     what = configure(how.default_model, given["model"]) if model is None else build("model", model, given["model"])

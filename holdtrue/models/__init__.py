@@ -1,5 +1,6 @@
 """One interface, `logits(x)`; the architectures; the decision; the one fitting loop."""
 
+from holdtrue._cache import use_cache
 from holdtrue.models._arrays import to_arrays, with_arrays
 from holdtrue.models._autoencoder import (
     AbstractAutoencoder,
@@ -36,6 +37,7 @@ from holdtrue.models._maps import n_maps, spare_maps
 from holdtrue.models._mlp import MLP, MLPModel
 from holdtrue.models._ntk import NTK, NTKModel, Nystroem, kernel_ridge, ntk, ntk_matrix, nystroem
 from holdtrue.models._panel import AbstractMembers, PanelModel, SideBySide, Stacked
+from holdtrue.models._piecewise import PiecewiseMLP, PiecewiseModel
 from holdtrue.models._precision import double_precision, in_double
 from holdtrue.models._registry import ARCHITECTURES, architecture, register
 from holdtrue.models._surrogate import Neighbourhood, lime, linearise, local_model, solve_positive
@@ -46,12 +48,15 @@ from holdtrue.models.adapters import (
     BlackBoxModel,
     Boxes,
     Flat,
+    Remote,
     TreesMembers,
     TreesModel,
     TreesPanel,
     boxes_of,
     sums_at,
 )
+
+use_cache()  # before the first program is compiled; whoever imports what is compiled imports models
 
 __all__ = [
     "ARCHITECTURES",
@@ -91,7 +96,10 @@ __all__ = [
     "Neighbourhood",
     "Nystroem",
     "PanelModel",
+    "PiecewiseMLP",
+    "PiecewiseModel",
     "ReconstructionStep",
+    "Remote",
     "Rows",
     "SideBySide",
     "Stacked",

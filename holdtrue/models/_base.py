@@ -1,13 +1,17 @@
 """What every model offers: logits of one row."""
 
 from abc import abstractmethod
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import equinox as eqx
 from jaxtyping import Array, Float, PRNGKeyArray
 from sklearn.base import BaseEstimator, clone
 
+from holdtrue.encoding import Layout
 from holdtrue.parameters import AbstractConfigured
+
+if TYPE_CHECKING:
+    from holdtrue.models._fit import Data
 
 Configured = TypeVar("Configured", bound=BaseEstimator)
 
@@ -68,6 +72,14 @@ class AbstractModel(eqx.Module):
         """What the top layer is given; only where `top` is not None."""
         raise TypeError(f"{type(self).__name__} has no affine top layer.")
 
+    def prepared(self, data: "Data") -> Self:
+        """The untrained model with what it must know of the rows before the first epoch; itself, as a rule."""
+        return self
+
+    def prepared_as(self, other: "AbstractModel") -> Self:
+        """The same, taken over from a model of this build, so that what is trained again sees rows alike."""
+        return self
+
     @abstractmethod
     def logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
         """Logits of one encoded row. A `key` switches on what is random in training, such as dropout."""
@@ -79,3 +91,7 @@ class AbstractArchitecture(AbstractConfigured):
     @abstractmethod
     def build(self, n_inputs: int, n_classes: int, key: PRNGKeyArray) -> AbstractModel:
         """Build an untrained model; the same key gives the same weights."""
+
+    def build_on(self, layout: Layout, n_classes: int, key: PRNGKeyArray) -> AbstractModel:
+        """The same for encoded rows of this layout; only the number of columns matters, as a rule."""
+        return self.build(layout.n_columns, n_classes, key)

@@ -1,7 +1,7 @@
 """Many models of one shape that answer together."""
 
 import hashlib
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import equinox as eqx
 import jax
@@ -10,7 +10,9 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from holdtrue._registry import made
+from holdtrue.encoding import Layout
 from holdtrue.models._base import AbstractArchitecture, AbstractModel
+from holdtrue.models._fit import Data
 from holdtrue.models._mlp import MLP
 from holdtrue.parameters import Count
 
@@ -48,6 +50,18 @@ class EnsembleModel(AbstractModel):
     def member_logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, "m k"]:
         """Every member's logits of one row, in one batched call."""
         return eqx.filter_vmap(lambda member: member.logits(x, key=key))(self.members)
+
+    def prepared(self, data: Data) -> Self:
+        """Every member with what it must know of the rows."""
+        members = [self.member(i).prepared(data) for i in range(self.n_members)]
+        return eqx.tree_at(lambda model: model.members, self, stack(members).members)
+
+    def prepared_as(self, other: AbstractModel) -> Self:
+        """Every member with what those of another ensemble know."""
+        if not isinstance(other, EnsembleModel):
+            return self
+        members = [self.member(i).prepared_as(other.member(i)) for i in range(self.n_members)]
+        return eqx.tree_at(lambda model: model.members, self, stack(members).members)
 
     def logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
         """Logarithm of the mean probability."""
@@ -95,7 +109,15 @@ class Ensemble(AbstractArchitecture):
 
     def build(self, n_inputs: int, n_classes: int, key: PRNGKeyArray) -> EnsembleModel:
         """Build an untrained ensemble."""
+        return stack([self._member().build(n_inputs, n_classes, k) for k in self._keys(key)])
+
+    def build_on(self, layout: Layout, n_classes: int, key: PRNGKeyArray) -> EnsembleModel:
+        """Build an untrained ensemble for encoded rows of this layout."""
+        return stack([self._member().build_on(layout, n_classes, k) for k in self._keys(key)])
+
+    def _member(self) -> AbstractArchitecture:
+        return MLP() if self.member is None else made(AbstractArchitecture, self.member)
+
+    def _keys(self, key: PRNGKeyArray) -> PRNGKeyArray:
         self.check_parameters()
-        member = MLP() if self.member is None else made(AbstractArchitecture, self.member)
-        keys = jax.random.split(key, self.n_members)
-        return stack([member.build(n_inputs, n_classes, k) for k in keys])
+        return jax.random.split(key, self.n_members)

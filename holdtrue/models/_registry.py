@@ -7,6 +7,7 @@ from holdtrue.models._ensemble import Ensemble
 from holdtrue.models._linear import Linear
 from holdtrue.models._mlp import MLP
 from holdtrue.models._ntk import NTK
+from holdtrue.models._piecewise import PiecewiseMLP
 
 ARCHITECTURES: Registry[AbstractArchitecture] = Registry(
     "model",
@@ -14,6 +15,7 @@ ARCHITECTURES: Registry[AbstractArchitecture] = Registry(
     {
         "linear": Linear,
         "mlp": MLP,
+        "piecewise_mlp": PiecewiseMLP,
         "ensemble": Ensemble,
         "ntk": NTK,
         "counternet": CounterNet,

@@ -185,7 +185,7 @@ class Trainings:
             sets,
             [start_keys(s)[1] for s in orders],
             n_epochs=self.n_epochs,
-            batch_size=regime.batch_size,
+            batch_size=regime.rows_per_update(len(sets[0].x)),
             validation=held,
             patience=self.patience,
             strategy=self.strategy,
@@ -216,14 +216,14 @@ def trainings(
         assert training is not None
         sets, seeds = _varied(training, n, vary, rng)
     orders = [int(s) for s in rng.randint(0, 2**31 - 1, len(seeds))] if new_order else seeds
-    step, patience = clf.regime_.step(clf.context_), clf.regime_.patience
+    step, patience = clf.regime_.step(clf.context_), clf.regime_.waits(len(sets[0].x))
     if vary == "finetune":
         epochs, patience = n_epochs or FINETUNE_EPOCHS, None
         starts = [predictor.decision.model] * len(sets)
         step = top_layer_step(step, starts[0]) if (layers or "top") == "top" else step
     else:
-        build = functools.partial(clf.architecture().build, predictor.encoder.n_columns, len(predictor.classes))
-        built = {s: build(start_keys(s)[0]) for s in set(seeds)}
+        build = functools.partial(clf.architecture().build_on, predictor.encoder.layout, len(predictor.classes))
+        built = {s: build(start_keys(s)[0]).prepared_as(predictor.decision.model) for s in set(seeds)}
         starts, epochs = [built[s] for s in seeds], clf.regime_.epochs(len(sets[0].x))
     return Trainings(clf, vary, starts, sets, seeds, orders, step, epochs, patience, strategy)
 

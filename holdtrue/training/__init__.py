@@ -4,7 +4,7 @@ from holdtrue.training._base import AbstractRegime, TrainingContext
 from holdtrue.training._columns import movable_columns
 from holdtrue.training._contrast import Contrasts, ContrastStep, reachable_part
 from holdtrue.training._decay import CosineStep
-from holdtrue.training._losses import cross_entropies
+from holdtrue.training._losses import CrossEntropyStep, cross_entropies
 from holdtrue.training._registry import REGIMES, regime, register
 from holdtrue.training._space import OneOf, Range, Space
 from holdtrue.training._wrapped_step import AbstractStepAround
@@ -22,11 +22,12 @@ from holdtrue.training.regimes._adversarial import AdversarialStep, AdversarialT
 from holdtrue.training.regimes._cf_model import CFModel
 from holdtrue.training.regimes._counterfactual import CounterfactualTraining
 from holdtrue.training.regimes._counternet import CounterNetTraining
+from holdtrue.training.regimes._early import EarlyStopping
 from holdtrue.training.regimes._jem import JEM
 from holdtrue.training.regimes._recourse import RecourseStep, RecourseTraining
 from holdtrue.training.regimes._robust import Robust
 from holdtrue.training.regimes._rocoursenet import RoCourseNet
-from holdtrue.training.regimes._standard import CrossEntropyStep, StandardTraining
+from holdtrue.training.regimes._standard import StandardTraining
 from holdtrue.training.regimes._trades import TRADES, TradesStep
 from holdtrue.training.regimes._vaecf import VAECF
 
@@ -51,6 +52,7 @@ __all__ = [
     "CounterNetTraining",
     "CounterfactualTraining",
     "CrossEntropyStep",
+    "EarlyStopping",
     "GeneratorStep",
     "GuidePanel",
     "Guides",

@@ -74,6 +74,14 @@ class AbstractRegime(AbstractWithParts):
         """Passes over so many rows; a regime may count updates instead."""
         return self.n_epochs
 
+    def rows_per_update(self, n_rows: int) -> int:
+        """Rows of a minibatch; a regime may let the table decide."""
+        return self.batch_size
+
+    def waits(self, n_rows: int) -> int | None:
+        """Epochs without a better validation loss before it stops; None: nothing is held out of so many rows."""
+        return self.patience
+
     @abstractmethod
     def step(self, context: TrainingContext) -> AbstractStep:
         """Return what is done with one minibatch of the task."""
@@ -123,8 +131,8 @@ class AbstractRegime(AbstractWithParts):
             )
         if isinstance(model, AbstractClosedForm):
             return self.solve(model, data, key, context)
-        validation = None
-        if self.patience is not None:
+        validation, patience = None, self.waits(len(data.x))
+        if patience is not None:
             data, validation = self.split(data, seed)
         return fit(
             model,
@@ -132,9 +140,9 @@ class AbstractRegime(AbstractWithParts):
             data,
             key,
             n_epochs=self.epochs(len(data.x)),
-            batch_size=self.batch_size,
+            batch_size=self.rows_per_update(len(data.x)),
             validation=validation,
-            patience=self.patience,
+            patience=patience,
             on_epoch=on_epoch,
         )
 

@@ -4,7 +4,7 @@ import jax
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from holdtrue.models import AbstractModel
+from holdtrue.models import AbstractGradientStep, AbstractModel, Data, weighted_mean
 
 
 def training_logits(model: AbstractModel, x: Float[Array, "n d"], key: PRNGKeyArray | None) -> Float[Array, "n k"]:
@@ -19,3 +19,16 @@ def cross_entropies(
 ) -> Float[Array, " n"]:
     """Cross-entropy of every row; a `key` switches on what is random in training."""
     return optax.losses.softmax_cross_entropy_with_integer_labels(training_logits(model, x, key), y)
+
+
+class CrossEntropyStep(AbstractGradientStep):
+    """Adam on the weighted mean cross-entropy."""
+
+    step_size: Float[Array, ""]
+    weight_decay: Float[Array, ""]
+
+    def loss(
+        self, model: AbstractModel, batch: Data, key: PRNGKeyArray | None, epoch: Int[Array, ""]
+    ) -> Float[Array, ""]:
+        """Weighted mean cross-entropy of a minibatch."""
+        return weighted_mean(cross_entropies(model, batch.x, batch.y, key), batch.weight)

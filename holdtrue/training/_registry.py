@@ -6,6 +6,7 @@ from holdtrue.training.regimes._adversarial import AdversarialTraining
 from holdtrue.training.regimes._cf_model import CFModel
 from holdtrue.training.regimes._counterfactual import CounterfactualTraining
 from holdtrue.training.regimes._counternet import CounterNetTraining
+from holdtrue.training.regimes._early import EarlyStopping
 from holdtrue.training.regimes._jem import JEM
 from holdtrue.training.regimes._recourse import RecourseTraining
 from holdtrue.training.regimes._robust import Robust
@@ -19,6 +20,7 @@ REGIMES: Registry[AbstractRegime] = Registry(
     AbstractRegime,
     {
         "standard": StandardTraining,
+        "early_stopping": EarlyStopping,
         "adversarial": AdversarialTraining,
         "recourse": RecourseTraining,
         "counterfactual": CounterfactualTraining,

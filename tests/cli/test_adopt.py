@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import RandomForestClassifier, VotingClassifier
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier, StackingClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
 
 import holdtrue as ht
 from holdtrue.server import Quotas, Service, create_app
@@ -30,6 +31,14 @@ SCHEMA = ht.Schema([BANK.schema[name] for name in COLUMNS])
 
 def logistic() -> Any:
     return make_pipeline(StandardScaler(), LogisticRegression())
+
+
+def scorecard() -> Any:
+    """Points for bins, as lenders have them."""
+    bins = KBinsDiscretizer(5, encode="onehot-dense", quantile_method="averaged_inverted_cdf")
+    numbers = ["loanprc", "obrat", "atotinc"]
+    front = make_column_transformer((bins, numbers), (OneHotEncoder(), ["unver", "pubrec", "cons"]))
+    return make_pipeline(front, LogisticRegression(max_iter=1000))
 
 
 def skops(model: Any, path: Path) -> Path:
@@ -83,6 +92,10 @@ KINDS: dict[str, Callable[[Path], Path]] = {
     "votes": lambda path: skops(
         VotingClassifier([("f", RandomForestClassifier(8, max_depth=4, random_state=0)), ("l", logistic()),
                           ("g", RandomForestClassifier(8, max_depth=3, random_state=1))]), path),
+    "stack": lambda path: skops(
+        StackingClassifier([("f", RandomForestClassifier(8, max_depth=4)), ("l", logistic())], cv=2),
+        path),
+    "scorecard": lambda path: skops(scorecard(), path),
 }  # fmt: skip
 
 
@@ -123,6 +136,9 @@ def test_every_command_takes_it(kind, run, run_json, tables, tmp_path):
     report = run_json("audit", model, people)
     assert report["n_at_odds"] == 0
     assert report["model"] == clf.predictor_.digest()
+
+    lines = run("reasons", model, people, "--reference", tables["train.csv"], "--rows", 20, "--json").stdout
+    assert len(lines.splitlines()) == (~own).sum()
 
     app = create_app(Service(clf, quotas=Quotas(deadline=20, options=1)))
     with TestClient(app, base_url="http://localhost") as client:  # its start-up warms the service

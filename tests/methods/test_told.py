@@ -31,7 +31,7 @@ def table() -> tuple[pd.DataFrame, np.ndarray, Schema]:
 @pytest.fixture(scope="module")
 def smooth(table) -> ht.RecourseClassifier:
     X, y, schema = table
-    return ht.RecourseClassifier(schema=schema, hold=None, random_state=0).fit(X, y)
+    return ht.RecourseClassifier(schema=schema, model=ht.MLP(), hold=None, random_state=0).fit(X, y)
 
 
 @pytest.mark.parametrize("kind", [ht.SparseSearch, ht.ElasticNet, ht.Wachter])

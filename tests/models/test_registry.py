@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdtrue.models import ARCHITECTURES, MLP, NTK, CounterNet, Ensemble, Linear
+from holdtrue.models import ARCHITECTURES, MLP, NTK, CounterNet, Ensemble, Linear, PiecewiseMLP
 from holdtrue.testing import ModelChecks
 
 EXAMPLES = {
@@ -10,6 +10,7 @@ EXAMPLES = {
     "mlp": MLP(widths=(8, 4)),
     "mlp-tanh-dropout": MLP(widths=(12,), activation="tanh", dropout=0.1),
     "mlp-leaky": MLP(widths=(12,), activation="leaky_relu"),
+    "piecewise": PiecewiseMLP(n_pieces=3, widths=(8,), dropout=0.0),
     "ntk": NTK(beta=0.5),
     "ntk-nystroem": NTK(beta=0.5, constant=1.0, n_rows=60),
     "counternet": CounterNet(encoder=(12, 6), predictor=(6,), generator=(8,), dropout=0.1),

@@ -1,13 +1,14 @@
 """Models made elsewhere, behind the one interface."""
 
 from holdtrue.models.adapters._adapt import adapt
-from holdtrue.models.adapters._black_box import BlackBox, BlackBoxModel, rounded_threshold
+from holdtrue.models.adapters._black_box import BlackBox, BlackBoxModel, cause_of, rounded_threshold
 from holdtrue.models.adapters._boxes import Boxes, boxes_of
 from holdtrue.models.adapters._composed import ComposedModel
 from holdtrue.models.adapters._given import FunctionClassifier, HardVotes, LightGBMBooster, as_classifier
 from holdtrue.models.adapters._layers import LayersModel, Steps
 from holdtrue.models.adapters._onnx import OnnxClassifier, from_onnx, is_onnx
 from holdtrue.models.adapters._read import own_threshold
+from holdtrue.models.adapters._remote import Remote
 from holdtrue.models.adapters._stored import can_train_again, from_path, from_stored, given, to_stored
 from holdtrue.models.adapters._torch import TorchClassifier, TorchModel, from_torch
 from holdtrue.models.adapters._tree_panel import TreesMembers, TreesPanel, alike, merged
@@ -26,6 +27,7 @@ __all__ = [
     "LayersModel",
     "LightGBMBooster",
     "OnnxClassifier",
+    "Remote",
     "Steps",
     "TorchClassifier",
     "TorchModel",
@@ -37,6 +39,7 @@ __all__ = [
     "as_classifier",
     "boxes_of",
     "can_train_again",
+    "cause_of",
     "from_onnx",
     "from_path",
     "from_stored",

@@ -1,5 +1,7 @@
 """Any object with `predict_proba`, asked in its own columns."""
 
+import itertools
+import re
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -23,6 +25,12 @@ REACHED = 7e-7
 """Share of the threshold by which a probability may miss it in float32: votes of a forest often equal it exactly,
 and the log-odds that are compared have float32's rounding errors."""
 EQUAL = 1e-12  # the same in float64
+REMEMBERED = 100_000
+"""Rows whose answers a search keeps: slots that are done, or stand for nobody, ask about the same ones again."""
+
+_failed: dict[int, Exception] = {}
+_numbers = itertools.count()
+_FAILURE = "the model failed, as number {} of its failures"
 
 
 def rounded_threshold(threshold: float) -> np.float32:
@@ -53,8 +61,20 @@ class BlackBoxModel(AbstractModel):
 
     def _host(self, x: Any) -> np.ndarray:
         rows = np.asarray(x, np.float32)
-        out = self.ask(rows.reshape(-1, rows.shape[-1]))
+        try:
+            out = self.ask(rows.reshape(-1, rows.shape[-1]))
+        except Exception as error:
+            # Of an exception only its text comes out of a compiled program: `cause_of` finds it by the number.
+            number = next(_numbers)
+            _failed[number] = error
+            raise RuntimeError(_FAILURE.format(number)) from error
         return out.reshape(*rows.shape[:-1], self.k).astype(np.float32)
+
+
+def cause_of(error: BaseException) -> BaseException:
+    """What a model raised, where an error came out of a compiled program that had asked it; else the error."""
+    found = re.search(_FAILURE.format(r"(\d+)"), str(error))
+    return error if found is None else _failed.pop(int(found.group(1)), error)
 
 
 class BlackBox:
@@ -109,6 +129,10 @@ class BlackBox:
         self.note = "Asked as a black box."
         self.threshold: float | None = None
         self.digest: str | None = None
+        self._answers: dict[bytes, np.ndarray] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_answers": {}}  # to whoever it is sent, what was asked here is nothing
 
     def threshold_of(self, decision: Decision) -> float | None:
         """The threshold in float64, as long as the decision's own is what float32 makes of it."""
@@ -152,6 +176,23 @@ class BlackBox:
         return BlackBoxModel(self._ask, n_classes)
 
     def _ask(self, encoded: np.ndarray) -> np.ndarray:
+        """Log-probabilities of encoded rows: each that differs is asked about once."""
+        rows = np.ascontiguousarray(encoded)
+        keys, first, inverse = np.unique(
+            rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel(),
+            return_index=True,
+            return_inverse=True,
+        )
+        names = keys.tolist()
+        new = [i for i, name in enumerate(names) if name not in self._answers]
+        if new:
+            if len(self._answers) + len(new) > REMEMBERED:
+                self._answers, new = {}, list(range(len(names)))
+            answers = self._ask_anew(rows[first[new]])
+            self._answers.update(zip((names[i] for i in new), answers, strict=True))
+        return np.stack([self._answers[name] for name in names])[inverse.ravel()]
+
+    def _ask_anew(self, encoded: np.ndarray) -> np.ndarray:
         columns = self.encoder.decode(encoded)
         for slot in self.encoder.layout.numbers:
             feature = self.encoder.schema[slot.name]

@@ -12,13 +12,15 @@ import numpy as np
 
 from holdtrue._types import Estimator, Label
 from holdtrue.encoding import Encoder
+from holdtrue.models.adapters._curves import AbstractCurve, Bins, Polynomials, Power, Quantiles
 from holdtrue.schema import MISSING_LEVEL
 
-_APPLY: dict[str, Callable[[Any, float], Any]] = {
+_APPLY: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda x, a: x + a,
     "sub": lambda x, a: x - a,
     "mul": lambda x, a: x * a,
     "div": lambda x, a: x / a,
+    "curve": lambda x, curve: curve(x),
     "single": lambda x, _: np.asarray(x, np.float32).astype(np.float64),
 }
 
@@ -31,16 +33,21 @@ class NotUnderstood(Exception):
 class Number:
     """A schema number after `ops`, applied in double precision and in the library's own order.
 
-    `missing` is what stands in the column where the person's value is missing.
+    `missing` is what stands in the column where the person's value is missing, and `bends_at` what stood there
+    before a curve.
     """
 
     name: str
-    ops: tuple[tuple[str, float], ...] = ()
+    ops: tuple[tuple[str, Any], ...] = ()
     missing: float = np.nan
+    bends_at: float = np.nan
 
-    def then(self, op: str, amount: float = 0.0) -> "Number":
-        """Return the column after one more operation; ``single`` rounds to float32."""
-        return replace(self, ops=(*self.ops, (op, float(amount))), missing=float(_APPLY[op](self.missing, amount)))
+    def then(self, op: str, amount: Any = 0.0) -> "Number":
+        """Return the column after one more operation; ``single`` rounds to float32, ``curve`` bends."""
+        amount = amount if op == "curve" else float(amount)
+        bends_at = self.missing if op == "curve" else self.bends_at
+        missing = float(_APPLY[op](self.missing, amount))
+        return replace(self, ops=(*self.ops, (op, amount)), missing=missing, bends_at=bends_at)
 
     def value(self, raw: np.ndarray) -> np.ndarray:
         """Column values of raw values."""
@@ -54,8 +61,25 @@ class Number:
         return all(op in ("add", "sub", "mul", "div") for op, _ in self.ops)
 
     @property
+    def curve(self) -> "tuple[Number, AbstractCurve, Number] | None":
+        """Where one operation bends: the column before it, the curve, and what follows, as a column of its own."""
+        bends = [i for i, (op, _) in enumerate(self.ops) if op == "curve"]
+        if not bends:
+            return None
+        if len(bends) > 1:
+            raise NotUnderstood(f"curves of curves of {self.name!r}")
+        (at,) = bends
+        return (
+            Number(self.name, self.ops[:at], self.bends_at),
+            self.ops[at][1],
+            Number(self.name, self.ops[at + 1 :]),
+        )
+
+    @property
     def slope(self) -> float:
-        """Derivative of `value`."""
+        """Derivative of `value`; of what bends only the sign means something, NaN where it has none."""
+        if any(op == "curve" and not curve.rising for op, curve in self.ops):
+            return np.nan
         steps = [a if op == "mul" else 1 / a for op, a in self.ops if op in ("mul", "div")]
         return float(np.prod(steps))
 
@@ -67,7 +91,7 @@ class Levels:
     name: str
     values: np.ndarray
 
-    def then(self, op: str, amount: float = 0.0) -> "Levels":
+    def then(self, op: str, amount: Any = 0.0) -> "Levels":
         """Return the column after one more operation."""
         return Levels(self.name, _APPLY[op](self.numbers(), amount))
 
@@ -266,6 +290,37 @@ def imputed(columns: list[Column], fillers: Sequence[Any]) -> list[Column]:
     return out
 
 
+def _power(transformer: Estimator, columns: list[Column]) -> list[Column]:
+    curves = [Power(exponent, transformer.method) for exponent in transformer.lambdas_]
+    columns = [column.then("curve", curve) for column, curve in zip(columns, curves, strict=True)]
+    return transformed(transformer._scaler, columns) if transformer.standardize else columns
+
+
+def _quantiles(transformer: Estimator, columns: list[Column]) -> list[Column]:
+    normal = transformer.output_distribution == "normal"
+    curves = [Quantiles(own, transformer.references_, normal) for own in transformer.quantiles_.T]
+    return [column.then("curve", curve) for column, curve in zip(columns, curves, strict=True)]
+
+
+def _splines(transformer: Estimator, columns: list[Column]) -> list[Column]:
+    if transformer.extrapolation not in ("constant", "linear", "continue"):
+        raise NotUnderstood(f"a SplineTransformer with extrapolation={transformer.extrapolation!r}")
+    out: list[Column] = []
+    for column, spline in zip(columns, transformer.bsplines_, strict=True):
+        n = spline.c.shape[1] - (not transformer.include_bias)
+        out += [column.then("curve", Polynomials(spline, i, transformer.extrapolation)) for i in range(n)]
+    return out
+
+
+def _bins(transformer: Estimator, columns: list[Column]) -> list[Column]:
+    out: list[Column] = []
+    for column, edges in zip(columns, transformer.bin_edges_, strict=True):
+        codes, inner = np.eye(len(edges) - 1), edges[1:-1]
+        values = [np.arange(len(edges) - 1.0)] if transformer.encode == "ordinal" else list(codes)
+        out += [column.then("curve", Bins(inner, own)) for own in values]
+    return out
+
+
 _TRANSFORMERS: dict[str, Callable[[Any, list[Column]], list[Column]]] = {
     "Pipeline": _pipeline,
     "ColumnTransformer": _column_transformer,
@@ -279,6 +334,10 @@ _TRANSFORMERS: dict[str, Callable[[Any, list[Column]], list[Column]]] = {
     "SimpleImputer": _imputer,
     "MissingIndicator": _indicator,
     "TargetEncoder": _target,
+    "PowerTransformer": _power,
+    "QuantileTransformer": _quantiles,
+    "SplineTransformer": _splines,
+    "KBinsDiscretizer": _bins,
 }
 
 

@@ -13,6 +13,7 @@ from holdtrue.encoding import Encoder
 from holdtrue.models._base import AbstractModel
 from holdtrue.models._linear import LinearModel
 from holdtrue.models.adapters._columns import Column, Levels, NotUnderstood, Number
+from holdtrue.models.adapters._curves import Bins
 
 Head = Literal["logits", "binary", "one_vs_rest"]
 TINY = 1e-12  # a probability of 0 has no logarithm
@@ -43,12 +44,27 @@ class Steps(eqx.Module):
         return jnp.where(jnp.abs(at - near) < ON_LEVEL, on_level, between)
 
 
+class Bent(eqx.Module):
+    """A curve of one number, weighted: ``weight * (slope * curve(scale * x + offset))``."""
+
+    weight: Float[Array, " o"]
+    curve: Any
+    scale: Float[Array, ""]
+    offset: Float[Array, ""]
+    slope: Float[Array, ""]
+    column: int = eqx.field(static=True)
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " o"]:
+        """Values at one encoded row."""
+        return self.weight * (self.slope * self.curve(x[self.column] * self.scale + self.offset))
+
+
 class Affine(eqx.Module):
-    """``weight @ x + bias``, and steps for ordinal features whose values do not lie on a line."""
+    """``weight @ x + bias``, steps for ordinal features whose values lie on no line, and curves of numbers."""
 
     weight: Float[Array, "o d"]
     bias: Float[Array, " o"]
-    steps: tuple[Steps, ...] = ()
+    steps: tuple[Steps | Bent, ...] = ()
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " o"]:
         """Values at one row."""
@@ -149,6 +165,7 @@ class Front:
         self.matrix = np.zeros((len(columns), encoder.n_columns))
         self.bias = np.zeros(len(columns))
         self.tables: dict[str, np.ndarray] = {}
+        self.bent: dict[int, Number] = {}
         self.indicators = {slot.name: slot.start for slot in encoder.layout.indicators}
         self.groups = {slot.name for slot in encoder.layout.groups}
         for row, column in enumerate(columns):
@@ -163,14 +180,30 @@ class Front:
 
     def fold(self, weight: np.ndarray, bias: np.ndarray) -> Affine:
         """Return the preprocessing followed by ``weight @ z + bias``, as one layer."""
-        parts = []
+        parts: list[Steps | Bent] = [self._bent(weight[:, row], column) for row, column in self.bent.items()]
         for name, table in self.tables.items():
             at = self.encoder.layout.slot(name).start
             scale, offset = self.encoder.scale[at], self.encoder.offset[at]
             parts.append(Steps(single(weight @ table), single(scale), single(offset), at))
         return Affine(single(weight @ self.matrix), single(weight @ self.bias + bias), tuple(parts))
 
+    def _bent(self, weight: np.ndarray, column: Number) -> Bent:
+        assert column.curve is not None
+        before, curve, after = column.curve
+        at = self.encoder.layout.slot(column.name).start
+        scale, offset = self.encoder.scale[at], self.encoder.offset[at]
+        start = float(before.value(np.zeros(())))
+        inside = (single(before.slope * scale), single(before.slope * offset + start))
+        return Bent(single(weight), curve.layer(), *inside, single(after.slope), at)
+
     def _number(self, row: int, column: Number) -> None:
+        if column.curve is not None:
+            if isinstance(column.curve[1], Bins):
+                raise NotUnderstood("bins beside numbers that are not binned")
+            self.bent[row] = column
+            self.bias[row] += float(column.curve[2].value(np.zeros(())))
+            self._when_missing(row, column.name, column.missing, lambda raw: float(column.value(np.asarray(raw))))
+            return
         slope = column.slope
         self._line(row, column.name, slope, float(column.value(np.zeros(()))), column.missing)
 

@@ -33,6 +33,7 @@ from holdtrue.models.adapters._forests import (
 from holdtrue.models.adapters._given import HardVotes, LightGBMBooster
 from holdtrue.models.adapters._grow import grow
 from holdtrue.models.adapters._layers import Front, as_layer, single
+from holdtrue.models.adapters._scorecard import is_scorecard, scorecard
 from holdtrue.schema import Table
 
 Splits = dict[str, np.ndarray]
@@ -83,6 +84,8 @@ def read(estimator: Estimator, source: Source, *, scored: bool = False) -> tuple
     source = source.after(steps)
     name, library = type(estimator).__name__, type(estimator).__module__.partition(".")[0]
     columns, foreign = source.columns, source.foreign
+    if library == "sklearn" and name in LINEAR and is_scorecard(columns):
+        return grow(*scorecard(estimator, name, columns), foreign.encoder, source.table)
     if library == "sklearn" and (name in LINEAR or name == "MLPClassifier" or (scored and name in SCORING)):
         return dense(estimator, name, Front(columns, foreign.encoder), scored=scored), {}
     if isinstance(estimator, HardVotes) or (library == "sklearn" and name in _COMPOSED):

@@ -19,6 +19,9 @@ TRUSTED = (
     "functools.partial",  # of a function that is looked at by itself
     "lightgbm.basic.Booster",
     "lightgbm.sklearn.LGBMClassifier",
+    "numpy.dtype",
+    "scipy._lib.array_api_compat.numpy._aliases.asarray",  # which a spline of newer versions of SciPy keeps
+    "scipy.interpolate._bsplines.BSpline",
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",

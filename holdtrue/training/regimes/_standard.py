@@ -4,33 +4,13 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
-from holdtrue.models import (
-    AbstractClosedForm,
-    AbstractGradientStep,
-    AbstractModel,
-    Data,
-    History,
-    weighted_mean,
-)
+from holdtrue.models import AbstractClosedForm, Data, History
 from holdtrue.parameters import NonNegative, Positive
 from holdtrue.training._base import AbstractRegime, TrainingContext
-from holdtrue.training._losses import cross_entropies
+from holdtrue.training._losses import CrossEntropyStep
 from holdtrue.training._space import STEP_SIZE, Range, Space
-
-
-class CrossEntropyStep(AbstractGradientStep):
-    """Adam on the weighted mean cross-entropy."""
-
-    step_size: Float[Array, ""]
-    weight_decay: Float[Array, ""]
-
-    def loss(
-        self, model: AbstractModel, batch: Data, key: PRNGKeyArray | None, epoch: Int[Array, ""]
-    ) -> Float[Array, ""]:
-        """Weighted mean cross-entropy of a minibatch."""
-        return weighted_mean(cross_entropies(model, batch.x, batch.y, key), batch.weight)
 
 
 class StandardTraining(AbstractRegime):

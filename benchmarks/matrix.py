@@ -1,0 +1,294 @@
+"""Every command asked of every kind of model, each in a process of its own that knows nothing but the file.
+
+    python -m benchmarks.matrix [--kinds xgboost,stack] [--rows 1500] [--table taiwan_credit] [--ray]
+
+The numbers of a table of people, their schema guessed and not corrected, are learned by every kind of model;
+`holdtrue adopt` takes it into a file, and each command is then a process: recourse with a ledger, audit,
+shelf-life, certify, verify, replay, gate, letter, reasons, serve (an answer and a page) and MLflow; with `--ray`,
+recourse on a local cluster too. A command counts as done where its process ends well and what it says is what the
+model's own library says. Raw boosters cannot be trained again: there shelf-life is done where it says so.
+`seconds` are those of all commands of a kind.
+"""
+
+import argparse
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, PowerTransformer, StandardScaler
+
+import holdtrue as ht
+from benchmarks._common import record
+
+TARGET, KEY = "granted", "key"
+MLFLOW = """
+import sys, warnings
+warnings.simplefilter("ignore")
+import holdtrue as ht, mlflow, pandas as pd
+mlflow.set_tracking_uri("sqlite:///" + sys.argv[2])
+clf, people = ht.load(sys.argv[1]), pd.read_csv(sys.argv[3])
+with mlflow.start_run():
+    address = ht.tracking.log(clf)
+print("logged")
+"""
+
+
+def forest() -> Any:
+    return RandomForestClassifier(30, max_depth=8, random_state=0, n_jobs=1)
+
+
+def logistic() -> Any:
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+
+
+def xgboost() -> Any:
+    from xgboost import XGBClassifier
+
+    return XGBClassifier(n_estimators=50, n_jobs=1)
+
+
+def lightgbm() -> Any:
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(n_estimators=50, n_jobs=1, verbose=-1)
+
+
+def catboost() -> Any:
+    from catboost import CatBoostClassifier
+
+    return CatBoostClassifier(iterations=50, verbose=0, allow_writing_files=False, thread_count=1)
+
+
+def scorecard() -> Any:
+    bins = KBinsDiscretizer(5, encode="onehot-dense", quantile_method="averaged_inverted_cdf")
+    return make_pipeline(bins, LogisticRegression(max_iter=1000))
+
+
+def onnx(X: pd.DataFrame, y: np.ndarray, place: Path) -> Path:
+    import skl2onnx
+    from skl2onnx.common.data_types import FloatTensorType
+
+    model = logistic().fit(X.to_numpy(float), y)
+    kind = [("x", FloatTensorType([None, X.shape[1]]))]
+    proto: Any = skl2onnx.convert_sklearn(model, initial_types=kind, options={"zipmap": False})
+    (place / "model.onnx").write_bytes(proto.SerializeToString())
+    return place / "model.onnx"
+
+
+def raw(X: pd.DataFrame, y: np.ndarray, place: Path) -> Path:
+    xgboost().fit(X, y).save_model(place / "model.ubj")
+    return place / "model.ubj"
+
+
+KINDS: dict[str, Callable[[], Any]] = {
+    "xgboost": xgboost,
+    "lightgbm": lightgbm,
+    "catboost": catboost,
+    "forest": forest,
+    "boosting": lambda: HistGradientBoostingClassifier(random_state=0),
+    "logistic": logistic,
+    "powers": lambda: make_pipeline(PowerTransformer(), LogisticRegression(max_iter=1000)),
+    "network": lambda: make_pipeline(StandardScaler(), MLPClassifier((16,), random_state=0, tol=1e-2)),
+    "calibrated": lambda: CalibratedClassifierCV(forest(), cv=2),
+    "votes": lambda: VotingClassifier([("f", forest()), ("l", logistic())], voting="soft"),
+    "stack": lambda: StackingClassifier([("f", forest()), ("l", logistic())], cv=2),
+    "scorecard": scorecard,
+}
+FILES = {"raw xgboost": raw, "onnx": onnx}
+
+
+class Commands:
+    """The commands, one process each, over one model file."""
+
+    def __init__(self, folder: Path, X: pd.DataFrame, y: np.ndarray) -> None:
+        self.folder, self.X, self.y = folder, X, y
+        self.train, self.people = folder / "train.csv", folder / "people.csv"
+        X.assign(**{TARGET: y, KEY: np.arange(len(X))}).to_csv(self.train, index=False)
+        X[:40].assign(**{KEY: np.arange(40)}).to_csv(self.people, index=False)
+
+    def call(self, *args: Any, code: int = 0) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "holdtrue.cli", *map(str, args)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != code:
+            raise AssertionError(f"{args[0]} ended with {done.returncode}: {done.stderr[-300:]}")
+        return done
+
+    def tell(self, *args: Any) -> Any:
+        return json.loads(self.call(*args, "--json").stdout)
+
+    def all(self, model: Path, own: np.ndarray, trains: bool, ray: bool) -> dict[str, str]:
+        """Every command's outcome: "done", or what went wrong."""
+        place = self.folder / model.stem
+        place.mkdir(exist_ok=True)
+        answers, ledger, certified = place / "answers.csv", place / "promises.db", place / "certified.holdtrue"
+        record_file = place / "record.json"
+
+        def recourse() -> None:
+            ht.Ledger.create(str(ledger)).close()
+            self.call("recourse", model, self.people, "--out", answers, "--ledger", ledger, "--subject", KEY,
+                      "--valid-for", 90)  # fmt: skip
+            said = pd.read_csv(answers)["holdtrue_status"]
+            assert ((said == "ALREADY_FAVOURABLE") == own).all(), "people are told otherwise than decided"
+            with ht.Ledger(str(ledger)) as book:
+                record_file.write_text(str(next(iter(book.live()))[0].text), encoding="utf-8")
+
+        def shelf_life() -> None:
+            asked = ("shelf-life", model, self.people, "--train", self.train, "--target", TARGET, "--models", 3)
+            said = self.call(*asked, "--json", code=0 if trains else 2)
+            assert trains or "does not say how it was trained" in said.stderr
+
+        def audit() -> None:
+            assert self.tell("audit", model, self.people)["n_at_odds"] == 0
+
+        def verify() -> None:
+            assert self.tell("verify", certified, "--calibration", self.train)["ok"]
+
+        def replay() -> None:
+            assert self.tell("replay", record_file, "--model", model, "--reference", self.train)["same"] is True
+
+        def gate() -> None:
+            assert self.tell("gate", certified, "--ledger", ledger, "--alternatives", 0)["ok"]
+
+        def reasons() -> None:
+            asked = ("reasons", model, self.people, "--reference", self.train, "--rows", 20, "--json")
+            assert len(self.call(*asked).stdout.splitlines()) == int((~own).sum())
+
+        def mlflow() -> None:
+            command = [sys.executable, "-c", MLFLOW, str(model), str(place / "runs.db"), str(self.people)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=place)
+            assert done.returncode == 0, done.stderr[-300:]
+
+        def on_ray() -> None:
+            other = place / "ray.csv"
+            self.call("recourse", model, self.people, "--out", other, "--ray", "local", "--ray-cores", 1)
+            assert other.read_bytes().count(b"\n") == answers.read_bytes().count(b"\n")
+
+        jobs: dict[str, Callable[[], Any]] = {
+            "recourse": recourse,
+            "audit": audit,
+            "shelf-life": shelf_life,
+            "certify": lambda: self.call("certify", model, self.train, "--miscoverage", 0.4, "--out", certified),
+            "verify": verify,
+            "replay": replay,
+            "gate": gate,
+            "letter": lambda: self.call("letter", record_file),
+            "reasons": reasons,
+            "serve": lambda: self.serve(model, own),
+            "mlflow": mlflow,
+        }
+        jobs |= {"ray": on_ray} if ray else {}
+        out = {}
+        for name, job in jobs.items():
+            try:
+                job()
+                out[name] = "done"
+            except Exception as error:
+                out[name] = f"{type(error).__name__}: {str(error)[:300]}"
+        return out
+
+    def serve(self, model: Path, own: np.ndarray) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        command = [
+            sys.executable,
+            "-m",
+            "holdtrue.cli",
+            "serve",
+            str(model),
+            "--port",
+            str(port),
+            "--options",
+            "1",
+        ]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with subprocess.Popen(command, **quiet) as process:  # type: ignore[call-overload]
+            try:
+                _until_ready(f"http://localhost:{port}/health", 300)
+                person = json.loads(self.X[:40][~own].head(1).to_json(orient="records"))[0]
+                said = _get(f"http://localhost:{port}/v1/recourse", {"people": [person]})
+                assert b"FOUND" in said or b"OPTIMAL" in said, said[:200]
+                assert b"<html" in _get(f"http://localhost:{port}/")
+            finally:
+                process.terminate()
+
+
+def _get(url: str, body: Any = None) -> bytes:
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=120) as answer:
+        return answer.read()
+
+
+def _until_ready(url: str, seconds: float) -> None:
+    began = time.monotonic()
+    while True:
+        try:
+            _get(url)
+            return
+        except OSError:
+            if time.monotonic() - began > seconds:
+                raise
+            time.sleep(0.5)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kinds", default=",".join([*KINDS, *FILES]))
+    parser.add_argument("--table", default="taiwan_credit")
+    parser.add_argument("--rows", type=int, default=1500)
+    parser.add_argument("--ray", action="store_true")
+    args = parser.parse_args()
+    bank = ht.datasets.load(args.table)
+    numbers = [f.name for f in bank.schema if not f.has_levels]
+    X, y = bank.X[numbers].head(args.rows).reset_index(drop=True), np.asarray(bank.y)[: args.rows]
+    y = (y == np.unique(y)[-1]).astype(int)
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+        commands = Commands(Path(folder), X, y)
+        for kind in args.kinds.split(","):
+            began, model = time.perf_counter(), Path(folder) / f"{kind.replace(' ', '-')}.holdtrue"
+            if kind in FILES:
+                theirs = FILES[kind](X, y, Path(folder))
+                ht.Schema.infer(X).save(Path(folder) / "schema.yaml")
+                commands.call("adopt", theirs, "--reference", commands.train, "--out", model, "--threshold", 0.8,
+                              "--schema", Path(folder) / "schema.yaml")  # fmt: skip
+            else:
+                fitted = KINDS[kind]().fit(X, y)
+                ht.adopt(fitted, ht.Schema.infer(X), reference=X, threshold=0.8).save(model)
+            clf = ht.load(model)
+            foreign = clf.predictor_.foreign
+            own = foreign.estimator.predict_proba(foreign.frame(clf._read(X[:40])))[:, 1] >= 0.8
+            outcome = commands.all(model, own, kind not in FILES, args.ray)
+            done = sum(said == "done" for said in outcome.values())
+            wrong = {name: said for name, said in outcome.items() if said != "done"}
+            found[kind] = {"done": done, "of": len(outcome), "wrong": wrong, "read": foreign.note,
+                           "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
+            print(kind, found[kind], flush=True)
+    command = f"python -m benchmarks.matrix --table {args.table} --rows {args.rows} --kinds '{args.kinds}'"
+    record("matrix", command + (" --ray" if args.ray else ""), {"kinds": found}, shown=False)
+
+
+if __name__ == "__main__":
+    main()

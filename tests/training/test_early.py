@@ -1,0 +1,36 @@
+"""The default regime: how many rows an update has, and which rows are held out."""
+
+import math
+
+import numpy as np
+
+import holdtrue as ht
+from holdtrue.training import EarlyStopping
+
+
+def test_batches_grow_with_the_table():
+    regime = EarlyStopping()
+    assert [regime.rows_per_update(n) for n in (10, 2_000, 10_000, 20_000, 10**6)] == [32, 32, 128, 256, 256]
+    assert EarlyStopping(batch_size=7).rows_per_update(10**6) == 7
+
+
+def test_few_rows_are_all_learned_from():
+    assert EarlyStopping().waits(99) is None
+    assert EarlyStopping(patience=3).waits(100) == 3
+
+
+def test_the_default_holds_rows_out_and_a_file_says_how_it_was_trained(tmp_path):
+    bank = ht.datasets.load("loanapp")
+    names = ["loanprc", "obrat"]
+    schema = ht.Schema([bank.schema[name] for name in names])
+    clf = ht.RecourseClassifier(schema=schema, hold=None, random_state=0).fit(bank.X[names][:400], bank.y[:400])
+    assert isinstance(clf.regime_, EarlyStopping)
+    assert int(clf.history_.n_epochs) < clf.regime_.n_epochs
+    assert np.isfinite(clf.history_.validation_loss[0])
+    # 15% of what is left when rows that are equal become one.
+    assert clf.beside_.n_rows == math.ceil(0.15 * len(clf.training_.data.x))
+    assert set(clf.beside_.auc) == {"model", "logistic regression", "histogram boosting"}
+    clf.save(tmp_path / "m.holdtrue")
+    again = ht.load(tmp_path / "m.holdtrue")
+    assert isinstance(again.regime_, EarlyStopping)
+    assert (again.predict_proba(bank.X[names]) == clf.predict_proba(bank.X[names])).all()
