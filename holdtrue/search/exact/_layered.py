@@ -28,6 +28,9 @@ CLOSE = 1e-6  # by which share the best may be dearer than the cheapest
 EDGE = 2e-5  # the same, in encoded units, where a linear constraint is kept from a little inside
 PIECES = 6  # straight pieces of a network on which a good point is improved
 SEVERAL = 8  # points that the model is asked about together
+HALVINGS = 8  # of costs, to see what the relaxation alone excludes
+STAGE = 0.5  # of what is left between what is excluded and what was found, asked next
+LAST = 0.9  # of the cost of what was found, from where on all is asked at once
 TRIES = 12  # combinations of features that are too like an option before
 
 
@@ -135,7 +138,7 @@ class _Question:
             return replace(found, bound=np.inf, status=Status.INFEASIBLE)
         if not self.members.linear:
             self._improve(found)
-        first = self._below(found, NEED, -OUTSIDE)
+        first = self._first(found)
         found.bound = first.bound
         if first.x is not None:
             self._offer(found, [first.x])
@@ -151,9 +154,35 @@ class _Question:
             self._shorten(found)
         return found
 
-    def _below(self, found: _Found, need: float, inside: float, barred: Any = ()) -> Answer:
+    def _first(self, found: _Found) -> Answer:
+        """The programme's answer among what costs less than what was found.
+
+        Of a network the units that may change sides are the fewer the less may be spent. So it is asked from below:
+        what the relaxation alone excludes first, then up to half of what is left, and so on.
+        """
+        if self.members.linear or found.x is None:
+            return self._below(found, NEED, -OUTSIDE)
+        least, most = 0.0, found.cost
+        for _ in range(HALVINGS):
+            middle = (least + most) / 2
+            hopeless = Spans(self.members, Reach.of(self.menu, middle)).hopeless(NEED)
+            least, most = (middle, most) if hopeless else (least, middle)
+        bound, at = least, least
+        while True:
+            at += STAGE * (found.cost - at)
+            last = at >= LAST * found.cost
+            answer = self._below(found, NEED, -OUTSIDE, limit=None if last else at)
+            bound = max(bound, answer.bound)
+            over = time.monotonic() >= self.until
+            if answer.x is not None or last or over:
+                return replace(answer, bound=min(bound, found.cost))
+
+    def _below(
+        self, found: _Found, need: float, inside: float, barred: Any = (), limit: float | None = None
+    ) -> Answer:
         """The programme's answer among what costs less than what was found; its bound holds for all rows."""
-        limit = found.cost * (1 - CLOSE) if found.x is not None else np.inf
+        if limit is None:
+            limit = found.cost * (1 - CLOSE) if found.x is not None else np.inf
         spans = None
         if not self.members.linear or self.members.spared:
             spans = Spans(self.members, Reach.of(self.menu, limit))
