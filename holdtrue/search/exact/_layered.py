@@ -210,7 +210,7 @@ class _Question:
             found.status = Status.INFEASIBLE if np.isinf(loosely.bound) else Status.NOT_FOUND
             return found
         if self._offer(found, [loosely.x], least=0.0):
-            found.status = Status.FOUND
+            found.status = Status.OPTIMAL if self._proved(found) else Status.FOUND
         return found
 
     def _proved(self, found: _Found) -> bool:
