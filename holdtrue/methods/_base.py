@@ -118,9 +118,9 @@ class AbstractMethod(AbstractConfigured):
         lacking = " and ".join(sorted(self.needs - predictor.capabilities))
         if not self.serves(predictor.capabilities):
             name = type(predictor.foreign.estimator if predictor.foreign else predictor.decision.model).__name__
+            kind = lacking or " or ".join(sorted(self.needs_one_of))
             raise CapabilityError(
-                f"{type(self).__name__}: needs a {lacking or ' or '.join(sorted(self.needs_one_of))} model; got {name}. "
-                f"{self._alternatives(predictor)}"
+                f"{type(self).__name__}: needs a {kind} model; got {name}. {self._alternatives(predictor)}"
             )
         if x is None and self.needs_rows:
             raise DataError(

@@ -1,4 +1,4 @@
-"""Good points of a network, found before anything is proved: one change after another, then back as far as it goes."""
+"""Good points of a network, before anything is proved: one change after another, then back as far as it goes."""
 
 from dataclasses import dataclass
 
@@ -34,7 +34,7 @@ class Cost:
 
 
 def dive(menu: Menu, members: Members, cost: Cost, need: float, max_changes: int | None) -> list[np.ndarray]:
-    """Rows that every member accepts and that keep the linear constraints, if any were found; the cheapest first."""
+    """Rows that all members accept and that keep the linear constraints, if any were found; the cheapest first."""
     values = [_values(f) for f in menu.features]
     found = []
     for share in SHARES:
@@ -130,7 +130,7 @@ def _shortened(menu: Menu, members: Members, need: float, x: np.ndarray) -> np.n
 
 def _keeps(menu: Menu, rows: np.ndarray) -> np.ndarray:
     """Which rows keep the linear constraints."""
-    return (rows @ menu.a.astype(np.float64).T <= menu.b.astype(np.float64) + 1e-6).all(axis=1)
+    return np.asarray((rows @ menu.a.astype(np.float64).T <= menu.b.astype(np.float64) + 1e-6).all(axis=1))
 
 
 def _accepts(menu: Menu, members: Members, need: float, x: np.ndarray) -> bool:

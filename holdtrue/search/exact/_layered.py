@@ -1,4 +1,4 @@
-"""The cheapest recourse under a linear model, a network of straight pieces or a panel of such: proved, or how far."""
+"""The cheapest recourse under a linear model, a network of straight pieces or a panel: proved, or how far."""
 
 import time
 from collections.abc import Callable
@@ -125,9 +125,7 @@ class _Question:
         open_ = menu(problems.feasible, row, own, norm, tie=0.0)
         cost = Cost(np.asarray(problems.x[row], np.float64), own, norm)
         target = int(problems.target[row])
-        return cls(
-            decision, members[target], open_, cost, problems.feasible.one(row), target, max_changes, until
-        )
+        return cls(decision, members[target], open_, cost, problems.feasible.one(row), target, max_changes, until)
 
     # ---- the answer ---------------------------------------------------------------------------------
 
@@ -157,8 +155,8 @@ class _Question:
     def _first(self, found: _Found) -> Answer:
         """The programme's answer among what costs less than what was found.
 
-        Of a network the units that may change sides are the fewer the less may be spent. So it is asked from below:
-        what the relaxation alone excludes first, then up to half of what is left, and so on.
+        Of a network the units that may change sides are the fewer the less may be spent. So it is asked from
+        below: what the relaxation alone excludes first, then up to half of what is left, and so on.
         """
         if self.members.linear or found.x is None:
             return self._below(found, NEED, -OUTSIDE)
@@ -228,7 +226,9 @@ class _Question:
         cost = np.where(margin >= least, self.cost(hardened), np.inf)
         if self.max_changes is not None:
             layout = self.feasible.layout
-            changed = [np.abs(hardened - self.menu.x)[:, s.start : s.stop].max(axis=1) > 1e-6 for s in layout.slots]
+            changed = [
+                np.abs(hardened - self.menu.x)[:, s.start : s.stop].max(axis=1) > 1e-6 for s in layout.slots
+            ]
             cost = np.where(np.sum(changed, axis=0) <= self.max_changes, cost, np.inf)
         best = int(cost.argmin())
         if cost[best] < found.cost:
@@ -266,12 +266,17 @@ class _Question:
         open_ = [f for f in self.menu.features if f.start in kept]
         near = replace(self.menu, features=open_, norm="l1")
         small = replace(self, menu=near, members=self.members, max_changes=None)
-        spans = None if self.members.linear and not self.members.spared else Spans(self.members, Reach.of(near, np.inf))
+        spans = (
+            None
+            if self.members.linear and not self.members.spared
+            else Spans(self.members, Reach.of(near, np.inf))
+        )
         answer = solve(near, self.members, spans, NEED, inside=INSIDE, until=self.until)
-        if answer.x is not None:
-            shorter = _Found()
-            if small._offer(shorter, [answer.x]) and float(self.cost(shorter.x[None])[0]) <= found.cost * (1 + 1e-9):  # type: ignore[index]
-                found.x = shorter.x
+        shorter = _Found()
+        if answer.x is None or not small._offer(shorter, [answer.x]) or shorter.x is None:
+            return
+        if float(self.cost(shorter.x[None])[0]) <= found.cost * (1 + 1e-9):
+            found.x = shorter.x
 
     # ---- options ------------------------------------------------------------------------------------
 

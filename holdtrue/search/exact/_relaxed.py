@@ -1,8 +1,8 @@
 """What units of a network can be, at most and at least, within one person's reach: bounds by linear relaxation.
 
-A unit with a kink lies between two straight lines wherever its sum does. Put one after another, from the last layer
-back to the row, they bound a score by a linear function of the row; and the most that such a function has among all
-rows that cost no more than a limit is bounded feature by feature, at any price per unit of cost.
+A unit with a kink lies between two straight lines wherever its sum does. Put one after another, from the last
+layer back to the row, they bound a score by a linear function of the row; and the most that such a function has
+among all rows that cost no more than a limit is bounded feature by feature, at any price per unit of cost.
 """
 
 from dataclasses import dataclass
