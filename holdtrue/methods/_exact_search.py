@@ -1,16 +1,22 @@
 """The cheapest recourse, with a proof."""
 
+import copy
 from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar, Self
 
 import numpy as np
 
+from holdtrue._types import JsonObject
 from holdtrue.batch import Predictor
 from holdtrue.encoding import Norm
+from holdtrue.errors import CapabilityError
 from holdtrue.methods._base import AbstractMethod
+from holdtrue.methods._frame import RecourseFrame, concat
 from holdtrue.methods._leaves import search_layers, search_leaves, with_leaves_of
 from holdtrue.parameters import Count, Positive
-from holdtrue.search import Problems, Solutions
+from holdtrue.schema import RestrictionsLike, TableLike, normalise_restrictions
+from holdtrue.search import Problems, Solutions, Status
 
 
 class ExactSearch(AbstractMethod):
@@ -70,6 +76,8 @@ class ExactSearch(AbstractMethod):
     needs_one_of: ClassVar[frozenset[str]] = frozenset({"layers", "trees"})
     offers_options: ClassVar[bool] = True
 
+    _proofs: dict[int, list[JsonObject]] | None = None  # in `proofs`: where they are put
+
     def __init__(
         self,
         *,
@@ -90,7 +98,48 @@ class ExactSearch(AbstractMethod):
         if "trees" not in self.predictor_.capabilities:
             return search_layers(self, problems, deadline, on_rows, float(self.time_limit))
         most = np.iinfo(np.int64).max // 2
-        return search_leaves(self, problems, most, deadline, on_rows, float(self.time_limit))
+        return search_leaves(self, problems, most, deadline, on_rows, float(self.time_limit), self._proofs)
+
+    def proofs(
+        self, X: TableLike, *, restrictions: RestrictionsLike = None
+    ) -> tuple[RecourseFrame, list[JsonObject | None]]:
+        """Recourse for every row, and how it was proved, under a tree ensemble.
+
+        A proof has the person's status, cost, what every recourse costs at least, and how all that is open to them
+        was cut into boxes: a list of boxes, the whole first, each with the feature and the edge (in encoded units) or
+        level that it was cut at and the places of its two parts; empty for a box that was not cut on. In every such
+        box the cheapest point costs no less than the recourse, or no limit is kept, or the best leaves of the trees
+        that lie in it, at less than the cost of the recourse, are not enough. None for whom the model accepts.
+
+        Parameters
+        ----------
+        X : dataframe
+        restrictions : mapping or sequence, optional
+            As in `recourse`.
+        """
+        self._check_fitted()
+        if "trees" not in self.predictor_.capabilities:
+            raise CapabilityError(
+                "ExactSearch: proofs that can be written down need a trees model; got "
+                f"{type(self.predictor_.decision.model).__name__}. The proof of any other model is HiGHS's own."
+            )
+        run = copy.copy(self)  # not this object: it may be asked by several threads
+        run._proofs = {}
+        frames, out = [], []
+        table = self.predictor_.encoder.schema.check(X, where="recourse")
+        own = normalise_restrictions(restrictions, self.predictor_.encoder.schema, table.n_rows)
+        for row in range(table.n_rows):
+            run._proofs.clear()
+            frame = run.recourse(table.take(np.array([row])), restrictions=own.take(np.array([row])))
+            frames.append(replace(frame, person=frame.person + row))
+            boxes, bound = run._proofs.get(0), frame.bound
+            if boxes is None or bound is None or frame.status[0] == int(Status.ALREADY_FAVOURABLE):
+                out.append(None)
+                continue
+            cost, least = (float(part) if np.isfinite(part) else None for part in (frame.cost[0], bound[0]))
+            status = Status(int(frame.status[0])).name
+            out.append({"status": status, "cost": cost, "bound": least, "norm": self.norm, "boxes": boxes})
+        return concat(frames, table), out
 
     def rebind(self, predictor: Predictor) -> Self:
         """Return this method, fitted, for another threshold; the same leaves are not looked up anew."""

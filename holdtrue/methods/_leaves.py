@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from holdtrue._types import JsonObject
 from holdtrue.batch import map_rows
 from holdtrue.encoding import norm_weights
 from holdtrue.methods._base import AbstractMethod
@@ -25,10 +26,12 @@ def search_leaves(
     deadline: float | None,
     on_rows: Callable[[int], None] | None,
     seconds: float | None = None,
+    proofs: dict[int, list[JsonObject]] | None = None,
 ) -> Solutions:
     """Answer people whom the model refuses from the leaves of its trees; the others need nothing.
 
-    Nobody is searched for longer than `n_boxes` boxes, nor, where they are given, than so many `seconds`.
+    Nobody is searched for longer than `n_boxes` boxes, nor, where they are given, than so many `seconds`. `proofs`
+    gets the boxes of everyone who was refused, in their order.
     """
     predictor = method.predictor_
 
@@ -44,6 +47,7 @@ def search_leaves(
             seconds=seconds,
             deadline=deadline,
             on_rows=on_rows,
+            proofs=proofs,
         )
 
     return of_the_refused(method, problems, cheapest, on_rows)
