@@ -321,7 +321,7 @@ class BranchAndBound:
         beyond, here = (Box(box.person, box.low.copy(), box.high.copy(), box.levels.copy()) for _ in range(2))
         number = cut.slot < n
         column, edge = np.where(number, cut.slot, 0), cut.edge.astype(np.float32)
-        for part, above in ((beyond, cut.rises), (here, ~cut.rises)):
+        for part, above in ((beyond, cut.rises), (here, ~cut.rises)) if n else ():
             up, down = number & above, number & ~above
             part.low[at[up], column[up]] = edge[up]
             part.high[at[down], column[down]] = edge[down]
