@@ -22,7 +22,7 @@ TOLERANCE = 1e-6  # of linear constraints
 CLOSE = 1e-5  # of costs: a number without a step is put a little beyond an edge
 ROUNDING = 1e-6  # of encoded edges
 Box = dict[str, np.ndarray]
-NEAR = 1e-3  # of a step: an edge this near to a value lies on it, and the value below it
+NEAR = 5e-7  # an edge that lies below a value by so little lies on it
 
 
 @dataclass
@@ -89,7 +89,7 @@ class Replayer:
             name, options = cut["feature"], self.options[cut["feature"]]
             if "edge" in cut:
                 # What is missing is on neither side, and so on both; a cell lies between edges, but for rounding.
-                edge, cell = cut["edge"] + NEAR * options.step + 1e-9, options.low < options.high
+                edge, cell = cut["edge"] + NEAR, options.low < options.high
                 below = ~(options.low > edge) & ~(cell & (options.low > edge - ROUNDING))
                 parts = {"below": below, "above": ~(options.high <= edge + ROUNDING * cell)}
             else:
