@@ -27,8 +27,7 @@ NEAR = 5e-7  # an edge that lies below a value by so little lies on it
 
 @dataclass
 class Options:
-    """What one feature may become: encoded ends, cost, the number that a model reads, and values in a row, of a
-    cell its last and its first."""
+    """What a feature may become: encoded ends, cost, the number a model reads; values, of a cell last and first."""
 
     low: np.ndarray
     high: np.ndarray
@@ -155,12 +154,13 @@ class Replayer:
 
     def _cells(self, feature: Any, limit: Any, scale: float, offset: float, edges: list[float]) -> Options:
         """The person's own value, and the cells between edges that they may go to."""
-        own, (low, high) = self.row[feature["name"]], feature["bounds"]
-        ends = [low - 1.0, *(e for e in edges if low <= e < high), high]
+        own, ways = self.row[feature["name"]], {feature.get("direction"), limit.get("direction")}
+        given, own_limit = feature["bounds"], limit.get("bounds", feature["bounds"])
+        low, high = max(given[0], own_limit[0]), min(given[1], own_limit[1])
+        low, high = max(low, own) if "increase" in ways else low, min(high, own) if "decrease" in ways else high
         cells = [(np.nan, np.nan) if own is None else (own, own)]
-        for a, b in pairwise(ends if own is not None else []):
-            if any(v != own and allowed(feature, own, v, limit) for v in (max(a, low), (max(a, low) + b) / 2, b)):
-                cells.append((a, b))
+        if own is not None and "fixed" not in ways and low <= high:
+            cells += pairwise([low - 1e-9, *(e for e in edges if low <= e < high), high])
         first, last = (np.array([c[k] for c in cells], float) for k in (0, 1))
         near = np.clip(cells[0][0], np.minimum(np.maximum(first, low), last), last)
         cost = feature.get("cost_weight", 1.0) * np.nan_to_num(np.abs(near - cells[0][0])) / scale

@@ -1,6 +1,6 @@
 """Proofs under trees replayed by a checker that shares no code with the search, in random worlds.
 
-python -m benchmarks.attack.replay [--worlds 60] [--first 0] [--print]
+python -m benchmarks.attack.replay [--worlds 40] [--first 0] [--print]
 
 Every refused person's proof (`ExactSearch.proofs`) is followed by `_replayer`, from the schema's text and the
 trees as their libraries write them down. Each is then spoilt: an OPTIMAL is claimed to be INFEASIBLE, or at a
@@ -94,7 +94,7 @@ WRONG = ("crashed", "rejected", "spoilt, not rejected")
 
 def main() -> None:
     """Run, printing what was found; the file of counts grows world by world."""
-    attacked("replay", __doc__ or "", attack, WRONG, worlds=60)
+    attacked("replay", __doc__ or "", attack, WRONG, worlds=40)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """How what is open to people was cut into boxes: a proof that can be followed without the search.
 
-Whoever holds such a tree, the model and the schema can check every box that was not cut on: that its cheapest point
-costs no less than what was found, or that the best leaves in it are not enough.
+Whoever holds such a tree, the model and the schema can check every box that was not cut on: that its cheapest
+point costs no less than what was found, or that the best leaves in it are not enough.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from holdtrue.search.exact._room import Room
 
 
 class Cuts:
-    """Cuts by the box that was cut; every box has a number, and a person the number of all that is open to them."""
+    """Cuts by the box that was cut; every box has a number, a person that of all that is open to them."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -26,7 +26,7 @@ class Cuts:
         return nodes
 
     def cut(self, node: np.ndarray, cut: Cut, level: np.ndarray, room: Room) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of the halves of some boxes: what lies beyond the cut, and what lies where the cheapest point is."""
+        """Numbers of the halves of some boxes: what lies beyond the cut, and where the cheapest point is."""
         beyond, here = self._new(len(node)), self._new(len(node))
         n_numbers = room.own.shape[1]
         for i, at in enumerate(node.tolist()):
@@ -39,8 +39,8 @@ class Cuts:
     def of(self, person: int, names: list[str], n_numbers: int) -> list[JsonObject]:
         """One person's boxes, in the order of their numbers from 0 on: how each was cut, or nothing.
 
-        A number is cut at an edge in encoded units: `above` it and up to it (`below`). A feature with levels is cut
-        into the level in place `level` (`same`) and the others (`other`).
+        A number is cut at an edge in encoded units: `above` it and up to it (`below`). A feature with levels is
+        cut into the level in place `level` (`same`) and the others (`other`).
         """
         out: list[JsonObject] = [{}]
         left = [(self.root.get(person, -1), 0)]  # who is proved to have none before anything is cut has one box

@@ -103,7 +103,7 @@ class Room:
         grid = step > 0
         size = np.where(grid, step, 1.0)
         count = np.floor((np.maximum(edge.astype(np.float64), lower - size) - lower) / size)
-        value = np.maximum(lower, edge + PAST * np.maximum(1.0, np.abs(edge))).astype(np.float32)
+        value = np.maximum(lower, _beyond(edge, PAST)).astype(np.float32)
         beyond = _beyond(edge)
         for further in (2, 1, 0):
             at = (lower + np.maximum(count + further, 0.0) * size).astype(np.float32)
@@ -117,7 +117,7 @@ class Room:
         size = np.where(grid, step, 1.0)
         last = np.rint((upper - lower) / size)
         count = np.floor((np.minimum(edge.astype(np.float64), upper + size) - lower) / size)
-        value = np.minimum(upper, edge - PAST * np.maximum(1.0, np.abs(edge))).astype(np.float32)
+        value = np.minimum(upper, _beyond(edge, -PAST)).astype(np.float32)
         beyond = _beyond(edge)
         for further in (-1, 0, 1):
             at = (lower + np.minimum(count + further, last) * size).astype(np.float32)
@@ -233,9 +233,11 @@ class Room:
         return Box(person, low, high, box.levels), alive
 
 
-def _beyond(edge: np.ndarray) -> np.ndarray:
-    """What a grid point must exceed to lie above an edge: the same for those who look above it and below."""
-    return np.where(np.isfinite(edge), edge + NEAR * np.maximum(1.0, np.abs(edge)), edge)
+def _beyond(edge: np.ndarray, by: float = NEAR) -> np.ndarray:
+    """A little above an edge (or below it): what a grid point must exceed to lie above, for whoever looks from
+    above and from below. No edge at all stays so."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isfinite(edge), edge + by * np.maximum(1.0, np.abs(edge)), edge)
 
 
 def _just_under(value: np.ndarray) -> np.ndarray:
