@@ -6,8 +6,8 @@
 
 Models learned from at most 20,000 rows of 70% of a table: forests and XGBoost of 100 trees of depth 6, holdtrue's
 own linear model and networks (20 epochs); people from the other rows whom the model refuses, under every limit of
-the table's schema. `ExactSearch` is asked about one person after the other, so that seconds are a person's own, from
-the table to the checked table. Settled: OPTIMAL or INFEASIBLE.
+the table's schema. `ExactSearch` is asked about one person after the other, so that seconds are a person's own,
+from the table to the checked table. Settled: OPTIMAL or INFEASIBLE.
 """
 
 import argparse

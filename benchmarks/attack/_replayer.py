@@ -27,7 +27,7 @@ NEAR = 5e-7  # an edge that lies below a value by so little lies on it
 
 @dataclass
 class Options:
-    """What a feature may become: encoded ends, cost, the number a model reads; values, of a cell last and first."""
+    """What a feature may become: encoded ends, cost, what a model reads; values, of a cell last and first."""
 
     low: np.ndarray
     high: np.ndarray

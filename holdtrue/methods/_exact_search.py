@@ -48,14 +48,14 @@ class ExactSearch(AbstractMethod):
     in log-odds.
 
     Linear models: one mixed-integer programme for HiGHS, about the model's own weights. Squares (``l2``) are
-    approached from below by tangents until they differ by a ten-millionth. Proved up to a millionth of the cost
-    (and, where the schema has linear constraints, two hundred-thousandths of an encoded unit), about rows that clear
-    the threshold by two ten-thousandths in log-odds; INFEASIBLE says that none reaches it at all.
+    approached from below by tangents until they differ by a ten-millionth. Proved up to a millionth of the cost (and,
+    where the schema has linear constraints, two hundred-thousandths of an encoded unit), about rows that clear the
+    threshold by two ten-thousandths in log-odds; INFEASIBLE says that none reaches it at all.
 
     Networks: a good point first, then bounds of every unit among the rows that cost less, by linear relaxation. A
     unit that cannot change sides there is linear; the others are binaries of a programme for HiGHS. How many are
-    left decides: a hidden layer of 16 or of 64 units is settled for nearly everybody, three layers of 128, 64 and 16
-    are for about half of the people (see *Prove it* among the guides).
+    left decides: a hidden layer of 16 or of 64 units is settled for nearly everybody, three layers of 128, 64 and
+    16 for a quarter to nearly all of the people, by the table (see *Prove it* among the guides).
 
     What a number without a step is told as is rounded away from where the person is: by so much, at most a
     ten-thousandth of its range, something may be cheaper.
@@ -105,11 +105,12 @@ class ExactSearch(AbstractMethod):
     ) -> tuple[RecourseFrame, list[JsonObject | None]]:
         """Recourse for every row, and how it was proved, under a tree ensemble.
 
-        A proof has the person's status, cost, what every recourse costs at least, and how all that is open to them
-        was cut into boxes: a list of boxes, the whole first, each with the feature and the edge (in encoded units) or
-        level that it was cut at and the places of its two parts; empty for a box that was not cut on. In every such
-        box the cheapest point costs no less than the recourse, or no limit is kept, or the best leaves of the trees
-        that lie in it, at less than the cost of the recourse, are not enough. None for whom the model accepts.
+        A proof has the person's status, cost, what every recourse costs at least, and how all that is open to
+        them was cut into boxes: a list of boxes, the whole first, each with the feature and the edge (in encoded
+        units) or level that it was cut at and the places of its two parts; empty for a box that was not cut on. In
+        every such box the cheapest point costs no less than the recourse, or no limit is kept, or the best leaves of
+        the trees that lie in it, at less than the cost of the recourse, are not enough. None for whom the model
+        accepts.
 
         Parameters
         ----------
