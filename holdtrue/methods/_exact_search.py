@@ -48,9 +48,9 @@ class ExactSearch(AbstractMethod):
     in log-odds.
 
     Linear models: one mixed-integer programme for HiGHS, about the model's own weights. Squares (``l2``) are
-    approached from below by tangents until they differ by a ten-millionth. Proved up to a millionth of the cost (and,
-    where the schema has linear constraints, two hundred-thousandths of an encoded unit), about rows that clear the
-    threshold by two ten-thousandths in log-odds; INFEASIBLE says that none reaches it at all.
+    approached from below by tangents until they differ by a ten-millionth. Proved up to a millionth of the cost
+    (and, where the schema has linear constraints, two hundred-thousandths of an encoded unit), about rows that
+    clear the threshold by two ten-thousandths in log-odds; INFEASIBLE says that none reaches it at all.
 
     Networks: a good point first, then bounds of every unit among the rows that cost less, by linear relaxation. A
     unit that cannot change sides there is linear; the others are binaries of a programme for HiGHS. How many are
@@ -108,8 +108,8 @@ class ExactSearch(AbstractMethod):
         A proof has the person's status, cost, what every recourse costs at least, and how all that is open to
         them was cut into boxes: a list of boxes, the whole first, each with the feature and the edge (in encoded
         units) or level that it was cut at and the places of its two parts; empty for a box that was not cut on. In
-        every such box the cheapest point costs no less than the recourse, or no limit is kept, or the best leaves of
-        the trees that lie in it, at less than the cost of the recourse, are not enough. None for whom the model
+        every such box the cheapest point costs no less than the recourse, or no limit is kept, or the best leaves
+        of the trees that lie in it, at less than the cost of the recourse, are not enough. None for whom the model
         accepts.
 
         Parameters
