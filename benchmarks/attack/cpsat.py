@@ -1,6 +1,6 @@
 """Proofs held against another solver: OR-Tools' CP-SAT on random schemas, forests, boosting and linear models.
 
-python -m benchmarks.attack.cpsat [--worlds 30] [--first 0] [--print]
+python -m benchmarks.attack.cpsat [--worlds 12] [--first 0] [--print]
 
 Needs ortools. Every instance is one refused person under one model: `ExactSearch` is asked, and CP-SAT is given
 the same question as a model of its own: the values that `_checker` says the person may take, the trees as their
@@ -29,7 +29,7 @@ from holdtrue.batch import Predictor
 from holdtrue.encoding import norm_weights
 from holdtrue.search import Status
 
-PEOPLE = 16  # of one world under one model
+PEOPLE = 40  # of one world under one model
 SCALE = 10**7  # of costs, scores and constraints, as whole numbers
 CLEAR = 2e-4
 EDGE = -1e-5
@@ -273,7 +273,7 @@ WRONG = ("crashed", "disagree")
 
 def main() -> None:
     """Run, printing what was found; the file of counts grows world by world."""
-    attacked("cpsat", __doc__ or "", attack, WRONG, worlds=30)
+    attacked("cpsat", __doc__ or "", attack, WRONG, worlds=12)
 
 
 if __name__ == "__main__":
