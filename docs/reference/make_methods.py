@@ -90,7 +90,8 @@ def line(text: str) -> str:
 
 def needs(cls: type[AbstractMethod]) -> str:
     """What the model must offer, in words."""
-    return f"a {' and '.join(sorted(cls.needs))} model" if cls.needs else "any model with predictions"
+    kinds = " and ".join(sorted(cls.needs)) or " or ".join(sorted(cls.needs_one_of))
+    return f"a {kinds} model" if kinds else "any model with predictions"
 
 
 def first_reference(cls: type) -> str:
@@ -103,7 +104,8 @@ def page() -> str:
     """Return the reference page."""
     rows = ["| method | registered as | model must be | training rows | in a sentence |", "|---|---|---|---|---|"]
     for name, cls in METHODS.items():
-        kind = " and ".join(sorted(cls.needs)) or "anything with predictions"
+        kind = " and ".join(sorted(cls.needs)) or " or ".join(sorted(cls.needs_one_of))
+        kind = kind or "anything with predictions"
         rows.append(
             f"| [`{cls.__name__}`](#{cls.__name__.lower()}) | `{name}` | {kind} | "
             f"{'needed' if cls.needs_rows else 'not needed'} | {line(sections(cls)[''].split(chr(10) * 2)[0])} |"

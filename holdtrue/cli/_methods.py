@@ -66,7 +66,7 @@ def facts(name: str, cls: type[Any]) -> JsonObject:
         "name": name,
         "class": cls.__name__,
         "summary": (inspect.getdoc(cls) or "").split("\n")[0],
-        "needs": sorted(cls.needs),
+        "needs": sorted(cls.needs) or ([" or ".join(sorted(cls.needs_one_of))] if cls.needs_one_of else []),
         "needs_rows": cls.needs_rows,
         "honours": list(getattr(cls, "honours", HONOURS)),
         "parameters": parameters,

@@ -36,7 +36,7 @@ class PanelSearch:
     @functools.cached_property
     def guidable(self) -> bool:
         """Whether the base can be asked of several models at once."""
-        return self.base.needs <= with_guides(self.base.predictor_, self.guides.members, 0.0).capabilities
+        return self.base.serves(with_guides(self.base.predictor_, self.guides.members, 0.0).capabilities)
 
     def method(self, slack: float, wanted: int, spared: int) -> AbstractMethod:
         """The base, fitted to the panel: made once for each slack, from the one before where there is one."""

@@ -43,6 +43,8 @@ class AbstractMethod(AbstractConfigured):
 
     needs: ClassVar[frozenset[str]] = frozenset()
     """Capabilities the model must have, such as ``differentiable``."""
+    needs_one_of: ClassVar[frozenset[str]] = frozenset()
+    """Capabilities of which the model must have one, where there are any."""
     needs_rows: ClassVar[bool] = False
     """Whether `learn` must be given training rows."""
     needs_guides: ClassVar[bool] = False
@@ -61,6 +63,11 @@ class AbstractMethod(AbstractConfigured):
         self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
     ) -> Solutions:
         """Answer every problem of a batch; see `holdtrue.batch.solve`."""
+
+    @classmethod
+    def serves(cls, capabilities: frozenset[str]) -> bool:
+        """Whether a model with these capabilities has what the method needs."""
+        return cls.needs <= capabilities and (not cls.needs_one_of or bool(cls.needs_one_of & capabilities))
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Learn from encoded training rows; what is returned is kept in `state_` and in model files."""
@@ -108,12 +115,12 @@ class AbstractMethod(AbstractConfigured):
         """`fit` on rows that are encoded already; a method that builds on another fits it by this."""
         self.check_parameters()
         spare_maps()
-        lacking = self.needs - predictor.capabilities
-        if lacking:
+        lacking = " and ".join(sorted(self.needs - predictor.capabilities))
+        if not self.serves(predictor.capabilities):
             name = type(predictor.foreign.estimator if predictor.foreign else predictor.decision.model).__name__
+            kind = lacking or " or ".join(sorted(self.needs_one_of))
             raise CapabilityError(
-                f"{type(self).__name__}: needs a {' and '.join(sorted(lacking))} model; got {name}. "
-                f"{self._alternatives(predictor)}"
+                f"{type(self).__name__}: needs a {kind} model; got {name}. {self._alternatives(predictor)}"
             )
         if x is None and self.needs_rows:
             raise DataError(

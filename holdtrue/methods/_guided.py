@@ -53,7 +53,7 @@ class AbstractGuidedMethod(AbstractClimbingMethod):
         """
         self.check_parameters()
         predictor = predictor_of(model)
-        if predictor is not None and self.needs <= predictor.capabilities:  # else said below, as for any method
+        if predictor is not None and self.serves(predictor.capabilities):  # else said below, as for any method
             self._guides = self._own_guides(model) if guides is None else guides
         return super().fit(model, X, y)
 

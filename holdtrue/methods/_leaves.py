@@ -1,4 +1,4 @@
-"""What methods share that search the leaves of a tree ensemble."""
+"""What methods share that search the leaves of a tree ensemble, or the layers of a network."""
 
 import functools
 from collections.abc import Callable
@@ -7,12 +7,13 @@ from typing import TypeVar
 
 import numpy as np
 
+from holdtrue._types import JsonObject
 from holdtrue.batch import map_rows
 from holdtrue.encoding import norm_weights
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.models import AbstractTrees, batch_logits
 from holdtrue.search import Problems, Solutions, Status
-from holdtrue.search.exact import Ensemble, cheapest_in_trees
+from holdtrue.search.exact import Ensemble, cheapest_in_layers, cheapest_in_trees
 
 Method = TypeVar("Method", bound=AbstractMethod)
 LAID_OUT = "_ensemble"
@@ -25,27 +26,20 @@ def search_leaves(
     deadline: float | None,
     on_rows: Callable[[int], None] | None,
     seconds: float | None = None,
+    proofs: dict[int, list[JsonObject]] | None = None,
 ) -> Solutions:
     """Answer people whom the model refuses from the leaves of its trees; the others need nothing.
 
-    Nobody is searched for longer than `n_boxes` boxes, nor, where they are given, than so many `seconds`.
+    Nobody is searched for longer than `n_boxes` boxes, nor, where they are given, than so many `seconds`. `proofs`
+    gets the boxes of everyone who was refused, in their order.
     """
     predictor = method.predictor_
-    decision = predictor.decision
-    favourable = problems.favourable
-    if favourable is None:
-        logits = map_rows(functools.partial(batch_logits, decision.model.alone), problems.x)
-        favourable = predictor.decide_of(logits) == problems.target
-    refused = np.flatnonzero(~favourable)
-    out = replace(Solutions.unreached(problems), bound=np.zeros(len(problems)))
-    out.status[:], out.cost[:] = int(Status.ALREADY_FAVOURABLE), 0.0
-    if on_rows is not None and len(refused) < len(problems):
-        on_rows(len(problems) - len(refused))
-    if len(refused):
-        found = cheapest_in_trees(
-            decision,
+
+    def cheapest(refused: Problems) -> Solutions:
+        return cheapest_in_trees(
+            predictor.decision,
             ensemble_of(method),
-            problems.take(refused),
+            refused,
             norm_weights(predictor.encoder, method.norm),
             method.norm,
             max_changes=getattr(method, "max_changes", None) or predictor.encoder.n_columns,
@@ -53,7 +47,56 @@ def search_leaves(
             seconds=seconds,
             deadline=deadline,
             on_rows=on_rows,
+            proofs=proofs,
         )
+
+    return of_the_refused(method, problems, cheapest, on_rows)
+
+
+def search_layers(
+    method: AbstractMethod,
+    problems: Problems,
+    deadline: float | None,
+    on_rows: Callable[[int], None] | None,
+    seconds: float,
+) -> Solutions:
+    """Answer people whom a linear model or a network refuses; the others need nothing."""
+    predictor = method.predictor_
+
+    def cheapest(refused: Problems) -> Solutions:
+        return cheapest_in_layers(
+            predictor.decision,
+            refused,
+            norm_weights(predictor.encoder, method.norm),
+            method.norm,
+            max_changes=getattr(method, "max_changes", None),
+            seconds=seconds,
+            deadline=deadline,
+            on_rows=on_rows,
+        )
+
+    return of_the_refused(method, problems, cheapest, on_rows)
+
+
+def of_the_refused(
+    method: AbstractMethod,
+    problems: Problems,
+    search: Callable[[Problems], Solutions],
+    on_rows: Callable[[int], None] | None,
+) -> Solutions:
+    """Everybody's answer, where a search has those of the people whom the model refuses."""
+    predictor = method.predictor_
+    favourable = problems.favourable
+    if favourable is None:
+        logits = map_rows(functools.partial(batch_logits, predictor.decision.model.alone), problems.x)
+        favourable = predictor.decide_of(logits) == problems.target
+    refused = np.flatnonzero(~favourable)
+    out = replace(Solutions.unreached(problems), bound=np.zeros(len(problems)))
+    out.status[:], out.cost[:] = int(Status.ALREADY_FAVOURABLE), 0.0
+    if on_rows is not None and len(refused) < len(problems):
+        on_rows(len(problems) - len(refused))
+    if len(refused):
+        found = search(problems.take(refused))
         for part, own in zip(_parts(out), _parts(found), strict=True):
             part[refused] = own
     return out

@@ -90,4 +90,4 @@ def name_of(cls: type[AbstractMethod]) -> str:
 
 def fitting(capabilities: Iterable[str]) -> list[str]:
     """Class names of the methods that a model with these capabilities can serve."""
-    return [cls.__name__ for cls in METHODS.values() if cls.needs <= frozenset(capabilities)]
+    return [cls.__name__ for cls in METHODS.values() if cls.serves(frozenset(capabilities))]

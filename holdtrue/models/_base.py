@@ -26,7 +26,8 @@ class AbstractModel(eqx.Module):
     """A classifier inside jit: one encoded row in, one logit per class out.
 
     Binary and multi-class alike have `k` logits. `capabilities` says what a method may ask for:
-    ``differentiable`` (jax.grad works), ``linear`` (weights and bias), ``trees``, ``generator``.
+    ``differentiable`` (jax.grad works), ``linear`` (weights and bias), ``layers`` (linear, or a network of
+    straight pieces, with weights that can be read), ``trees``, ``generator``.
     """
 
     capabilities: ClassVar[frozenset[str]] = frozenset()

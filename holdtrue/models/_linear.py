@@ -12,7 +12,7 @@ from holdtrue.models._base import AbstractArchitecture, AbstractModel
 class LinearModel(AbstractModel):
     """Logits ``weight @ x + bias``."""
 
-    capabilities: ClassVar[frozenset[str]] = frozenset({"differentiable", "linear"})
+    capabilities: ClassVar[frozenset[str]] = frozenset({"differentiable", "layers", "linear"})
     weight: Float[Array, "k d"]
     bias: Float[Array, " k"]
 

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import ClassVar, Literal
+from typing import Literal
 
 import equinox as eqx
 import jax
@@ -20,14 +20,22 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
 }
 
 
+KINKED = {"relu": 0.0, "leaky_relu": 0.01}
+"""Activations of two straight pieces, and the slope of the first."""
+
+
 class MLPModel(AbstractModel):
     """Dense layers with an activation and dropout after every hidden one."""
 
-    capabilities: ClassVar[frozenset[str]] = frozenset({"differentiable"})
     weights: tuple[Float[Array, "_ _"], ...]
     biases: tuple[Float[Array, " _"], ...]
     activation: str = eqx.field(static=True)
     dropout: float = eqx.field(static=True)
+
+    @property
+    def capabilities(self) -> frozenset[str]:  # type: ignore[override]
+        """A gradient; and layers of straight pieces, where the activation is made of such."""
+        return frozenset({"differentiable"} | ({"layers"} if self.activation in KINKED else set()))
 
     @property
     def n_classes(self) -> int:

@@ -147,7 +147,7 @@ class PanelModel(AbstractModel):
     def capabilities(self) -> frozenset[str]:  # type: ignore[override]
         """What the model and all guides have, as far as the least sure of them has it."""
         shared = self.model.capabilities.intersection(*(part.capabilities for part in self.guides))
-        return shared & {"differentiable"}
+        return shared & {"differentiable", "layers"}
 
     @property
     def on_host(self) -> bool:  # type: ignore[override]

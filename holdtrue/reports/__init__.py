@@ -7,6 +7,7 @@ from holdtrue.reports._calibration import Calibration
 from holdtrue.reports._figure import BLUE, GRID, INK, LINE, ORANGE, SOFT, dress, new_figure, save
 from holdtrue.reports._hold_plot import draw_hold
 from holdtrue.reports._parts import Summary, Survival, summarise
+from holdtrue.reports._reach import Counted, ModelReach
 from holdtrue.reports._render import (
     STYLE,
     Page,
@@ -35,6 +36,8 @@ __all__ = [
     "Against",
     "Attack",
     "Calibration",
+    "Counted",
+    "ModelReach",
     "Page",
     "Report",
     "Section",

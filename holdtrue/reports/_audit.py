@@ -1,5 +1,7 @@
 """Ask everything again, and gather the answers."""
 
+from typing import Any
+
 import numpy as np
 
 from holdtrue import metrics
@@ -8,6 +10,7 @@ from holdtrue.errors import DataError
 from holdtrue.methods import RecourseFrame
 from holdtrue.reports._against import Against, Panel, answers, check_plan, check_shares, digests, panel
 from holdtrue.reports._parts import People, Survival, chunks, spread, summarise
+from holdtrue.reports._reach import reach_of
 from holdtrue.reports._report import Report
 from holdtrue.retraining import AbstractRetrained
 from holdtrue.schema import hinted
@@ -16,7 +19,14 @@ from holdtrue.search import Status
 
 @hinted()
 def audit(
-    plan: RecourseFrame, against: Against | None = None, *, confidence: float = 0.95, level: float = 0.9
+    plan: RecourseFrame,
+    against: Against | None = None,
+    *,
+    confidence: float = 0.95,
+    level: float = 0.9,
+    prove: bool = False,
+    group: Any = None,
+    time_limit: float = 10.0,
 ) -> Report:
     """Measure recourse: is it valid, what does it cost, does it hold when the model is trained again?
 
@@ -34,6 +44,14 @@ def audit(
         Of each person's Clopper-Pearson lower bound on survival.
     level : float, default=0.9
         A person whose lower bound exceeds this is counted as assured.
+    prove : bool, default=False
+        Settle whether those without a recourse in the plan have one at all, by `ExactSearch`: `Report.reach`
+        counts who has recourse, who is proved to have none, and who is undecided. The model must be one that it
+        reads.
+    group : str or array, optional
+        For `prove`: a column of the table, or a label per person, by which these are counted too.
+    time_limit : float, default=10.0
+        For `prove`: seconds for one person.
 
     Returns
     -------
@@ -60,6 +78,8 @@ def audit(
             " Choose one option each, as in plan.take(plan.option == 0)."
         )
     check_shares("audit", confidence=confidence, level=level)
+    if group is not None and not prove:
+        raise DataError(f"audit: `group` is for prove=True; got group={group!r} without it. Add prove=True.")
     models = None if against is None else panel(against, "audit")
     found, n = plan.found, len(plan)
     favourable, valid = _ask_again(plan)
@@ -71,6 +91,12 @@ def audit(
     at_odds = reached & ((promised != valid) | (np.asarray(plan.valid, bool) != valid))
     rates = metrics.change_rates(people.changed)
     columns = _columns(plan, people, valid, confidence)
+    reach = None
+    if prove:
+        reach, known = reach_of(
+            plan, refused, found & sound, group=group, confidence=confidence, time_limit=time_limit
+        )
+        columns["reach"] = known
     return Report(
         method=plan.method,
         norm=plan.norm,
@@ -90,6 +116,7 @@ def audit(
         change_rates={f.name: float(rate) for f, rate in zip(plan.schema, rates, strict=True)},
         titles={f.name: f.title for f in plan.schema},
         survival=None if models is None else _survival(models, plan, people, columns, valid, confidence, level),
+        reach=reach,
         seconds=float(plan.seconds),
         people=columns,
         table=plan.factual,

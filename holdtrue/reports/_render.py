@@ -43,7 +43,7 @@ def title(report: "Report") -> str:
 
 def sections(report: "Report") -> list[Section]:
     """Everything a reader sees, as text in cells."""
-    out = [_people(report), _checked(report)]
+    out = [_people(report), *_reach(report), _checked(report)]
     if report.n_found:
         out += [_cost(report), _features(report)]
     if report.survival is not None and report.n_found:
@@ -99,6 +99,26 @@ def _people(report: "Report") -> Section:
     for status, count in report.counts.items():
         rows.append((f"  {status.lower().replace('_', ' ')}", f"{count:,}", percent(count / n)))
     return Section(("Who has recourse", "people", "share"), rows)
+
+
+def _reach(report: "Report") -> list[Section]:
+    """What is proved of the refused, of all and by group."""
+    reach = report.reach
+    if reach is None:
+        return []
+    heads = (f"Reach of the model ({100 * reach.confidence:.3g}% intervals)", "people", "share", "interval")
+    rows: list[tuple[str, ...]] = []
+    parts = [("", reach.everybody), *((f"{reach.column or 'group'} = {k}: ", v) for k, v in reach.groups.items())]
+    for name, c in parts:
+        n = c.n_refused
+        for what, k, ends in (
+            ("with recourse", c.n_with, (c.with_lower, c.with_upper)),
+            ("proved without", c.n_without, (c.without_lower, c.without_upper)),
+            ("undecided", c.n_undecided, None),
+        ):
+            interval = "" if ends is None or not n else f"{100 * ends[0]:.0f}-{100 * ends[1]:.0f}%"
+            rows.append((f"{name}{what}", f"{k:,} of {n:,}", percent(k / n if n else math.nan), interval))
+    return [Section(heads, rows)]
 
 
 def _checked(report: "Report") -> Section:

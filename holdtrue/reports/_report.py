@@ -15,6 +15,7 @@ from holdtrue._types import JsonObject, NativeFrame
 from holdtrue.metrics import Shares
 from holdtrue.reports import _render
 from holdtrue.reports._parts import Summary, Survival
+from holdtrue.reports._reach import ModelReach
 from holdtrue.schema import Table
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class Report:
         Feature to the share of recourse that changes it; `titles` has their names in words.
     survival : Survival or None
         None where no models were given to hold it against.
+    reach : ModelReach or None
+        Of the refused: with recourse, proved without, undecided; None where nothing was to be proved.
     seconds : float
         Time the search took.
     people : dict
@@ -80,6 +83,7 @@ class Report:
     change_rates: dict[str, float]
     titles: dict[str, str]
     survival: Survival | None
+    reach: ModelReach | None
     seconds: float
     people: dict[str, np.ndarray]
     table: Table = field(
@@ -117,7 +121,8 @@ class Report:
         """Return a dataframe of the input's kind, one row a person, with the input's index where it has one.
 
         `status`, `valid`, `limits_kept`, `n_changed`, a cost per norm and, with models to hold it against,
-        `survival` and its lower bound. Costs are 0 where nothing needs to change and NaN without a recourse.
+        `survival` and its lower bound; with proofs `reach`. Costs are 0 where nothing needs to change and NaN
+        without a recourse.
         """
         return people_frame(self.table, self.people)
 
@@ -148,6 +153,12 @@ class Report:
             yield "invalidation_rate", s.invalidation, "mean over valid recourse and models"
             yield "invalidation_std", s.invalidation_std, "over models"
             yield "invalidation_worst", s.invalidation_worst, "largest over models"
+        if self.reach is not None:
+            for name, counted in (("", self.reach.everybody), *self.reach.groups.items()):
+                of = f"_{name}" if name else ""
+                for field_, value in counted._asdict().items():
+                    kind = "people" if field_.startswith("n_") else f"share, at {self.reach.confidence:.4g}"
+                    yield f"reach_{field_}{of}", value, kind
         yield "seconds", self.seconds, "search, all people"
         yield "seconds_per_person", self.seconds_per_person, "search"
 

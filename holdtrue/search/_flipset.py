@@ -71,6 +71,8 @@ class Menu:
     """Whether the cost is that of the feature that costs most; among such actions the least sum is taken."""
     thinned: bool = False
     """Whether some values that the person could take are not on it."""
+    tie: float = TIE
+    """What distance adds to the cost in l0."""
 
     @property
     def separable(self) -> bool:
@@ -88,6 +90,7 @@ def menu(
     percentiles: Percentiles | None = None,
     *,
     in_heights: bool = True,
+    tie: float = TIE,
 ) -> Menu:
     """Read one person's menu from a batch of feasible sets held as numpy arrays.
 
@@ -121,7 +124,7 @@ def menu(
             if len(values) > 1:
                 i_of = f.tails.columns.index(c)
                 heights = f.tails.one(i_of, values.astype(np.float64))
-                cost = _cost(heights, heights[0], weights[c : c + 1], norm)
+                cost = _cost(heights, heights[0], weights[c : c + 1], norm, tie)
                 features.append(Choice(c, values, cost))
             continue
         if step[c] > 0 and (count < FEW or i in bound):
@@ -130,7 +133,8 @@ def menu(
             grid = grid[np.abs(grid - x[c]) > 0.25 * step[c]]
             values = np.r_[x[c], grid][:, None]
             if len(values) > 1:
-                features.append(Choice(c, values, _cost(values, x[c : c + 1], weights[c : c + 1], norm)))
+                cost = _cost(values, x[c : c + 1], weights[c : c + 1], norm, tie)
+                features.append(Choice(c, values, cost))
         else:
             own, low, high, spacing = (float(v) for v in (x[c], lower[c], upper[c], step[c]))
             features.append(Range(c, own, low, high, spacing, count, float(weights[c])))
@@ -141,14 +145,14 @@ def menu(
         if len(levels) > 1:
             values = np.where(np.arange(len(own)) == levels[:, None], upper[part], lower[part])
             cost = (
-                _cost(values, values[0], weights[part], norm)
+                _cost(values, values[0], weights[part], norm, tie)
                 if percentiles is None
                 else percentiles.costs(slot.start, values, values[0])
             )
             features.append(Choice(slot.start, values, cost))
     limits = (np.asarray(f.a), np.asarray(f.b[row]), active, layout, scale, offset)
     if percentiles is None:
-        return Menu(x, features, *limits, norm, thinned=thinned)
+        return Menu(x, features, *limits, norm, thinned=thinned, tie=tie)
     return Menu(x, features, *limits, "l1", largest=percentiles.cost == "max_percentile")
 
 
@@ -289,11 +293,16 @@ def _values(
     return np.unique(values), False
 
 
-def _cost(values: np.ndarray, own: np.ndarray, weights: np.ndarray, norm: Norm) -> np.ndarray:
-    change = np.abs(values.astype(np.float64) - own) @ weights.astype(np.float64)
+def _cost(values: np.ndarray, own: np.ndarray, weights: np.ndarray, norm: Norm, tie: float) -> np.ndarray:
+    """What each option costs, in units that add up; of the largest change, the feature's own."""
+    parts = np.abs(values.astype(np.float64) - own) * weights.astype(np.float64)
+    if norm == "l2":
+        return (parts**2).sum(axis=1)
+    if norm == "linf":
+        return parts.max(axis=1, initial=0.0)
     if norm == "l0":
-        return (np.abs(values - own) > 1e-6) @ weights.astype(np.float64) + TIE * change
-    return change
+        return (np.abs(values - own) > 1e-6) @ weights.astype(np.float64) + tie * parts.sum(axis=1)
+    return parts.sum(axis=1)
 
 
 # ---- one score, no limits across features --------------------------------------------------------------
@@ -343,10 +352,11 @@ def _by_knapsack(menu: Menu, w: np.ndarray, need: float) -> np.ndarray | None:
 # ---- the general case: an integer programme ------------------------------------------------------------
 
 
-class _Programme:
+class Programme:
     """Variables `z` with ``x = base + matrix @ z``, gathered feature by feature."""
 
-    def __init__(self, menu: Menu, barred: Collection[Support] = ()) -> None:
+    def __init__(self, menu: Menu, barred: Collection[Support] = (), *, counted: bool = False) -> None:
+        self.tie, self.counted = menu.tie, counted
         self.base = menu.x.astype(np.float64)
         self.cost: list[float] = []
         self.upper: list[float] = []
@@ -355,9 +365,11 @@ class _Programme:
         self.rows: list[tuple[dict[int, float], float, float]] = []
         self.level: dict[int, tuple[int, np.ndarray]] = {}  # first column: first binary and encoded values
         self.moves: dict[int, tuple[dict[int, float], float]] = {}  # terms and constant of "it changes"
+        self.prices: dict[int, dict[int, float]] = {}  # what each feature costs, where costs do not add up
+        self.lengths: dict[int, tuple[int, int, Range]] = {}  # how far up and down a range goes
         for f in menu.features:
             if isinstance(f, Choice):
-                self._choice(f)
+                self._choice(f, menu.norm)
             elif barred:
                 self._either_way(f, menu.norm)
             else:
@@ -371,12 +383,13 @@ class _Programme:
         self.whole.append(int(whole))
         return len(self.cost) - 1
 
-    def _choice(self, f: Choice) -> None:
+    def _choice(self, f: Choice, norm: Norm) -> None:
         first = len(self.cost)
         self.base[f.start : f.start + f.values.shape[1]] = 0.0
         for cost, value in zip(f.cost, f.values, strict=True):
-            z = self.variable(cost, 1.0, True)
+            z = self.variable(0.0 if norm == "linf" else cost, 1.0, True)
             self.entries += [(f.start + j, z, float(v)) for j, v in enumerate(value) if v != 0]
+        self.prices[f.start] = {first + k: float(cost) for k, cost in enumerate(f.cost)}
         self.rows.append(({first + k: 1.0 for k in range(len(f.cost))}, 1.0, 1.0))
         self.level[f.start] = (first, f.values)
         self.moves[f.start] = ({first: -1.0}, 1.0)
@@ -395,7 +408,7 @@ class _Programme:
 
     def _either_way(self, f: Range, norm: Norm) -> None:
         """A range with binaries for going up and down, so that leaving without moving is impossible."""
-        price, fixed = (TIE * f.weight, f.weight) if norm == "l0" else (f.weight, 0.0)
+        price, fixed = (self.tie * f.weight, f.weight) if norm == "l0" else (f.weight, 0.0)
         unit = f.step if f.step > 0 else 1.0
         going: dict[int, float] = {}
         for sign, end in ((1.0, f.upper), (-1.0, f.lower)):
@@ -420,18 +433,20 @@ class _Programme:
         self.base[f.start] = f.lower
         size = f.count if f.step > 0 else f.upper - f.lower
         unit = f.step if f.step > 0 else 1.0
-        price = TIE * f.weight if norm == "l0" else f.weight
+        price = {"l0": self.tie * f.weight, "l2": 0.0, "linf": 0.0}.get(norm, f.weight)
         steps = self.variable(0.0, size, f.step > 0)
         up, down = self.variable(price, np.inf, False), self.variable(price, np.inf, False)
+        self.lengths[f.start] = (up, down, f)
         self.entries.append((f.start, steps, unit))
         change = {steps: unit, up: -1.0, down: 1.0}
-        if norm == "l0" or f.must_choose:
+        if norm == "l0" or f.must_choose or self.counted:
             # Leaving costs something in l0; staying is 1 - leaving.
             leave = self.variable(f.weight if norm == "l0" else 0.0, 1.0, True)
             self.base[f.start] = f.own
             self.entries.append((f.start, leave, f.lower - f.own))
             self.rows.append(({steps: 1.0, leave: -float(size)}, -np.inf, 0.0))
             self.rows.append((change | {leave: f.lower - f.own}, 0.0, 0.0))
+            self.moves[f.start] = ({leave: 1.0}, 0.0)
         else:
             self.rows.append((change, f.own - f.lower, f.own - f.lower))
 
@@ -473,7 +488,7 @@ def _by_programme(
     seconds: float,
     barred: Collection[Support],
 ) -> np.ndarray | None:
-    p = _Programme(menu, barred)
+    p = Programme(menu, barred)
     p.add_clauses(menu)
     n, d = len(p.cost), len(menu.x)
     if n == 0:

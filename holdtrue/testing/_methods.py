@@ -230,7 +230,7 @@ class MethodChecks:
 
     def test_model_without_gradient(self, method: AbstractMethod) -> None:
         """A black box is served, or refused with the names of methods that do."""
-        if method.needs or method.needs_guides:
+        if method.needs or method.needs_one_of or method.needs_guides:
             try:
                 fresh(method).fit(world.black_box(), *world.people())
             except CapabilityError as error:

@@ -54,3 +54,10 @@ def test_fine_tuning_starts_from_the_model_itself(run_json, model, table):
 )
 def test_bad_input(run, model, table, args, words):
     assert words in run("audit", model, table, *args, code=2).stderr
+
+
+def test_proofs(run_json, model, table):
+    report = run_json("audit", model, table, "--prove", "--group", "married", "--time-limit", 5)
+    everybody = report["reach"]["everybody"]
+    assert everybody["n_refused"] == everybody["n_with"] + everybody["n_without"] + everybody["n_undecided"]
+    assert sum(group["n_refused"] for group in report["reach"]["groups"].values()) == everybody["n_refused"]

@@ -188,13 +188,6 @@ def test_the_gap_says_what_is_not_proved():
     assert (hasty.bound <= proved.cost + 1e-5)[proved.found].all()
 
 
-def test_what_is_no_tree_ensemble_is_refused():
-    loans = ht.datasets.load("loanapp")
-    clf = ht.RecourseClassifier(schema=loans.schema, model=ht.Linear(), method=ht.ExactSearch(), random_state=0)
-    with pytest.raises(ht.errors.HoldtrueError, match="ExactSearch: needs a trees model"):
-        clf.fit(loans.X, loans.y)
-
-
 @pytest.fixture(scope="module")
 def served():
     """A forest in a world with limits of every kind, and people it refuses."""

@@ -1,7 +1,7 @@
 """Models made elsewhere as a chain of layers, their preprocessing folded into the first."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from holdtrue.encoding import Encoder
 from holdtrue.models._base import AbstractModel
 from holdtrue.models._linear import LinearModel
+from holdtrue.models._mlp import KINKED
 from holdtrue.models.adapters._columns import Column, Levels, NotUnderstood, Number
 from holdtrue.models.adapters._curves import Bins
 
@@ -129,10 +130,18 @@ class LayersModel(AbstractModel):
     ``one_vs_rest``: log-odds of each class against all others, whose probabilities are then scaled to sum 1.
     """
 
-    capabilities: ClassVar[frozenset[str]] = frozenset({"differentiable"})
     layers: tuple[Any, ...]
     head: Head = eqx.field(static=True)
     k: int = eqx.field(static=True)
+
+    @property
+    def capabilities(self) -> frozenset[str]:  # type: ignore[override]
+        """A gradient; and layers of straight pieces, where all of them are such."""
+        straight = self.head != "one_vs_rest" and all(
+            not layer.steps if isinstance(layer, Affine) else getattr(layer, "name", "") in KINKED
+            for layer in self.layers
+        )
+        return frozenset({"differentiable"} | ({"layers"} if straight else set()))
 
     @property
     def n_classes(self) -> int:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holdtrue.models import Boxes
+from holdtrue.search.exact._cuts import Cuts
 from holdtrue.search.exact._look import UNNAMED, Cut, Look, Sight
 from holdtrue.search.exact._needs import Needs
 from holdtrue.search.exact._reach import TINY, Leaves
@@ -39,15 +40,17 @@ JOIN = 2  # needs that take part from a point on that they refuse, at most
 
 
 class Pool(NamedTuple):
-    """Boxes still to be looked at, with the cost of their cheapest points, and how far each may be from a yes."""
+    """Boxes still to be looked at, with the cost of their cheapest points, how far each may be from a yes, and its
+    place in the proof."""
 
     box: Box
     cost: np.ndarray
     hope: np.ndarray
+    node: np.ndarray
 
     def take(self, rows: np.ndarray) -> "Pool":
         """Some of them."""
-        return Pool(self.box.take(rows), self.cost[rows], self.hope[rows])
+        return Pool(self.box.take(rows), self.cost[rows], self.hope[rows], self.node[rows])
 
 
 @dataclass
@@ -84,6 +87,8 @@ class BranchAndBound:
         Boxes looked at for one person, at most.
     accepts : callable, optional
         Of some people's points: which may be given to them, limits and model aside.
+    cuts : Cuts, optional
+        Where every cut is written down.
     """
 
     def __init__(
@@ -96,9 +101,10 @@ class BranchAndBound:
         max_changes: int,
         n_boxes: int,
         accepts: Callable[[np.ndarray, Corner], np.ndarray] | None = None,
+        cuts: Cuts | None = None,
     ) -> None:
         self.boxes, self.needs, self.room, self.sums = boxes, needs, room, sums
-        self.max_changes, self.n_boxes, self.accepts = max_changes, n_boxes, accepts
+        self.max_changes, self.n_boxes, self.accepts, self.cuts = max_changes, n_boxes, accepts, cuts
         n = room.n_people
         self.best = np.full(n, np.inf)  # costs of what was found, or the limit
         self.found = np.zeros(n, bool)
@@ -166,7 +172,8 @@ class BranchAndBound:
         self.rounds[person] = 0
         pairs = self.leaves.drop(person)
         self.leaves.add(*pairs, self.at_most)
-        return self._pooled(self.room.whole().take(person), np.zeros(len(person)))
+        roots = np.zeros(len(person), int) if self.cuts is None else self.cuts.begun(person)
+        return self._pooled(self.room.whole().take(person), np.zeros(len(person)), roots)
 
     def _raised(self, pool: Pool) -> Pool:
         """A higher limit for whom nothing was found within theirs; who has had enough boxes gets a last dive."""
@@ -184,6 +191,7 @@ class BranchAndBound:
         person, low, high, levels = (np.concatenate(p) for p in zip(*(pool.box for pool in pools), strict=True))
         cost = np.concatenate([pool.cost for pool in pools])
         hope = np.concatenate([pool.hope for pool in pools])
+        node = np.concatenate([pool.node for pool in pools])
         enough = cost < self._ceiling()[person]
         tired = self.looked[person] >= self.n_boxes + LAST * self.last[person]
         dropped = enough & tired
@@ -194,19 +202,19 @@ class BranchAndBound:
         if less.any():
             self.at_most = np.where(less, self.best, self.at_most)
             self.leaves.shrink(self.at_most)
-        return Pool(Box(person[kept], low[kept], high[kept], levels[kept]), cost[kept], hope[kept])
+        return Pool(Box(person[kept], low[kept], high[kept], levels[kept]), cost[kept], hope[kept], node[kept])
 
     def _ceiling(self) -> np.ndarray:
         """What a box must cost less than to matter."""
         return np.where(np.isfinite(self.best), self.best * (1 - CLOSE), np.inf)
 
-    def _pooled(self, box: Box, hope: np.ndarray) -> Pool:
+    def _pooled(self, box: Box, hope: np.ndarray, node: np.ndarray) -> Pool:
         """New boxes, narrowed by the linear constraints; those that hold nothing are left out."""
         box, alive = self.room.narrowed(box)
         corner = self.room.corner(box)
         alive = alive & np.isfinite(corner.cost) & (corner.n_changed <= self.max_changes)
         kept = np.flatnonzero(alive & (corner.cost < self._ceiling()[box.person]))
-        return Pool(box.take(kept), corner.cost[kept], hope[kept])
+        return Pool(box.take(kept), corner.cost[kept], hope[kept], node[kept])
 
     def _chosen(self, pool: Pool) -> np.ndarray:
         """The cheapest boxes of each person, more from round to round, and the one that may be nearest to a yes.
@@ -241,7 +249,7 @@ class BranchAndBound:
         if yes.any():
             again, cut = self._offered(box, corner, np.flatnonzero(yes), cut)
         going = np.flatnonzero(could & ~again & (cut.slot >= 0) & (corner.cost < self._ceiling()[person]))
-        return self._open(pool.take(np.flatnonzero(again)), self._cut(box, corner, look, cut, idle, going))
+        return self._open(pool.take(np.flatnonzero(again)), self._cut(pool, corner, look, cut, idle, going))
 
     def _offered(self, box: Box, corner: Corner, rows: np.ndarray, cut: Cut) -> tuple[np.ndarray, Cut]:
         """Keep the cheapest points that all needs accept and no limit forbids.
@@ -292,13 +300,17 @@ class BranchAndBound:
         self.found[who] = True
         self.value[who], self.level[who] = points.value[order], points.level[order]
 
-    def _cut(self, box: Box, corner: Corner, look: Look, cut: Cut, idle: np.ndarray, rows: np.ndarray) -> Pool:
+    def _cut(self, pool: Pool, corner: Corner, look: Look, cut: Cut, idle: np.ndarray, rows: np.ndarray) -> Pool:
         """The two halves of each box."""
+        box, made = pool.box, (np.zeros(len(rows), int), np.zeros(len(rows), int))
+        if self.cuts is not None:
+            made = self.cuts.cut(pool.node[rows], cut.take(rows), corner.level[rows], self.room)
         lack = np.where(idle[rows], 0.0, np.maximum(-look.now[rows], 0.0) / np.maximum(-self.needs.base, TINY))
         lack = lack.sum(axis=1)
         beyond, here = self._halves(box.take(rows), corner.level[rows], cut.take(rows))
         return self._open(
-            self._pooled(beyond, lack * (1.0 - np.minimum(cut.gain[rows], 1.0))), self._pooled(here, lack)
+            self._pooled(beyond, lack * (1.0 - np.minimum(cut.gain[rows], 1.0)), made[0]),
+            self._pooled(here, lack, made[1]),
         )
 
     def _halves(self, box: Box, level: np.ndarray, cut: Cut) -> tuple[Box, Box]:

@@ -11,7 +11,7 @@ from holdtrue.search._additive import addend
 from holdtrue.search._problem import Problems
 
 PAST = 2e-6  # how far beyond a threshold a number without a grid is put, in encoded units
-NEAR = 1e-3  # of a step: a threshold this near to a grid point lies on it, and goes left
+NEAR = 3e-7  # of a grid point: one that lies above an edge by so little lies on it, but for rounding
 ACCEPT = 2e-6  # how far a linear constraint may be missed, as in `Feasible`
 ROUNDING = 3e-7
 SWEEPS = 3  # of bounds from one feature of a constraint to another
@@ -104,13 +104,12 @@ class Room:
         lower, upper, step = self.lower[person], self.upper[person], self.step[person]
         grid = step > 0
         size = np.where(grid, step, 1.0)
-        at = np.maximum(edge.astype(np.float64), lower - size)
-        count = np.maximum(np.floor((at - lower) / size + NEAR) + 1, 0.0)
-        value = np.where(
-            grid, lower + count * size, np.maximum(lower, edge + PAST * np.maximum(1.0, np.abs(edge)))
-        )
-        value = value.astype(np.float32)
-        value = np.where(grid & (value <= edge), (lower + (count + 1) * size).astype(np.float32), value)
+        count = np.floor((np.maximum(edge.astype(np.float64), lower - size) - lower) / size)
+        value = np.maximum(lower, _beyond(edge, PAST)).astype(np.float32)
+        beyond = _beyond(edge)
+        for further in (2, 1, 0):
+            at = (lower + np.maximum(count + further, 0.0) * size).astype(np.float32)
+            value = np.where(grid & ((at > beyond) | (further == 2)), at, value)
         return np.where(self.free[person] & (value <= upper + 1e-6) & (value > edge), value, np.nan)
 
     def below(self, person: np.ndarray, edge: np.ndarray) -> np.ndarray:
@@ -118,14 +117,13 @@ class Room:
         lower, upper, step = self.lower[person], self.upper[person], self.step[person]
         grid = step > 0
         size = np.where(grid, step, 1.0)
-        at = np.minimum(edge.astype(np.float64), upper + size)
         last = np.rint((upper - lower) / size)
-        count = np.minimum(np.floor((at - lower) / size + NEAR), last)
-        value = np.where(
-            grid, lower + count * size, np.minimum(upper, edge - PAST * np.maximum(1.0, np.abs(edge)))
-        )
-        value = value.astype(np.float32)
-        value = np.where(grid & (value > edge), (lower + (count - 1) * size).astype(np.float32), value)
+        count = np.floor((np.minimum(edge.astype(np.float64), upper + size) - lower) / size)
+        value = np.minimum(upper, _beyond(edge, -PAST)).astype(np.float32)
+        beyond = _beyond(edge)
+        for further in (-1, 0, 1):
+            at = (lower + np.minimum(count + further, last) * size).astype(np.float32)
+            value = np.where(grid & ((at <= beyond) | (further == -1)), np.minimum(at, edge), value)
         return np.where(self.free[person] & (value >= lower - 1e-6) & (value <= edge), value, np.nan)
 
     def nearest(self, person: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -250,6 +248,13 @@ class Room:
                 break
             high, low = tighter, raised
         return Box(person, low, high, box.levels), alive
+
+
+def _beyond(edge: np.ndarray, by: float = NEAR) -> np.ndarray:
+    """A little above an edge (or below it): what a grid point must exceed to lie above, for whoever looks from
+    above and from below. No edge at all stays so."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isfinite(edge), edge + by * np.maximum(1.0, np.abs(edge)), edge)
 
 
 def _just_under(value: np.ndarray) -> np.ndarray:

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from holdtrue._types import JsonObject
 from holdtrue.encoding import Norm
 from holdtrue.models import AbstractTrees, Boxes, Decision, Flat, boxes_of, n_cores, sums_at
 from holdtrue.search._options import SAME, TINY, by_feature, column_factors
 from holdtrue.search._problem import Problems, Solutions, Status
 from holdtrue.search.exact._branch import BranchAndBound
+from holdtrue.search.exact._cuts import Cuts
 from holdtrue.search.exact._needs import needs_of
 from holdtrue.search.exact._room import Corner, room_of, rows_at
 
@@ -52,6 +54,7 @@ def cheapest_in_trees(
     seconds: float | None = None,
     deadline: float | None = None,
     on_rows: Callable[[int], None] | None = None,
+    proofs: dict[int, list[JsonObject]] | None = None,
 ) -> Solutions:
     """Answer every person's problem by branch and bound.
 
@@ -73,6 +76,8 @@ def cheapest_in_trees(
         How long one person is searched for, at most; some are searched for together, so long for each.
     deadline, on_rows
         See `holdtrue.batch.solve`.
+    proofs : dict, optional
+        Where the boxes of everyone's proof are put, by row; see `Cuts.of`.
     """
     out = replace(Solutions.unreached(problems), bound=np.zeros(len(problems)))
     chunks = _chunks(problems, CHUNK if seconds is None else FEWEST)
@@ -82,7 +87,11 @@ def cheapest_in_trees(
         until = deadline
         if seconds is not None:
             until = min(time.monotonic() + seconds * len(rows), np.inf if deadline is None else deadline)
-        found = _answered(decision, ensemble, some, weights, norm, max_changes, n_boxes, until, on_rows)
+        cuts = None if proofs is None else Cuts()
+        found = _answered(decision, ensemble, some, weights, norm, max_changes, n_boxes, until, on_rows, cuts)
+        if proofs is not None and cuts is not None:
+            names, n_numbers = _names(ensemble.trees, problems), len(ensemble.trees.slots.numbers)
+            proofs.update({int(row): cuts.of(i, names, n_numbers) for i, row in enumerate(rows)})
         out.x[rows], out.status[rows] = found.x, found.status
         out.cost[rows], out.n_steps[rows] = found.cost, found.n_steps
         assert out.bound is not None
@@ -129,6 +138,14 @@ def _chunks(problems: Problems, most: int) -> Iterator[np.ndarray]:
         yield from (rows[i : i + size] for i in range(0, len(rows), size))
 
 
+def _names(trees: AbstractTrees, problems: Problems) -> list[str]:
+    """Features in the order in which trees see them."""
+    starts = {slot.start: slot.name for slot in problems.feasible.layout.slots}
+    slots = trees.slots
+    at = [c for c, _ in slots.numbers] + [c for c, _, _ in slots.positions] + [c for c, _ in slots.groups]
+    return [starts[column] for column in at]
+
+
 def _answered(
     decision: Decision,
     ensemble: Ensemble,
@@ -139,6 +156,7 @@ def _answered(
     n_boxes: int,
     deadline: float | None,
     on_rows: Callable[[int], None] | None,
+    cuts: Cuts | None,
 ) -> Solutions:
     """Answer people who want the same, together."""
     trees, boxes = ensemble.trees, ensemble.boxes
@@ -164,7 +182,7 @@ def _answered(
 
     search = BranchAndBound(
         boxes, needs, room, sums, max_changes=max_changes, n_boxes=n_boxes,
-        accepts=None if some.options is None else differ,
+        accepts=None if some.options is None else differ, cuts=cuts,
     )  # fmt: skip
     answers = search.run(deadline, on_rows)
     found = np.isfinite(answers.cost)
