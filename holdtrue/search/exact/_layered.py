@@ -15,7 +15,7 @@ from holdtrue.encoding import Feasible, Norm
 from holdtrue.models import Decision
 from holdtrue.search._flipset import INSIDE, OUTSIDE, Menu, Support, menu, support
 from holdtrue.search._options import SAME, TINY, by_feature, column_factors
-from holdtrue.search._problem import Problems, Solutions, Status
+from holdtrue.search._problem import Problems, Solutions, Status, is_found
 from holdtrue.search._solver import CLEARANCE
 from holdtrue.search.exact._dive import Cost, dive
 from holdtrue.search.exact._layers import Member, Members, members_of
@@ -62,6 +62,21 @@ def cheapest_in_layers(
     deadline, on_rows
         See `holdtrue.batch.solve`.
     """
+    tails = problems.feasible.tails
+    if tails is not None:
+        # Costs by percentile are no part of the programme: it answers who has a way at all, and a way of the least
+        # cost by range, of which nothing is proved in percentiles.
+        plain = replace(problems, feasible=replace(problems.feasible, tails=None))
+        found = cheapest_in_layers(
+            decision, plain, weights, norm, max_changes=max_changes, seconds=seconds, deadline=deadline,
+            on_rows=on_rows,
+        )  # fmt: skip
+        status = np.where(found.status == int(Status.OPTIMAL), int(Status.FOUND), found.status)
+        rises = [np.asarray(tails.rise(np.asarray(x, np.float64))) for x in (problems.x, found.x)]
+        cost = np.array([Cost(own, np.asarray(weights), norm)(to[None])[0] for own, to in zip(*rises, strict=True)])
+        cost = np.where(is_found(status), np.sqrt(cost) if norm == "l2" else cost, found.cost)
+        bound = np.where(status == int(Status.INFEASIBLE), np.inf, 0.0)
+        return replace(found, status=status, cost=cost.astype(found.cost.dtype), bound=bound)
     out = replace(Solutions.unreached(problems), bound=np.zeros(len(problems)))
     assert out.bound is not None
     members = {int(target): members_of(decision, int(target)) for target in np.unique(problems.target)}
