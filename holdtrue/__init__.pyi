@@ -4,6 +4,7 @@ from holdtrue import (
     causal,
     datasets,
     errors,
+    handover,
     hold,
     ledger,
     methods,
@@ -24,6 +25,7 @@ from holdtrue._version import __version__
 from holdtrue.attribution import CodeTable, Reasons, reasons
 from holdtrue.causal import SCM
 from holdtrue.classifier import Adopted, Certificate, RecourseClassifier, adopt, load, recourse, wrap
+from holdtrue.handover import Evidence, EvidenceCheck, evidence, verify_evidence
 from holdtrue.hold import Backtest, Held, Holding, Level, backtest
 from holdtrue.ledger import Ledger, Policy, Record
 from holdtrue.methods import (
@@ -119,6 +121,8 @@ __all__ = [
     "ElasticNet",
     "ElliCE",
     "Ensemble",
+    "Evidence",
+    "EvidenceCheck",
     "ExactSearch",
     "Feature",
     "Flipset",
@@ -180,7 +184,9 @@ __all__ = [
     "compare",
     "datasets",
     "errors",
+    "evidence",
     "gate",
+    "handover",
     "hold",
     "ledger",
     "letters",
@@ -209,5 +215,6 @@ __all__ = [
     "training",
     "tune",
     "verify",
+    "verify_evidence",
     "wrap",
 ]

@@ -1,7 +1,7 @@
 """Recourse that was promised to people: records, and the ledger that keeps them. No jax here."""
 
 from holdtrue.ledger._canonical import LARGEST, canonical, parse, sha256
-from holdtrue.ledger._chain import Head
+from holdtrue.ledger._chain import STATE_AFTER, Head, event_hash, genesis
 from holdtrue.ledger._entries import Event, Issued, Promise, Verification
 from holdtrue.ledger._ledger import Ledger
 from holdtrue.ledger._policy import Policy
@@ -9,6 +9,7 @@ from holdtrue.ledger._record import Record, check_subject, new_id, read_records,
 
 __all__ = [
     "LARGEST",
+    "STATE_AFTER",
     "Event",
     "Head",
     "Issued",
@@ -19,6 +20,8 @@ __all__ = [
     "Verification",
     "canonical",
     "check_subject",
+    "event_hash",
+    "genesis",
     "new_id",
     "parse",
     "read_records",
