@@ -68,6 +68,7 @@ from holdtrue.schema import Feature, Implication, LinearConstraint, Schema
 from holdtrue.search import Status
 from holdtrue.studies.certify import CertificateCheck, certify, verify
 from holdtrue.studies.compare import Comparison, compare
+from holdtrue.studies.group_actions import GroupActions, group_actions
 from holdtrue.studies.tradeoff import Tradeoff, tradeoff
 from holdtrue.studies.tune import Tuning, tune
 from holdtrue.training import (
@@ -129,6 +130,7 @@ __all__ = [
     "GateReport",
     "Generated",
     "Generic",
+    "GroupActions",
     "GrowingSpheres",
     "Guides",
     "HeadSettings",
@@ -186,6 +188,7 @@ __all__ = [
     "errors",
     "evidence",
     "gate",
+    "group_actions",
     "handover",
     "hold",
     "ledger",
