@@ -36,7 +36,7 @@ from holdtrue.encoding import to_grid, told_decimals
 from holdtrue.methods import RecourseFrame
 from holdtrue.schema import plain
 from holdtrue.studies.group_actions import Action, Change, Served, Trial
-from holdtrue.studies.group_actions._choose import choose, greedy, served, swapped
+from holdtrue.studies.group_actions._choose import choose, greedy, served
 from holdtrue.studies.group_actions._group_actions import candidates, trial_of
 
 TRAIN = 0.6
@@ -220,10 +220,7 @@ def ours(trial: Trial, pool: list[Action], k: int, most: float | None) -> tuple[
     for times in CAPS if most is not None else (None,):
         cap = None if times is None or most is None else times * most
         inside = capped(trial, cap)
-        costs = inside.matrix(pool)
-        quick = [pool[i] for i in swapped(costs, greedy(costs, k))]
-        found = served(inside.matrix(quick))
-        actions = choose(inside, [*quick, *pool], k, 2)
+        actions = choose(inside, pool, k, 2)
         found = served(inside.matrix(actions))
         mean = float(found.cost[found.covered].mean()) if found.covered.any() else 0.0
         if most is not None and mean > most + 1e-9:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from holdtrue.batch import Predictor, distances
 from holdtrue.encoding import Norm, broken_limits
@@ -12,6 +14,7 @@ from holdtrue.schema import Table
 from holdtrue.studies.group_actions._actions import Action, taken, variants
 
 SWAPS = 4  # rounds in which every chosen action may be exchanged
+NODES = 200  # of the integer program: a count, not a time, so that the same is chosen again
 
 
 @dataclass
@@ -138,6 +141,32 @@ def swapped(costs: np.ndarray, chosen: Sequence[int]) -> list[int]:
     return out
 
 
+def covering(costs: np.ndarray, k: int) -> list[int]:
+    """At most `k` rows that serve most people, as an integer program; none where it was not solved to the end."""
+    if not costs.size:
+        return []
+    reach = np.isfinite(costs)
+    spent = np.where(reach, costs, 0.0).sum(axis=1)
+    order = np.argsort(spent, kind="stable")  # of rows that serve the same people the cheapest stands for all
+    _, first = np.unique(reach[order], axis=0, return_index=True)
+    rows = order[np.sort(first)]
+    m, n = len(rows), costs.shape[1]
+    each = sp.hstack([-sp.csr_matrix(reach[rows].T.astype(float)), sp.eye(n)])
+    total = sp.csr_matrix(np.concatenate([np.ones(m), np.zeros(n)])[None])
+    found = milp(
+        np.concatenate([np.zeros(m), -np.ones(n)]),
+        constraints=LinearConstraint(sp.vstack([each, total]).tocsc(), -np.inf, np.append(np.zeros(n), k)),
+        integrality=np.concatenate([np.ones(m), np.zeros(n)]), bounds=Bounds(0, 1), options={"node_limit": NODES},
+    )  # fmt: skip
+    return [] if found.status != 0 else [int(i) for i in rows[np.flatnonzero(found.x[:m] > 0.5)]]
+
+
+def chosen_of(costs: np.ndarray, k: int) -> list[int]:
+    """At most `k` rows: those that serve most, exchanged for cheaper ones that serve as many."""
+    quick, best = swapped(costs, greedy(costs, k)), covering(costs, k)
+    return quick if worth(costs[quick]) >= worth(costs[best]) else swapped(costs, best)
+
+
 def best_of(costs: np.ndarray, k: int) -> list[int]:
     """The best `k` of a few rows, by trying all: for small numbers alone."""
     return list(
@@ -146,10 +175,10 @@ def best_of(costs: np.ndarray, k: int) -> list[int]:
 
 
 def choose(trial: Trial, candidates: Iterable[Action], k: int, rounds: int) -> list[Action]:
-    """At most `k` actions: greedily, then by exchange, then by changing what each asks a little."""
+    """At most `k` actions: the best of the candidates, then each changed a little as long as that helps."""
     pool = list(dict.fromkeys(action for action in candidates if action))
     costs = trial.matrix(pool)
-    chosen = [pool[i] for i in swapped(costs, greedy(costs, k))]
+    chosen = [pool[i] for i in chosen_of(costs, k)]
     for _ in range(rounds):
         before = list(chosen)
         for at in range(len(chosen)):

@@ -43,9 +43,9 @@ def group_actions(
     An action is a change of a few columns: by an amount, up to an end ("lower the loan to 60% of the price, where
     it is not there"), or to a level. It serves a person where the model then accepts them and no limit of the
     schema is broken; who would have to break one is not served. Candidates are what single people's recourse
-    changes, and more of it; of these `k` are chosen greedily, exchanged one by one, and each is then changed a
-    little as long as that serves more people, or as many at less cost. What they do is measured on people who had
-    no part in the choice.
+    changes, and more of it; the `k` of these that serve most are chosen by an integer program (greedily where it
+    is not solved), and each is then changed a little as long as that serves more people, or as many at less cost.
+    What they do is measured on people who had no part in the choice.
 
     Parameters
     ----------
