@@ -6,8 +6,10 @@ from benchmarks import (
     faults,
     gate,
     generators,
+    group_actions,
     panel,
     peers,
+    reasons,
     retrain,
     scale,
     serve,
@@ -21,5 +23,6 @@ if __name__ == "__main__":
     sys.argv = sys.argv[:1]
     for module in (
         faults, wachter, retrain, stream, scale, gate, serve, peers, throughput, trees, panel, generators,
+        reasons, group_actions,
     ):  # fmt: skip
         module.main()

@@ -1,6 +1,7 @@
 """Values with their intervals, drawn as a picture in a page."""
 
 import html
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,21 +17,29 @@ class Mark(NamedTuple):
     upper: float | None
 
 
+def _step(least: float) -> float:
+    """A round number that is at least this."""
+    power = 10.0 ** math.floor(math.log10(least)) if least > 0 else 1.0
+    return next(power * times for times in (1, 2, 2.5, 5, 10) if power * times >= least)
+
+
 def intervals(title: str, marks: Sequence[Mark], *, percent: bool = False) -> str:
     """One line a mark: a dot, and its interval as a stroke; SVG, or nothing where no value is there."""
     ends = [end for m in marks for end in (m.value, m.lower, m.upper) if end is not None]
     if not ends:
         return ""
     low, high = (0.0, 1.0) if percent else (min(0.0, *ends), max(ends))
-    span = (high - low) or 1.0
+    step = 0.25 if percent else _step((high - low) / 4)
+    low = step * math.floor(low / step)
+    span = 4 * step if high <= low + 4 * step else 5 * step
     height = TOP + ROW * len(marks) + 22
 
     def x(value: float) -> float:
         return round(LABEL + (WIDTH - LABEL - RIGHT) * (value - low) / span, 1)
 
     parts = [f'<text x="0" y="14" font-weight="600">{html.escape(title)}</text>']
-    for step in range(5):
-        value = low + span * step / 4
+    for i in range(round(span / step) + 1):
+        value = low + step * i
         told = f"{100 * value:.0f}%" if percent else f"{value:.3g}"
         parts.append(f'<line class="grid" x1="{x(value)}" x2="{x(value)}" y1="{TOP - 6}" y2="{height - 18}"/>')
         parts.append(f'<text class="axis" x="{x(value)}" y="{height - 4}" text-anchor="middle">{told}</text>')

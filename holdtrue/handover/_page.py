@@ -11,6 +11,7 @@ from holdtrue.handover._marks import Mark, intervals
 STYLE = Path(__file__).with_name("page.css")
 DASH = "-"
 ALL = "everybody"
+SHORT = 12  # rows of a table that is not torn apart between two sheets of paper
 PERSONAL = (
     "The tables of this file have a row for every person: their place in the table that was handed in, the "
     "model's score and decision, what the search found, and the groups that are reported on. Nobody's name, "
@@ -260,8 +261,8 @@ def _reasons(given: JsonObject, figures: JsonObject) -> Iterator[str]:
     ranked = sorted(of["each"].items(), key=lambda pair: (-pair[1]["named"]["k"], pair[0]))
     rows = []
     for name, one in ranked:
-        stands = DASH if one["stands"] is None else _share(one["stands"])
-        rows.append((name, [_share(one["named"]), f"{one['first']:,}", stands]))
+        stands = DASH if one["stands"] is None else _brief(one["stands"])
+        rows.append((name, [_brief(one["named"]), f"{one['first']:,}", stands]))
     yield _table("What is named", ("people", "as the first", "stands"), rows)
     parts = sorted(of["contributions"].items(), key=lambda pair: (-(pair[1]["mean"]["value"] or 0), pair[0]))
     rows = [(name, [_value(one["mean"], _three), "protected, never named" if one["protected"] else ""])
@@ -316,7 +317,8 @@ def _table(title: str, heads: Sequence[str], rows: Sequence[tuple[str, Sequence[
     caption = " ".join(part for part in (title, note) if part)
     above = f"<caption>{caption}</caption>" if caption else ""
     inside = f"{above}<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>"
-    return f'<div class="wide"><table>{inside}</table></div>'
+    kind = "wide short" if len(rows) <= SHORT else "wide"
+    return f'<div class="{kind}"><table>{inside}</table></div>'
 
 
 def _p(text: str, *, raw: bool = False) -> str:
@@ -328,7 +330,11 @@ def _mark(name: str, of: JsonObject, key: str) -> Mark:
 
 
 def _share(of: JsonObject) -> str:
-    return f"{of['k']:,} of {of['n']:,}<i>{_percent(of['share'])} ({_range(of, _percent)})</i>"
+    return f"{_percent(of['share'])}<i>{_range(of, _percent)}</i><i>{of['k']:,} of {of['n']:,}</i>"
+
+
+def _brief(of: JsonObject) -> str:
+    return f"{of['k']:,} of {of['n']:,} ({_percent(of['share'])})"
 
 
 def _value(of: JsonObject, form: Callable[[Any], str]) -> str:
