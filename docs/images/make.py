@@ -172,7 +172,7 @@ def layers() -> None:
         [("server", "a warm model behind HTTP: shared calls, keys, quotas", BOTH)],
         [
             ("handover", "evidence", BOTH),
-            ("runs", "resumable jobs", BOTH),
+            ("runs", "long jobs", BOTH),
             ("tracking", "MLflow", BOTH),
         ],
         [("promises", "the life of a promise: record, letter, gate", BOTH)],
