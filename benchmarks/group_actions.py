@@ -9,8 +9,8 @@ l1 in scaled units.
 
 GLANCE (Kavouras et al., arXiv 2405.18921): the refused are clustered, each centre is given local counterfactuals,
 and clusters whose centres and actions are near are merged until `k` are left; each gives the action that serves
-most. Local counterfactuals are accepted training rows next to the centre and the recourse of the people next to it,
-the same recourse that ours starts from; the number of clusters and of local ones is the better of two settings.
+most. Local counterfactuals are accepted training rows next to the centre and the recourse of people next to it,
+the same that ours starts from; the number of clusters and of local ones is the better of two settings.
 
 GLOBE-CE (Ley, Mishra, Magazzeni, ICML 2023): random directions over one to four columns, each person going as far
 along one as they need; the `k` directions are added one by one, each the one that serves most of who is left.

@@ -17,7 +17,7 @@ from holdtrue.classifier import AbstractClassifier, Certificate
 from holdtrue.errors import DataError
 from holdtrue.handover._figures import GROUP
 from holdtrue.hold import Holding
-from holdtrue.ledger import Ledger
+from holdtrue.ledger import Ledger, genesis
 from holdtrue.methods import AbstractMethod, Level, RecourseFrame
 from holdtrue.promises import Grouping, gate
 from holdtrue.schema import Table, TableLike, as_table
@@ -229,7 +229,7 @@ def ledger_tables(
     out = {"ledger": pa.table({name: pa.array([e[name] for e in events], kind) for name, kind in kinds.items()})}
     moment = at if at is not None else (events[-1]["at"] if events else None)
     name_hash = {"name": head.ledger, "seq": end, "hash": events[-1]["hash"] if events else head.hash}
-    given: JsonObject = name_hash | {"at": moment}
+    given: JsonObject = name_hash | {"at": moment, "first": genesis(head.ledger)}
     if events and end == head.seq:
         out["broken"] = _broken(clf, ledger, moment)
     return out, given

@@ -243,7 +243,7 @@ def calibrated(table, certificate):
 
 
 def ledger(tables, given, c):
-    follows, previous = True, hashlib.sha256(f"holdfast-ledger:{given['name']}".encode()).hexdigest()
+    follows, previous = True, given["first"]  # what the first event's hash stands on
     where, issued, kept = {}, {}, {}
     for event in tables["ledger"].astype(object).where(lambda t: t.notna(), None).to_dict("records"):
         body = {name: event[name] for name in ("seq", "kind", "promise", "at", "public", "commitment", "token")}

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -153,9 +154,10 @@ def covering(costs: np.ndarray, k: int) -> list[int]:
     m, n = len(rows), costs.shape[1]
     each = sp.hstack([-sp.csr_matrix(reach[rows].T.astype(float)), sp.eye(n)])
     total = sp.csr_matrix(np.concatenate([np.ones(m), np.zeros(n)])[None])
+    most: Any = np.append(np.zeros(n), k)
     found = milp(
         np.concatenate([np.zeros(m), -np.ones(n)]),
-        constraints=LinearConstraint(sp.vstack([each, total]).tocsc(), -np.inf, np.append(np.zeros(n), k)),
+        constraints=LinearConstraint(sp.vstack([each, total]).tocsc(), -np.inf, most),
         integrality=np.concatenate([np.ones(m), np.zeros(n)]), bounds=Bounds(0, 1), options={"node_limit": NODES},
     )  # fmt: skip
     return [] if found.status != 0 else [int(i) for i in rows[np.flatnonzero(found.x[:m] > 0.5)]]
