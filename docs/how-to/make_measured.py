@@ -5,6 +5,7 @@ From `benchmarks/results/reasons.json` and `group_actions.json`, with the comman
 
 import json
 import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,16 @@ def result(name: str) -> dict[str, Any]:
 def percent(value: float) -> str:
     """A share in whole percent."""
     return f"{100 * value:.0f}%"
+
+
+def wrapped(text: str) -> list[str]:
+    """A paragraph as lines of a page."""
+    return textwrap.wrap(text, 117, break_long_words=False, break_on_hyphens=False)
+
+
+def made_by(found: dict[str, Any]) -> str:
+    """The command behind a result."""
+    return f"Made by `{found['command']}`."
 
 
 def titled(job: str) -> str:
@@ -42,14 +53,13 @@ def reasons() -> str:
         )
         lines.append(f"| {titled(job)} | {one['people']} | {same} | {first} | {percent(one['stands'])} |")
     speed = found["speed"]
-    lines += [
-        "",
+    lines += ["", *wrapped(
         f"Exact contributions under XGBoost (150 trees of depth 5) on HELOC, {speed['reference rows']} reference "
         f"rows: {round(speed['people per second'], -2):,.0f} people a second by the clock, "
         f"{round(speed['people per second of two cores, by processor time'], -2):,.0f} by the processor time of "
         f"two cores, on a machine that had other work; they add up to the gap to "
-        f"{speed['largest remainder of the gap']:.0e}. Made by `{found['command']}`.",
-    ]
+        f"{speed['largest remainder of the gap']:.0e}. {made_by(found)}"
+    )]  # fmt: skip
     return "\n".join(lines)
 
 
@@ -65,10 +75,8 @@ def group_actions() -> str:
             mine = one.get(f"ours at the cost of {name}")
             if mine is not None:
                 lines.append(f"| {titled(job)} | {title} | {cell(one[name])} | {cell(mine)} |")
-    lines += [
-        "",
-        f"Shares of people who had no part in the choice, with 95% intervals. Made by `{found['command']}`.",
-    ]
+    told = f"Shares of people who had no part in the choice, with 95% intervals. {made_by(found)}"
+    lines += ["", *wrapped(told)]
     return "\n".join(lines)
 
 
