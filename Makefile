@@ -15,7 +15,7 @@ QUICK := tests/schema tests/datasets tests/encoding tests/ledger/test_ledger.py 
 	tests/cli/test_main.py tests/cli/test_datasets.py tests/cli/test_options.py \
 	tests/docs/test_house.py tests/docs/test_pages.py tests/docs/test_reference.py tests/test_package.py
 # What `make oldest` installs and asks. Not torch: its build with a graphics card's libraries is 2 GB.
-EXTRAS := plots serve xgboost lightgbm catboost skops onnx postgres ray mlflow tune
+EXTRAS := plots serve xgboost lightgbm catboost skops onnx postgres ray mlflow tune sign
 OLDEST := tests/schema tests/encoding tests/ledger tests/test_package.py tests/classifier/test_classifier.py
 
 .PHONY: run test quick check tests shapes oldest format docs site bench clean
@@ -71,6 +71,7 @@ docs: $(TOOLS)
 	$(BIN)/python docs/reference/make_methods.py
 	$(BIN)/python docs/reference/make_comparison.py
 	$(BIN)/python docs/explanation/make_sizing.py
+	$(BIN)/python docs/how-to/make_measured.py
 	$(BIN)/python docs/images/make.py
 	$(BIN)/python -m experiments
 	$(BIN)/python -m experiments.hold.page

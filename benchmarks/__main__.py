@@ -7,8 +7,10 @@ from benchmarks import (
     faults,
     gate,
     generators,
+    group_actions,
     panel,
     peers,
+    reasons,
     retrain,
     scale,
     serve,
@@ -23,5 +25,6 @@ if __name__ == "__main__":
     for module in (
         faults, wachter, retrain, stream, scale, gate, serve, peers, throughput, trees, panel, generators,
         defaults,
+        reasons, group_actions,
     ):  # fmt: skip
         module.main()

@@ -4,6 +4,7 @@ from holdtrue import (
     causal,
     datasets,
     errors,
+    handover,
     hold,
     ledger,
     methods,
@@ -24,6 +25,7 @@ from holdtrue._version import __version__
 from holdtrue.attribution import CodeTable, Reasons, reasons
 from holdtrue.causal import SCM
 from holdtrue.classifier import Adopted, Certificate, RecourseClassifier, adopt, load, recourse, wrap
+from holdtrue.handover import Evidence, EvidenceCheck, evidence, verify_evidence
 from holdtrue.hold import Backtest, Held, Holding, Level, backtest
 from holdtrue.ledger import Ledger, Policy, Record
 from holdtrue.methods import (
@@ -66,6 +68,7 @@ from holdtrue.schema import Feature, Implication, LinearConstraint, Schema
 from holdtrue.search import Status
 from holdtrue.studies.certify import CertificateCheck, certify, verify
 from holdtrue.studies.compare import Comparison, compare
+from holdtrue.studies.group_actions import GroupActions, group_actions
 from holdtrue.studies.tradeoff import Tradeoff, tradeoff
 from holdtrue.studies.tune import Tuning, tune
 from holdtrue.training import (
@@ -121,12 +124,15 @@ __all__ = [
     "ElasticNet",
     "ElliCE",
     "Ensemble",
+    "Evidence",
+    "EvidenceCheck",
     "ExactSearch",
     "Feature",
     "Flipset",
     "GateReport",
     "Generated",
     "Generic",
+    "GroupActions",
     "GrowingSpheres",
     "Guides",
     "HeadSettings",
@@ -184,7 +190,10 @@ __all__ = [
     "compare",
     "datasets",
     "errors",
+    "evidence",
     "gate",
+    "group_actions",
+    "handover",
     "hold",
     "ledger",
     "letters",
@@ -213,5 +222,6 @@ __all__ = [
     "training",
     "tune",
     "verify",
+    "verify_evidence",
     "wrap",
 ]

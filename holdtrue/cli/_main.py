@@ -30,6 +30,7 @@ COMMANDS = {
     "replay": "Compute a record of issued recourse again, and say whether it comes out the same.",
     "ledger": "Keep the recourse that was promised to people.",
     "gate": "Ask a new model about every live promise, and say which would break.",
+    "evidence": "Hand over one file about a model to whoever validates it, or check one.",
     "letter": "Write the letter that tells a person what was promised.",
     "serve": "Answer predictions, recourse and promises over HTTP.",
     "mcp": "Let a chat client ask a model, read-only unless told otherwise.",

@@ -2,7 +2,7 @@
 
 from holdtrue.ledger._anchor import Anchor, read_key
 from holdtrue.ledger._canonical import LARGEST, canonical, parse, sha256
-from holdtrue.ledger._chain import Head
+from holdtrue.ledger._chain import STATE_AFTER, Head, event_hash, genesis
 from holdtrue.ledger._entries import Event, Issued, Promise, Verification
 from holdtrue.ledger._ledger import Ledger
 from holdtrue.ledger._policy import Policy
@@ -10,6 +10,7 @@ from holdtrue.ledger._record import Record, check_subject, new_id, read_records,
 
 __all__ = [
     "LARGEST",
+    "STATE_AFTER",
     "Anchor",
     "Event",
     "Head",
@@ -21,6 +22,8 @@ __all__ = [
     "Verification",
     "canonical",
     "check_subject",
+    "event_hash",
+    "genesis",
     "new_id",
     "parse",
     "read_key",

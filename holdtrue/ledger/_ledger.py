@@ -14,7 +14,7 @@ from holdtrue.errors import AgainstPolicy, DataError, IdTaken, LedgerError, NoSu
 from holdtrue.ledger import _migrate
 from holdtrue.ledger._anchor import Anchor
 from holdtrue.ledger._canonical import canonical, check_plain, parse
-from holdtrue.ledger._chain import STATE_AFTER, STATES, Head, commitment, event_hash, new_salt
+from holdtrue.ledger._chain import HASHED, STATE_AFTER, STATES, Head, commitment, event_hash, new_salt
 from holdtrue.ledger._database import Database
 from holdtrue.ledger._entries import Event, Issued, Promise, Verification
 from holdtrue.ledger._policy import NAME as POLICY
@@ -301,6 +301,29 @@ class Ledger:
             lambda c: c.execute(_EVENTS.where(events.c.promise.in_(of)).order_by(events.c.seq)).all()
         )
         return [_event(row) for row in rows]
+
+    def chain(self, up_to: int | None = None, *, batch_size: int = 2000) -> Iterator[list[JsonObject]]:
+        """Events as the chain has them, oldest first, in batches: what is hashed, and the hash; nothing personal.
+
+        Parameters
+        ----------
+        up_to : int, optional
+            Number of the last event to read, such as ``ledger.head().seq``; all when omitted.
+        batch_size : int, default=2000
+            Events per transaction.
+        """
+        last = 0
+        while True:
+            page = sa.select(*(events.c[name] for name in (*HASHED, "hash"))).where(events.c.seq > last)
+            if up_to is not None:
+                page = page.where(events.c.seq <= up_to)
+            page = page.order_by(events.c.seq).limit(batch_size)
+            rows = [dict(row) for row in self._database.run(lambda c, page=page: c.execute(page).mappings().all())]
+            if rows:
+                yield rows
+            if len(rows) < batch_size:
+                return
+            last = rows[-1]["seq"]
 
     def counts(self) -> dict[str, int]:
         """How many promises stand where, and `kept` and `broken` among the fulfilled; forgotten people count."""

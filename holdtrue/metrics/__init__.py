@@ -40,6 +40,14 @@ from holdtrue.metrics._influence import (
     influence_bound,
     radial_slope,
 )
+from holdtrue.metrics._intervals import (
+    Interval,
+    auc_interval,
+    difference_of_means,
+    difference_of_shares,
+    difference_of_survival,
+    mean_interval,
+)
 from holdtrue.metrics._plausibility import neighbour_distance, told_apart
 from holdtrue.metrics._reliability import EDGES, Bin, Reliability, binned, reliability
 from holdtrue.metrics._shift import Drift, drift_test, shift_weights, thinned
@@ -51,6 +59,7 @@ from holdtrue.metrics._survival import (
     mean_survival,
     models_needed,
     survival,
+    survival_interval,
 )
 from holdtrue.metrics._transfer import transfer_accuracy
 from holdtrue.metrics._validity import Shares, share_with_recourse, validity
@@ -66,12 +75,14 @@ __all__ = [
     "Drift",
     "Guarantee",
     "InfluenceBound",
+    "Interval",
     "Invalidation",
     "MeanSurvival",
     "RadialSlope",
     "Reliability",
     "Shares",
     "allowed_failures",
+    "auc_interval",
     "best_f1_threshold",
     "binned",
     "carlini_wagner",
@@ -80,6 +91,9 @@ __all__ = [
     "collapse_radius",
     "costs",
     "deepfool",
+    "difference_of_means",
+    "difference_of_shares",
+    "difference_of_survival",
     "distributional_influence",
     "draw_in_ball",
     "drift_test",
@@ -95,6 +109,7 @@ __all__ = [
     "is_linear",
     "kept_under_noise",
     "linear_rise",
+    "mean_interval",
     "mean_survival",
     "median_distance",
     "miss_bound",
@@ -114,6 +129,7 @@ __all__ = [
     "sparsity",
     "steepest",
     "survival",
+    "survival_interval",
     "thinned",
     "told_apart",
     "tradeoffs",

@@ -170,27 +170,64 @@ def mean_survival(accepts: ArrayLike, confidence: float = 0.95) -> MeanSurvival:
     >>> mean_survival([[True, True, True, False], [True] * 4, [True, True, False, True], [True] * 4]).share
     0.875
     """
-    answers = _answers("mean_survival", accepts).astype(np.float64)
+    share, trials, most = _two_way(accepts, "mean_survival", confidence)
+    at_most = float((1.0 - confidence) ** (1.0 / max(most, 1)))
+    if most == 0 or trials is None:
+        return MeanSurvival(share, at_most if most and share == 1 else 0.0)
+    bound = float(beta.ppf(1 - confidence, share * trials, (1 - share) * trials + 1))
+    return MeanSurvival(share, min(bound, at_most))
+
+
+def survival_interval(accepts: ArrayLike, confidence: float = 0.95) -> tuple[float, float, float]:
+    """The same share as `mean_survival`'s, and an interval about it with half of the doubt on either side.
+
+    Parameters
+    ----------
+    accepts : array of bool, shape (models, people)
+    confidence : float, default=0.95
+
+    Returns
+    -------
+    share, lower, upper : float
+        With one model or one person nothing is known of how others differ, and the ends are 0 and 1.
+
+    Examples
+    --------
+    >>> share, lower, upper = survival_interval([[True, True, False, True], [True] * 4, [True, True, False, True]])
+    >>> lower < share < upper
+    True
+    """
+    share, trials, most = _two_way(accepts, "survival_interval", confidence)
+    doubt = (1.0 - confidence) / 2
+    edge = float(doubt ** (1.0 / max(most, 1)))
+    if most == 0 or trials is None:
+        same = most > 0 and share in (0.0, 1.0)
+        return share, edge if same and share == 1 else 0.0, 1 - edge if same and share == 0 else 1.0
+    lower = float(beta.ppf(doubt, share * trials, (1 - share) * trials + 1))
+    upper = float(beta.ppf(1 - doubt, share * trials + 1, (1 - share) * trials))
+    return share, min(lower, edge), max(upper, 1 - edge)
+
+
+def _two_way(accepts: ArrayLike, where: str, confidence: float) -> tuple[float, float | None, int]:
+    """Share of yeses, how many independent answers vary as it does (None: no variance seen), the longer side."""
+    answers = _answers(where, accepts).astype(np.float64)
     if not 0 < confidence < 1:
-        raise DataError(f"mean_survival: `confidence` must lie between 0 and 1; got {confidence!r}.")
+        raise DataError(f"{where}: `confidence` must lie between 0 and 1; got {confidence!r}.")
     m, n = answers.shape
     if n == 0:
-        return MeanSurvival(float("nan"), 0.0)
+        return float("nan"), None, 0
     share = float(answers.mean())
-    at_most = float((1.0 - confidence) ** (1.0 / max(m, n)))
     if min(m, n) < 2:
-        return MeanSurvival(share, 0.0 if share < 1 else at_most)
+        return share, None, max(m, n)
     by_model, by_person = answers.mean(axis=1), answers.mean(axis=0)
     left = answers - by_model[:, None] - by_person[None, :] + share
     twice = (left**2).sum() / ((m - 1) * (n - 1)) / (m * n)
     parts = by_model.var(ddof=1) / m, by_person.var(ddof=1) / n
     variance = max(sum(parts) - twice, *parts)
     if share in (0.0, 1.0) or variance == 0:
-        return MeanSurvival(share, at_most if share == 1 else 0.0)
+        return share, None, max(m, n)
     fewer = (t.ppf((1 + confidence) / 2, m * n - 1) / t.ppf((1 + confidence) / 2, min(m, n) - 1)) ** 2
-    trials = fewer * min(share * (1 - share) / variance, m * n)
-    bound = float(beta.ppf(1 - confidence, share * trials, (1 - share) * trials + 1))
-    return MeanSurvival(share, min(bound, at_most))
+    return share, float(fewer * min(share * (1 - share) / variance, m * n)), max(m, n)
 
 
 def models_needed(level: float, confidence: float = 0.95) -> int:

@@ -25,15 +25,18 @@ class Grouping:
         A column of the records; or what people's keys are mapped to, as by a pandas Series. None counts nothing.
     bins : sequence of float, optional
         Ascending; a value that equals one belongs above it.
+    where : str
+        Begins every error.
     """
 
-    def __init__(self, group: Any, bins: Sequence[float] | None = None) -> None:
+    def __init__(self, group: Any, bins: Sequence[float] | None = None, *, where: str = "gate") -> None:
+        self.where = where
         self.column = group if isinstance(group, str) else None
         self.people: JsonObject | None = None
         if group is not None and self.column is None:
             pairs = getattr(group, "items", None)
             if pairs is None:
-                raise DataError(f"gate: `group` must be a column or a mapping; got {type(group).__name__}.")
+                raise DataError(f"{where}: `group` must be a column or a mapping; got {type(group).__name__}.")
             self.people = {str(key): plain(value) for key, value in pairs()}
         name = self.column if self.people is None else getattr(group, "name", None) or "group"
         self.name = None if name is None else str(name)
@@ -41,10 +44,10 @@ class Grouping:
         self.counts: dict[str, list[int]] = {}
         edges = self.edges
         if edges is not None and (not edges or any(a >= b for a, b in pairwise(edges))):
-            raise DataError(f"gate: `bins` must be ascending numbers; got {list(bins or ())!r}.")
+            raise DataError(f"{where}: `bins` must be ascending numbers; got {list(bins or ())!r}.")
         if edges is not None:
             if group is None:
-                raise DataError("gate: `bins` cut the values of a group's column; got no `group`.")
+                raise DataError(f"{where}: `bins` cut the values of a group's column; got no `group`.")
             self._names = [f"below {edges[0]:g}"]
             self._names += [f"{a:g} to below {b:g}" for a, b in pairwise(edges)]
             self._names.append(f"{edges[-1]:g} or more")
@@ -54,7 +57,7 @@ class Grouping:
         """Refuse a column that neither a record nor the model has."""
         if self.column is not None and self.column not in known:
             raise DataError(
-                f"gate: `group` is not a column of the records; got {self.column!r}. "
+                f"{self.where}: `group` is not a column of the records; got {self.column!r}. "
                 f"{did_you_mean(self.column, known)}"
             )
 
@@ -78,8 +81,8 @@ class Grouping:
             counts[1] += fails
         if len(self.counts) > MOST:
             raise DataError(
-                f"gate: `group` has more than {MOST} values; got {self.name!r}. Give `bins` for a number, or "
-                "another column."
+                f"{self.where}: `group` has more than {MOST} values; got {self.name!r}. Give `bins` for a "
+                "number, or another column."
             )
         return labels
 
@@ -91,7 +94,9 @@ class Grouping:
         try:
             number = float(value)  # also of a text: a CSV file has no other
         except ValueError as error:
-            raise DataError(f"gate: `bins` need a column of numbers; got {value!r} in {self.name!r}.") from error
+            raise DataError(
+                f"{self.where}: `bins` need a column of numbers; got {value!r} in {self.name!r}."
+            ) from error
         return MISSING if number != number else self._names[bisect_right(self.edges, number)]
 
     def rates(self, confidence: float) -> list[Group]:

@@ -40,6 +40,8 @@ class Letter:
         How often offers like this one were kept in the past, where that was asked.
     reasons : tuple of str
         The main reasons of the decision, where the records have them; at most four.
+    unchanged : tuple of str
+        Those of them that no option changes.
     """
 
     subject: str | None
@@ -51,6 +53,7 @@ class Letter:
     stationery: "Stationery"
     measured: str | None = None
     reasons: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
 
     @cached_property
     def text(self) -> str:
@@ -92,8 +95,9 @@ class Stationery:
         parts = {name: getattr(letter, name) for name in PARTS}
         try:
             return self._templates[html].render(
-                **parts, options=list(letter.options), reasons=list(letter.reasons)
-            )
+                **parts, options=list(letter.options), reasons=list(letter.reasons),
+                unchanged=list(letter.unchanged),
+            )  # fmt: skip
         except Exception as error:  # whatever a template does wrong, down to dividing by zero
             raise _unusable(self.places[html], error) from error
 
@@ -151,6 +155,7 @@ def letters(
                 stationery=stationery,
                 measured=_measured(some),
                 reasons=[one["text"] for one in (some[0].reasons or {}).get("named", [])],
+                unchanged=_unchanged(some),
             )
         )
     return out
@@ -167,14 +172,22 @@ def compose(
     stationery: Stationery,
     measured: str | None = None,
     reasons: Sequence[str] = (),
+    unchanged: Sequence[str] = (),
 ) -> Letter:
     """One letter, of what would change the decision in words."""
     options = tuple(dict.fromkeys(_line(sentence) for sentence in sentences))[:OPTIONS]
     named = tuple(dict.fromkeys(_line(reason) for reason in reasons))[:NAMED]
+    left = tuple(one for one in dict.fromkeys(_line(reason) for reason in unchanged) if one in named)
     end = None if until is None else f"{_day(until)}, {until.astimezone(UTC):%H:%M} UTC"
     name = None if subject is None else _line(subject)
     words = [None if word is None else _line(word) for word in (decided, wanted)]
-    return Letter(name, options, _day(issued), end, *words, stationery, measured, named)
+    return Letter(name, options, _day(issued), end, *words, stationery, measured, named, left)
+
+
+def _unchanged(some: Sequence[Record]) -> list[str]:
+    """Reasons that none of a person's options changes, as far as every record says so."""
+    said = [{one["text"]: one.get("in_recourse") for one in (r.reasons or {}).get("named", [])} for r in some]
+    return [text for text in said[0] if all(one.get(text) is False for one in said)]
 
 
 def _measured(some: Sequence[Record]) -> str | None:
@@ -285,5 +298,5 @@ def _unusable(place: Path, error: Exception) -> DataError:
     reason = f"{type(error).__name__}: {str(error)[:200]}"
     return DataError(
         f"letter: the template cannot be used; got {str(place)!r} ({reason}). It may use subject, date, options, "
-        "until, decided, wanted, measured and reasons."
+        "until, decided, wanted, measured, reasons and unchanged."
     )

@@ -109,6 +109,7 @@ class Because(BaseModel):
     text: str
     agreement: float | None
     stands: bool | None = Field(description="Whether enough of the retrained models give it; null: not known.")
+    changed_by: list[int] = Field(description="Options, from 0, that change what it speaks of.")
 
 
 class Answer(BaseModel):

@@ -281,6 +281,11 @@ class Service:
                     "reasons": None if why is None else [_told_reason(reason) for reason in why.of(i)],
                 })  # fmt: skip
             if found:
+                for told, reason in zip(
+                    out[person]["reasons"] or [], [] if why is None else why.of(i), strict=True
+                ):
+                    if reason.in_recourse:
+                        told["changed_by"].append(len(out[person]["options"]))
                 factual, recourse = factuals[i], recourses[i]
                 out[person]["options"].append({
                     "recourse": recourse,
@@ -384,7 +389,8 @@ def unreached() -> JsonObject:
 
 
 def _told_reason(reason: Reason) -> JsonObject:
-    return {"code": reason.code, "text": reason.text, "agreement": reason.agreement, "stands": reason.stands}
+    own = {"code": reason.code, "text": reason.text, "agreement": reason.agreement, "stands": reason.stands}
+    return own | {"changed_by": []}
 
 
 def _unasked(retrained: Retrained, classifier: AbstractClassifier) -> Retrained:

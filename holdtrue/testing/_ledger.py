@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from holdtrue._types import Keywords
 from holdtrue.errors import DataError, IdTaken, LedgerError, NoSuchPromise, NotLive
-from holdtrue.ledger import Issued, Ledger, Record
+from holdtrue.ledger import Issued, Ledger, Record, event_hash, genesis
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HOSTILE = (
@@ -158,6 +158,20 @@ class LedgerChecks:
             for subject in ("", "x" * 201, "a\x00b", "a\nb", "\ud800", 7):
                 _refused(DataError, "subject", ledger.forget, subject)
             assert ledger.verify().ok
+
+    def test_the_chain_is_read_as_it_is_hashed(self, place: str) -> None:
+        """Anybody can follow the hashes from what `chain` gives, in which there is nothing about a person."""
+        with Ledger.create(place) as ledger:
+            ledger.issue([promise_to("Ann Secret"), promise_to("b"), promise_to("c")])
+            ledger.forget("Ann Secret")
+            events = [event for batch in ledger.chain(batch_size=2) for event in batch]
+            previous = genesis(ledger.head().ledger)
+            for event in events:
+                previous = event_hash(previous, event)
+                assert previous == event["hash"]
+            assert (events[-1]["seq"], previous) == (ledger.head().seq, ledger.head().hash)
+            assert "Secret" not in str(events)
+            assert [event["seq"] for batch in ledger.chain(2) for event in batch] == [1, 2]
 
     def test_tampering_is_named(self, place: str) -> None:
         """Whatever is changed behind the ledger's back, `verify` names the first event that it concerns."""

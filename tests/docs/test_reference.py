@@ -76,6 +76,15 @@ def test_the_sizing_page_is_current() -> None:
     assert (place / "sizing.md").read_text(encoding="utf-8") == made, "run: python docs/explanation/make_sizing.py"
 
 
+def test_measured_tables_are_current() -> None:
+    place = ROOT / "docs" / "how-to"
+    made = runpy.run_path(str(place / "make_measured.py"))
+    for name in made["PAGES"]:
+        assert (place / name).read_text(encoding="utf-8") == made["page"](name), (
+            "run: docs/how-to/make_measured.py"
+        )
+
+
 def test_metrics_are_documented() -> None:
     functions = {name for name in ht.metrics.__all__ if inspect.isfunction(getattr(ht.metrics, name))}
     assert functions - headings("metrics.md") == set()

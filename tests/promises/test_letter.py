@@ -228,6 +228,21 @@ def test_a_letter_names_the_reasons_beside_the_options() -> None:
     assert Shown(letter.html).tags.count("li") == 3
 
 
+def test_a_letter_says_which_reasons_no_option_changes() -> None:
+    """Told "too many inquiries" and offered "lower the loan", a person deserves to know why."""
+    named = {
+        "named": [{"text": "Too many inquiries", "in_recourse": False}, {"text": "Loan", "in_recourse": True}]
+    }
+    (letter,) = write(promise_to("application 7", reasons=named))
+    assert letter.unchanged == ("Too many inquiries",)
+    told = "nobody can be asked to change them: Too many inquiries."
+    assert told in letter.text
+    assert told in letter.html
+    (letter,) = write(promise_to("application 7", reasons=NAMED))  # whether it is changed is not known
+    assert letter.unchanged == ()
+    assert "Left as they are" not in letter.text
+
+
 def test_a_letter_has_four_reasons_at_most_and_shows_them_as_text() -> None:
     named = {"named": [{"text": f"<b>reason {i}</b>"} for i in range(6)]}
     (letter,) = write(promise_to("application 7", reasons=named))

@@ -44,6 +44,7 @@ def test_all_doors_give_the_same_reasons(world, bank):
     for i in range(3):
         assert [one["text"] for one in told[i]["reasons"]] == [reason.text for reason in why.of(i)]
         assert all(0 <= one["agreement"] <= 1 for one in told[i]["reasons"])
+        assert [one["changed_by"] == [0] for one in told[i]["reasons"]] == [r.in_recourse for r in why.of(i)]
     sent = {"person": world.rows[0], "subject": "application 0"}
     issued = world.http.post("/v1/records", json=sent)
     assert issued.status_code == 201, issued.text

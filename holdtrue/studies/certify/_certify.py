@@ -148,7 +148,7 @@ def certify(
     present = float(clf.threshold)
     # Fixed beforehand: what was asked for, or the present one where the search cannot say which is the highest.
     fixed = present if threshold is None and not hasattr(chosen, "critical") else threshold
-    critical = _critical(clf, chosen, kept, fixed)
+    critical = critical_thresholds(clf, chosen, kept, fixed)
     made = _guarantee(critical, None if groups_of is None else groups_of[rows], miscoverage, failure, correction)
     least = min(g.threshold for g in made.values())
     highest = _down(least) if fixed is None else float(fixed)
@@ -258,7 +258,7 @@ def _method(method: str | AbstractMethod | None, threshold: float | None, move: 
     return chosen
 
 
-def _critical(
+def critical_thresholds(
     clf: AbstractClassifier, method: AbstractMethod, table: Table, threshold: float | None
 ) -> np.ndarray:
     """Each person's critical threshold; for a given threshold only whether they have recourse there."""

@@ -14,7 +14,7 @@ from holdtrue.errors import DataError
 from holdtrue.methods import AbstractMethod
 from holdtrue.metrics import clopper_pearson, shift_weights, thinned
 from holdtrue.schema import TableLike, hinted
-from holdtrue.studies.certify._certify import SEEN, certify, data_digest, drift_between
+from holdtrue.studies.certify._certify import SEEN, certify, critical_thresholds, data_digest, drift_between
 
 AUTHORS = "when, with which software and for what reason the threshold was certified (its author's word)"
 CLOSE = 1e-4  # thresholds are made of single-precision scores, which differ in the last digits between processors
@@ -126,6 +126,12 @@ def verify(
             unchecked.append("drift")
         findings.append(check.promise(use))
     return CertificateCheck(findings, unchecked)
+
+
+def critical_of(certificate: Certificate, clf: AbstractClassifier, X_cal: TableLike) -> np.ndarray:
+    """Of each calibration person the largest threshold at which the certificate's search gives them recourse."""
+    method = _Check(certificate, clf).method()
+    return critical_thresholds(clf, method, clf._read(X_cal), certificate.threshold)
 
 
 class _Check:

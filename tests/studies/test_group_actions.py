@@ -1,0 +1,233 @@
+"""A few actions for many people: against trying everything on tiny worlds, and within every limit."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+import holdtrue as ht
+from holdtrue.encoding import broken_limits
+from holdtrue.errors import DataError
+from holdtrue.studies.group_actions import Change, Trial, best_of, greedy
+from holdtrue.studies.group_actions._actions import sentence, taken
+from holdtrue.studies.group_actions._choose import choose, chosen_of, served, swapped
+from holdtrue.studies.group_actions._group_actions import trial_of
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Whole numbers from 0 to 9 and a category; refused below a line."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "a": rng.integers(0, 10, 240),
+            "b": rng.integers(0, 10, 240),
+            "home": rng.choice(["own", "rent"], 240),
+            "sex": rng.choice(["f", "m"], 240),
+        }
+    )
+    points = frame.a + 0.8 * frame.b + 2.0 * (frame.home == "own")
+    schema = ht.Schema(
+        [
+            ht.Feature(name="a", kind="integer", bounds=(0, 9), direction="increase"),
+            ht.Feature(name="b", kind="integer", bounds=(0, 9), direction="increase"),
+            ht.Feature(name="home", kind="categorical", levels=("own", "rent"), direction="fixed"),
+            ht.Feature(name="sex", kind="binary", levels=("f", "m"), direction="fixed"),
+        ]
+    )
+    front = make_column_transformer((OneHotEncoder(), ["home", "sex"]), ("passthrough", ["a", "b"]))
+    line = make_pipeline(front, LogisticRegression(C=1e3, max_iter=5000)).fit(frame, (points > 11).astype(int))
+    predictor = ht.wrap(line, schema, frame)
+    refused = frame[predictor.decide(schema.check(frame)) == 0][:60].reset_index(drop=True)
+    plan = ht.SparseSearch(norm="l1", random_state=0).fit(predictor, frame).recourse(refused)
+    return frame, schema, predictor, plan, line
+
+
+@pytest.fixture(scope="module")
+def trial(world):
+    return trial_of(world[3], None)
+
+
+def every(step=1):
+    """All actions that raise the two numbers by at most five each."""
+    for a, b in itertools.product(range(0, 6, step), repeat=2):
+        changes = [Change(n, "by", float(v)) for n, v in (("a", a), ("b", b)) if v]
+        if changes:
+            yield tuple(changes)
+
+
+def test_who_is_served_is_whom_the_model_accepts_within_their_limits(world, trial):
+    plan = world[3]
+    people = pd.DataFrame(plan.factual.columns)
+    for action in ((Change("a", "by", 3.0), Change("b", "by", 2.0)), (Change("a", "at least", 7.0),)):
+        after = people.copy()
+        for change in action:
+            old = people[change.feature]
+            after[change.feature] = old + change.value if change.how == "by" else old.clip(lower=change.value)
+        inside = ((after.a <= 9) & (after.b <= 9)).to_numpy()
+        yes = world[4].predict(after) == 1
+        costs = trial.costs(action)
+        np.testing.assert_array_equal(np.isfinite(costs), inside & yes)
+        paid = ((after.a - people.a + after.b - people.b) / 9).to_numpy()
+        np.testing.assert_allclose(costs[inside & yes], paid[inside & yes], atol=1e-6)
+        assert 0 < (inside & yes).sum() < len(people)
+
+
+def test_the_choice_is_the_best_of_all_on_a_small_grid(trial):
+    actions = list(every(2))
+    costs = trial.matrix(actions)
+    for k in (1, 2, 3):
+        best = np.isfinite(costs[best_of(costs, k)]).any(axis=0).sum()
+        chosen = greedy(costs, k)
+        reached = np.isfinite(costs[chosen]).any(axis=0).sum()
+        assert reached >= (1 - (1 - 1 / k) ** k) * best
+        assert np.isfinite(costs[chosen_of(costs, k)]).any(axis=0).sum() == best
+
+
+def test_greedy_keeps_its_bound_on_random_worlds():
+    rng = np.random.default_rng(1)
+    for _ in range(15):
+        costs = np.where(rng.random((9, 25)) < 0.2, rng.random((9, 25)), np.inf)
+        for k in (2, 3):
+            best = np.isfinite(costs[best_of(costs, k)]).any(axis=0).sum()
+            reached = np.isfinite(costs[greedy(costs, k)]).any(axis=0).sum()
+            assert reached >= (1 - (1 - 1 / k) ** k) * best - 1e-9
+            better = np.isfinite(costs[swapped(costs, greedy(costs, k))]).any(axis=0).sum()
+            assert reached <= better <= best
+            assert np.isfinite(costs[chosen_of(costs, k)]).any(axis=0).sum() == best
+
+
+def test_changing_what_is_asked_loses_nobody(trial):
+    some = [(Change("a", "by", 2.0),), (Change("b", "by", 5.0),)]
+    before = served(trial.matrix(some))
+    after = served(trial.matrix(choose(trial, some, 2, 4)))
+    assert after.covered.sum() > before.covered.sum()
+    most = np.isfinite(trial.matrix(list(every()))).any(axis=0).sum()
+    assert after.covered.sum() <= most
+
+
+def test_no_limit_is_broken_and_everybody_pays_what_is_said(world):
+    predictor, plan = world[2:4]
+    found = ht.group_actions(plan, by="sex", k=2, n_candidates=20, rounds=1, random_state=3)
+    assert 1 <= len(found.actions) <= 2
+    assert len(found.target) == 30
+    for at, action in enumerate(found.actions):
+        mine = np.flatnonzero(found.served.which == at)
+        people = found.people.take(mine)
+        after, able = taken(action, people, predictor.encoder.schema)
+        assert able.all()
+        assert not any(broken_limits(predictor.encoder, people, after))
+        assert (predictor.decide(after) == 1).all()
+    own = found.served.covered & np.isfinite(found.alone)
+    assert (found.served.cost[own] >= found.alone[own] - 1e-6).all()  # nobody's own recourse is dearer
+
+
+def test_groups_and_their_difference(world):
+    plan = world[3]
+    found = ht.group_actions(plan, by="home", k=2, n_candidates=20, rounds=1, held_out=0.0)
+    of = found.to_dict()
+    assert set(of["groups"]) == {"own", "rent"}
+    assert not of["held_out"]
+    assert of["everybody"]["coverage"]["value"] == of["chosen_by"]["served"] / len(plan)
+    shares = [of["groups"][name]["coverage"]["value"] for name in ("own", "rent")]
+    off = of["groups"]["own"]["difference"]["coverage"]
+    assert off["value"] == pytest.approx(shares[0] - shares[1])
+    assert off["lower"] < off["value"] < off["upper"]
+    assert of["everybody"]["survival"] is None
+    assert "no part in the choice" not in str(found)
+    table = found.to_frame()
+    assert set(table["home"]) == {"everybody", "own", "rent"}
+    again = found.serves(pd.DataFrame(plan.factual.columns))
+    np.testing.assert_array_equal(again.which, found.served.which)
+
+
+def test_nobody_is_asked_more_than_the_most(world):
+    plan = world[3]
+    cheap = ht.group_actions(plan, k=3, max_cost=0.4, n_candidates=20, rounds=1)
+    dear = ht.group_actions(plan, k=3, n_candidates=20, rounds=1)
+    assert cheap.served.cost[cheap.served.covered].max() <= 0.4
+    assert cheap.coverage.value <= dear.coverage.value
+
+
+def test_judges_are_asked_after_the_action(people_of_a_bank):
+    clf, X = people_of_a_bank
+    found = ht.group_actions(clf, X, by="male", k=1, n_candidates=10, rounds=0)
+    assert found.accepts.shape == (len(clf.method_.judges_), len(found.target))
+    assert not found.accepts[:, ~found.served.covered].any()
+    assert found.to_dict()["everybody"]["survival"]["judges"] == len(clf.method_.judges_)
+    assert "judges accept" in str(found)
+
+
+@pytest.fixture(scope="module")
+def people_of_a_bank():
+    bank = ht.datasets.load("loanapp")
+    X = bank.X[["male", "loanprc", "obrat", "cons"]]
+    schema = ht.Schema([bank.schema[name] for name in X])
+    clf = ht.RecourseClassifier(
+        schema=schema, model=ht.Linear(), hold=None, random_state=0,
+        regime=ht.StandardTraining(n_epochs=5, class_weight="balanced"),
+    ).fit(X, bank.y)  # fmt: skip
+    base = ht.Wachter(n_steps=40, patience=10, random_state=0)
+    guides = clf.retrain(n=6, vary="bootstrap")
+    holding = ht.Holding(base=base, hold=0.9, random_state=0).fit(clf, guides=guides, level=ht.Level(0.9, 0.05))
+    return clf.with_method(holding), X[clf.predict(X) == 0][:40]
+
+
+def test_words(world):
+    schema = world[2].encoder.schema
+    action = (Change("a", "by", 2.0), Change("b", "at least", 7.0))
+    assert sentence(action, schema) == "Raise a by 2 and raise b to 7, where it is not there."
+    assert sentence((Change("home", "to", "own"),), schema) == "Change home to own."
+
+
+def test_missing_values_and_levels_beyond_the_last():
+    schema = ht.Schema(
+        [
+            ht.Feature(name="x", kind="numeric", bounds=(0, 10), missing="median", step=0.5),
+            ht.Feature(name="grade", kind="ordinal", levels=("low", "mid", "high")),
+        ]
+    )
+    frame = pd.DataFrame({"x": [1.0, np.nan, 2.3], "grade": ["low", "mid", "high"]})
+    table = schema.check(frame)
+    after, able = taken((Change("x", "by", 1.0),), table, schema)
+    assert able.tolist() == [True, False, True]
+    assert after.columns["x"][[0, 2]].tolist() == [2.0, 3.5]  # on the grid, at least as far
+    after, _ = taken((Change("grade", "by", 1),), table, schema)
+    assert after.columns["grade"].tolist() == ["mid", "high", None]
+    after, _ = taken((Change("grade", "at least", 1),), table, schema)
+    assert after.columns["grade"].tolist() == ["mid", "mid", "high"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ({"k": 0}, "positive whole number"),
+        ({"held_out": 1.0}, "`held_out` must be a share"),
+        ({"forms": ("up",)}, "`forms` must be"),
+        ({"by": "nothing"}, "`by` is not a column"),
+        ({"by": ["x"]}, "a label per row"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(world, wrong, text):
+    with pytest.raises(DataError, match=text):
+        ht.group_actions(world[3], **wrong)
+
+
+def test_a_model_needs_people(world):
+    frame, schema, predictor, _, line = world
+    with pytest.raises(DataError, match="needs people"):
+        ht.group_actions(line)
+    accepted = frame[predictor.decide(schema.check(frame)) == 1][:5]
+    with pytest.raises(DataError, match="nobody is refused"):
+        ht.group_actions(line, accepted, schema, reference=frame)
+
+
+def test_trials_remember(trial):
+    assert isinstance(trial, Trial)
+    action = (Change("a", "by", 4.0),)
+    assert trial.costs(action) is trial.costs(action)
