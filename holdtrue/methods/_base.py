@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from holdtrue.batch import FittedClassifier, Predictor, distances, predictor_of, proba_of, solve
+from holdtrue.batch import FittedClassifier, Predictor, distances, predictor_of, proba_of, solve, trimmed
 from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_sets, told
 from holdtrue.errors import CapabilityError, ContradictionError, DataError
 from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
@@ -467,6 +467,9 @@ class AbstractSolverMethod(AbstractMethod):
     """A method whose search is one person's solver, run for many by `holdtrue.batch`."""
 
     offers_options: ClassVar[bool] = True
+    trims: ClassVar[bool] = False
+    """Whether changes without which the answer is the same are taken back: where the cheapest point is looked for,
+    and not one that has something else besides."""
 
     @abstractmethod
     def solver(self) -> AbstractSolver:
@@ -476,7 +479,15 @@ class AbstractSolverMethod(AbstractMethod):
         self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
     ) -> Solutions:
         """Run the solver for every person."""
-        return solve(self.solver(), problems, deadline=deadline, on_rows=on_rows)
+        solver = self.solver()
+        found = solve(solver, problems, deadline=deadline, on_rows=on_rows)
+        return self.trimmed(problems, found, solver)
+
+    def trimmed(self, problems: Problems, solutions: Solutions, solver: AbstractSolver | None = None) -> Solutions:
+        """Answers, whoever found them, without needless changes; as they are where the method does not trim."""
+        return (
+            trimmed(self.solver() if solver is None else solver, problems, solutions) if self.trims else solutions
+        )
 
 
 @lru_cache
