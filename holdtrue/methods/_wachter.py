@@ -43,8 +43,8 @@ class Wachter(AbstractSolverMethod):
     Notes
     -----
     Needs a differentiable model. Differs from the paper in that the model is asked about the hardened point
-    (one category each, whole numbers whole) at every step, and the cheapest valid one is returned. Of that one every
-    change is taken back without which the answer stays the same.
+    (one category each, whole numbers whole) at every step, and the cheapest valid one is returned, without the
+    changes that it does not need: those without which the answer stays the same.
 
     References
     ----------

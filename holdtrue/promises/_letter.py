@@ -1,5 +1,6 @@
 """What a person receives: the decision, what would change it, and how long that holds; from a template."""
 
+import html
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -64,6 +65,11 @@ class Letter:
 
     def __str__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page, in a frame of its own, so that its style stays its own."""
+        page = html.escape(self.html, quote=True)
+        return f'<iframe title="Letter" srcdoc="{page}" sandbox width="100%" height="420"></iframe>'
 
 
 class Stationery:

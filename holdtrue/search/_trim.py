@@ -15,9 +15,9 @@ MOST = 32
 def trim(solver: AbstractSolver, problem: Problem, x: Float[Array, " d"]) -> tuple[Array, Array]:
     """Take back, one after the other, every change without which the answer is the same; and the cost then.
 
-    A descent moves all features together, so that the last of them to cross the boundary may leave others moved for
-    nothing. Each round puts every changed feature back by itself, asks the model about all of these points, and
-    keeps the cheapest that is accepted, keeps every limit and costs less. A point that lacked something (of a
+    A descent moves all features together, so that when the last of them crosses the boundary others may have moved
+    for nothing. Each round puts every changed feature back by itself, asks the model about all of these points,
+    and takes the cheapest that is accepted, keeps every limit and costs less. A point that lacked something (of a
     panel's agreement, for instance) may not lack more.
     """
     members = jnp.asarray(problem.feasible.layout.members)

@@ -267,7 +267,7 @@ class Service:
 
     def answers(self, plan: RecourseFrame) -> list[JsonObject]:
         """What is told of a plan: for every person a status, and their options in order."""
-        words, out = plan.changes(), []
+        words, efforts, out = plan.changes(), plan.effort(), []
         factuals, recourses = (rows_of(t, self.schema) for t in (plan.factual, plan.recourse))
         survival, why = stated_survival(plan, self._life(plan)), self._reasons(plan)
         for i, (person, status, found) in enumerate(
@@ -286,6 +286,7 @@ class Service:
                     "recourse": recourse,
                     "changed": [name for name in factual if factual[name] != recourse[name]],
                     "changes": words[i],
+                    "effort": efforts[i],
                     "cost": _number(plan.cost[i]),
                     "probability": _number(plan.after[i]),
                     "survival": survival[i],

@@ -75,7 +75,7 @@ def test_the_constraint_is_kept_and_the_cost_is_what_is_left(trimming):
 
 
 def test_who_has_no_answer_is_left_alone(method, trimming):
-    factual, x, _ = trimming
+    factual, _, _ = trimming
     table = method.predictor_.encoder.schema.check(pd.DataFrame(factual, columns=[f"x{i}" for i in range(4)]))
     problems = method.problems(table, np.ones(PEOPLE, int), Restrictions())
     nothing = Solutions.unreached(problems)

@@ -54,10 +54,16 @@ def accepted(survival: JsonObject) -> str:
     return f"{round(survival['estimate'] * n):,} of {n:,} retrained models accept it"
 
 
+def dearer(price: float) -> str:
+    """What a share beyond the least cost is, in words: "40% more", "3.5 times as much"."""
+    return f"{percent(price)} more" if price < 1 else f"{price + 1:.2g} times as much"
+
+
 FILTERS: dict[str, Callable[..., str]] = {
     "day": day,
     "share": share,
     "whole": whole,
     "place": place,
     "accepted": accepted,
+    "dearer": dearer,
 }
