@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 from holdtrue.batch import FittedClassifier, Predictor, distances, predictor_of, proba_of, solve, trimmed
 from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_sets, told
 from holdtrue.errors import CapabilityError, ContradictionError, DataError
+from holdtrue.methods._dominated import dominated
 from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
 from holdtrue.models import fresh, spare_maps
 from holdtrue.parameters import AbstractConfigured, Seed
@@ -164,9 +165,11 @@ class AbstractMethod(AbstractConfigured):
         deadline : float, optional
             Seconds. Returns by then; rows not reached say so in their status.
         n_recourses : int, default=1
-            Options per person, the cheapest first, each unlike those before it: the cost of a further one grows
-            with the share of its direction that they span, so that together they span a large volume (a
-            determinantal penalty). Who has fewer gets fewer rows; ``plan.person`` says whose each row is.
+            Options per person, those that hold first, of these the cheapest first. Each is unlike those that were
+            found before it: the cost of a further one grows with the share of its direction that they span, so
+            that together they span a large volume (a determinantal penalty). One that asks for all that another
+            asks for, and more, is left out unless it is surer to hold. Who has fewer gets fewer rows;
+            ``plan.person`` says whose each row is.
         on_rows : callable, optional
             Told how many more people are done, for a progress bar.
         """
@@ -255,7 +258,9 @@ class AbstractMethod(AbstractConfigured):
             changes = encoder.encode(frame.action.take(kept)).astype(np.float32) - problems.x
             options = add_option(options[kept], option, np.asarray(by_feature(encoder.layout, changes)))
         joined = concat(frames, whole)
-        return joined.take(np.argsort(joined.person, kind="stable"))
+        shaky = np.zeros(len(joined), bool) if joined.held is None else ~joined.held.holds
+        order = np.lexsort((joined.cost, shaky, joined.person))
+        return joined.take(order[~dominated(joined)[order]])
 
     def _answer(
         self,

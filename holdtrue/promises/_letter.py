@@ -4,7 +4,7 @@ import html
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -49,7 +49,7 @@ class Letter:
     until: str | None
     decided: str | None
     wanted: str | None
-    stationery: "Stationery"
+    stationery: "Stationery" = field(repr=False)
     measured: str | None = None
     reasons: tuple[str, ...] = ()
 

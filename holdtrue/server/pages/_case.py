@@ -63,14 +63,20 @@ class Case:
         return cls(schema, "", ("",) * n, ("",) * n, (frozenset(),) * n, hidden=hidden)
 
     @classmethod
+    def of(cls, row: JsonObject, subject: str, schema: Schema) -> "Case":
+        """A person as they are."""
+        texts = tuple(_show.typed(row[feature.name], feature) for feature in schema)
+        return replace(cls.blank(schema), subject=subject, texts=texts)
+
+    @classmethod
     def picked(cls, row: int, applicants: Applicants, schema: Schema, hidden: frozenset[int]) -> "Case":
         """An applicant as they are."""
-        texts = tuple(_show.typed(applicants.rows[row][feature.name], feature) for feature in schema)
-        return replace(cls.blank(schema, hidden), subject=applicants.subjects[row], texts=texts, row=row)
+        case = cls.of(applicants.rows[row], applicants.subjects[row], schema)
+        return replace(case, row=row, hidden=hidden)
 
     @classmethod
     def sent(
-        cls, form: Form, schema: Schema, applicants: Applicants | None, hidden: frozenset[int] = frozenset()
+        cls, form: Form, schema: Schema, applicants: Applicants | None = None, hidden: frozenset[int] = frozenset()
     ) -> "Case":
         """What a form sent: fields `c0`, `c1`, ... for values, `m0` for moves, `x0` for levels that are barred.
 

@@ -60,7 +60,7 @@ def desk_routes(pages: Pages) -> APIRouter:
     @router.get("/new")
     async def blank(request: Request, session: Session = officer) -> Response:
         if _closed(pages):
-            raise Refused(422, CLOSED)
+            raise Refused(404, CLOSED)
         return await _case_page(pages, request, Case.blank(service.schema, pages.hidden), None)
 
     @router.get("/{row:int}")

@@ -55,8 +55,8 @@ def accepted(survival: JsonObject) -> str:
 
 
 def dearer(price: float) -> str:
-    """What a share beyond the least cost is, in words: "40% more", "3.5 times as much"."""
-    return f"{percent(price)} more" if price < 1 else f"{price + 1:.2g} times as much"
+    """What a share beyond the least cost is, in words: "40% more than", "3.5 times as much as"."""
+    return f"{percent(price)} more than" if price < 1 else f"{price + 1:.2g} times as much as"
 
 
 FILTERS: dict[str, Callable[..., str]] = {
