@@ -56,7 +56,9 @@ ht.letters(promise.record, words={0: "declined", 1: "approved"})[0]
 
 # %%
 april = trained(slice(500, 1500), 1, hold=None, threshold=0.65)
-report = ht.gate(april, ledger, max_broken=0.02, group="male", labelled=(bank.X[1500:], bank.y[1500:]), alternatives=0)
+report = ht.gate(
+    april, ledger, max_broken=0.02, group="male", labelled=(bank.X[1500:], bank.y[1500:]), alternatives=0
+)
 report
 
 # %% [markdown]

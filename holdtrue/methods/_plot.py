@@ -84,10 +84,10 @@ def _way(plan: "RecourseFrame", i: int, names: list[str]) -> tuple[Table, np.nda
             rows.append(rows[-1] | {name: value})
             places.append(k + step / STEPS)
     columns = {}
-    for name in plan.schema.names:
-        kind = plan.recourse.columns[name].dtype
-        whole = kind.kind in "iu" and any(float(row[name]) % 1 for row in rows)
-        columns[name] = np.array([row[name] for row in rows], float if whole else kind)
+    for feature in plan.schema:
+        kind = plan.recourse.columns[feature.name].dtype if feature.has_levels else float
+        values = [plain(row[feature.name]) for row in rows]
+        columns[feature.name] = np.array(values, kind)
     return Table(columns, len(rows)), np.array(places)
 
 
