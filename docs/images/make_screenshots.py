@@ -56,14 +56,21 @@ def _desk(page: Page, address: str, row: int, folder: Path) -> None:
     )
     page.locator("button[name=option]").nth(1).click()
     page.wait_for_selector("h1:has-text('Promise this?')")
+    if page.locator("input[name=instead]").count():  # they have a promise already
+        page.locator("input[name=instead]").first.check()
     if page.locator("#reason").count():  # what does not hold is promised only with one
         page.fill("#reason", "The applicant's employer has confirmed the new salary.")
     page.click("text=Issue the promise")
     page.wait_for_selector("h1:has-text('Promised')")
     page.wait_for_timeout(300)
     page.screenshot(path=folder / "page-letter.png", full_page=True)
+    id = page.url.rsplit("/", 1)[1]
     page.goto(f"{address}/oversight")
     page.screenshot(path=folder / "page-promises.png", clip=_to(page, ".gate"), full_page=True)
+    page.click("text=Run the gate")
+    page.wait_for_load_state()
+    page.goto(f"{address}/oversight/promises/{id}")
+    page.screenshot(path=folder / "page-evidence.png", full_page=True)
 
 
 def _phone(page: Page, address: str, row: int, folder: Path) -> None:

@@ -354,8 +354,8 @@ class RecourseFrame:
     def _index(self) -> list[str]:
         """What the table that was asked about calls each row, and which option it is where there are several."""
         labels = getattr(self.factual.native, "index", None)
-        fits = labels is not None and len(labels) == len(self)
-        names = [str(label) for label in (labels if fits else self.person)]
+        own = self.person if labels is None or len(labels) != len(self) else labels
+        names = [str(label) for label in own]
         return names if self.single else [f"{n}, option {k + 1}" for n, k in zip(names, self.option, strict=True)]
 
 

@@ -1,7 +1,7 @@
 """A plan as a picture: of one person the path and the changes, of many cost against survival."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -111,14 +111,15 @@ def _changes(plan: "RecourseFrame", i: int, names: list[str], axes: "Axes") -> N
     axes.grid(visible=False)
 
 
-def _place(value: object, plan: "RecourseFrame", name: str) -> float:
+def _place(value: Any, plan: "RecourseFrame", name: str) -> float:
+    """Where on its column's own scale a value lies, from 0 to 1; what is missing at its beginning."""
     feature = plan.schema[name]
     if feature.has_levels:
         levels = list(feature.levels or ())
         return levels.index(value) / max(len(levels) - 1, 1) if value in levels else 0.0
     low, high = feature.bounds or (0.0, 1.0)
-    known = isinstance(value, (int, float)) and value == value
-    return float(np.clip((float(value) - low) / max(high - low, 1e-12), 0, 1)) if known else 0.0  # type: ignore[arg-type]
+    known = value is not None and value == value
+    return float(np.clip((float(value) - low) / max(high - low, 1e-12), 0, 1)) if known else 0.0
 
 
 def _short(title: str) -> str:
