@@ -1,8 +1,8 @@
 """Run the notebooks' sources and write them with their outputs: ``python docs/notebooks/make.py [NAME ...]``.
 
 A source is a Python file in cells that begin with ``# %%``, or with ``# %% [markdown]`` for text in comments.
-Cells of one run in one namespace, in a folder of their own. What they print is kept, and what their last line is, as
-a notebook shows it.
+Cells of one run in one namespace, in a folder of their own. What they print is kept, and what their last line is,
+as a notebook shows it.
 """
 
 import ast
