@@ -255,8 +255,9 @@ class Ledger:
         return _promise(row)
 
     def recent(self, n: int = 20) -> list[Promise]:
-        """The promises that were made last and bind, the latest first."""
-        return self.find(state="live", n=n)[0]
+        """The promises that were made last and are live, the latest first."""
+        latest = _PROMISES.where(promises.c.state == "live").order_by(promises.c.seq.desc()).limit(n)
+        return [_promise(row) for row in self._database.run(lambda c: c.execute(latest).all())]
 
     def find(
         self,
@@ -289,8 +290,8 @@ class Ledger:
         (list of Promise, int)
             Those, and how many there are in all.
         """
-        which = matching(text, subject, state, since, until)
-        joined = _PROMISES.join(events, events.c.seq == promises.c.seq).where(*which)
+        joined = _PROMISES.join(events, events.c.seq == promises.c.seq)
+        joined = joined.where(*matching(text, subject, state, since, until))
         page = joined.order_by(promises.c.seq.desc()).limit(n).offset(start)
         count = sa.select(sa.func.count()).select_from(joined.subquery())
         rows, total = self._database.run(lambda c: (c.execute(page).all(), c.execute(count).scalar_one()))
