@@ -140,7 +140,7 @@ class PanelSearch:
         solver = climbing(method, Least(1 + decision.model.n_guides), CLIMB_STEPS)
         found = solve(solver, problems, deadline=deadline)
         if isinstance(method, AbstractSolverMethod):
-            found = method.trimmed(problems, found)
+            found = method.trimmed(problems, found, deadline)
         agreed = is_found(found.status) & (margins(decision, found.x, problems.target) >= CLEARANCE)
         return agreed, found
 

@@ -484,15 +484,18 @@ class AbstractSolverMethod(AbstractMethod):
         self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
     ) -> Solutions:
         """Run the solver for every person."""
-        solver = self.solver()
-        found = solve(solver, problems, deadline=deadline, on_rows=on_rows)
-        return self.trimmed(problems, found, solver)
+        found = solve(self.solver(), problems, deadline=deadline, on_rows=on_rows)
+        return self.trimmed(problems, found, deadline)
 
-    def trimmed(self, problems: Problems, solutions: Solutions, solver: AbstractSolver | None = None) -> Solutions:
-        """Answers, whoever found them, without needless changes; as they are where the method does not trim."""
-        return (
-            trimmed(self.solver() if solver is None else solver, problems, solutions) if self.trims else solutions
-        )
+    def trimmed(self, problems: Problems, solutions: Solutions, deadline: float | None = None) -> Solutions:
+        """Answers, whoever found them, without needless changes; as they are where the method does not trim.
+
+        So they are, too, where the deadline passes first: what was found in time is not lost.
+        """
+        if not self.trims:
+            return solutions
+        done = within(deadline, partial(trimmed, self.solver(), problems, solutions))
+        return solutions if done is None else done
 
 
 @lru_cache
