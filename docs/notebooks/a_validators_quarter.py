@@ -51,11 +51,11 @@ ht.letters(promise.record, words={0: "declined", 1: "approved"})[0]
 # %% [markdown]
 # ## April: the gate
 #
-# The next model learned from other rows, and a new rule asks for a little more. It is asked about every live promise
+# The next model learned from other rows, and a new rule asks for a higher chance. It is asked about every live promise
 # before it decides about anybody.
 
 # %%
-april = trained(slice(500, 1500), 1, hold=None, threshold=0.53)
+april = trained(slice(500, 1500), 1, hold=None, threshold=0.65)
 report = ht.gate(
     april, ledger, max_broken=0.02, group="male", labelled=(bank.X[1500:], bank.y[1500:]), alternatives=0
 )

@@ -42,7 +42,7 @@ class CoordinateSolver(AbstractSolver):
         points, ok = jax.vmap(lambda member: feasible.hard(jnp.where(member, there, at)))(members)
         margins = jax.vmap(lambda x: self.decision.margin(x, problem.target))(points)
         costs = jax.vmap(lambda x: self.cost(x, problem))(points)
-        best = jnp.argmax(jnp.where(ok, jnp.minimum(margins, 0.0) - 0.01 * costs, -jnp.inf))
+        best = jnp.argmax(jnp.where(ok, jnp.minimum(margins, 0.0) - 0.1 * costs, -jnp.inf))
         state = self.offer(problem, state, points[best], margins[best], ok[best])
         return eqx.tree_at(lambda s: s.own, state, points[best])
 
