@@ -47,7 +47,7 @@ def main(folder: Path, n_models: int = 100) -> None:
 
 def _desk(page: Page, address: str, row: int, folder: Path) -> None:
     page.goto(f"{address}/desk/{row}")
-    page.screenshot(path=folder / "page-options.png", clip=_to(page, ".options"))
+    page.screenshot(path=folder / "page-options.png", clip=_to(page, ".options"), full_page=True)
     page.locator("button[name=fix]").first.click()
     page.wait_for_selector("tr.restricted")
     page.wait_for_timeout(300)

@@ -29,7 +29,7 @@ def efforts(plan: "RecourseFrame") -> list[str]:
 
 
 def _sizes(plan: "RecourseFrame") -> np.ndarray:
-    """Every change in spreads of its column, shape (people, features)."""
+    """Every change in spreads of its column, times how hard it is; shape (people, features)."""
     encoder = plan.predictor.encoder
     change = np.abs(encoder.encode(plan.action) - encoder.encode(plan.factual)) / encoder.spread
     out = np.zeros((len(plan), len(plan.schema)))
@@ -37,6 +37,7 @@ def _sizes(plan: "RecourseFrame") -> np.ndarray:
         slot = encoder.layout.slot(feature.name)
         part = change[:, slot.start : slot.stop]
         out[:, j] = (part.max(axis=1) > 0) if slot in encoder.layout.groups else part[:, 0]
+        out[:, j] *= feature.cost_weight
     return out
 
 

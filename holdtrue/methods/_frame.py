@@ -210,8 +210,8 @@ class RecourseFrame:
         """One phrase per row: how many changes of which size, such as "two small changes and one large (250 $)".
 
         A change is small up to half the spread of its column among the people that the model learned from (the
-        median distance from their median), large beyond two of them; another category is a medium one. What has a
-        unit of time or money is added up.
+        median distance from their median), large beyond two of them; another category counts one. The column's
+        `cost_weight` multiplies that. What has a unit of time or money is added up.
         """
         return Sentences(efforts(self))
 

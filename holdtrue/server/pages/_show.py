@@ -56,7 +56,9 @@ def accepted(survival: JsonObject) -> str:
 
 def dearer(price: float) -> str:
     """What a share beyond the least cost is, in words: "40% more than", "3.5 times as much as"."""
-    return f"{percent(price)} more than" if price < 1 else f"{price + 1:.2g} times as much as"
+    return (
+        f"{percent(price)} more than" if price < 1 else f"{price + 1:,.{0 if price >= 9 else 1}f} times as much as"
+    )
 
 
 FILTERS: dict[str, Callable[..., str]] = {
