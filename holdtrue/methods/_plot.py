@@ -117,9 +117,10 @@ def _place(value: Any, plan: "RecourseFrame", name: str) -> float:
     if feature.has_levels:
         levels = list(feature.levels or ())
         return levels.index(value) / max(len(levels) - 1, 1) if value in levels else 0.0
+    if value is None or value != value:
+        return 0.0
     low, high = feature.bounds or (0.0, 1.0)
-    known = value is not None and value == value
-    return float(np.clip((float(value) - low) / max(high - low, 1e-12), 0, 1)) if known else 0.0
+    return float(np.clip((float(value) - low) / max(high - low, 1e-12), 0, 1))
 
 
 def _short(title: str) -> str:
