@@ -73,6 +73,7 @@ docs: $(TOOLS)
 	$(BIN)/python docs/explanation/make_sizing.py
 	$(BIN)/python docs/how-to/make_measured.py
 	$(BIN)/python docs/images/make.py
+	$(BIN)/python docs/notebooks/make.py
 	$(BIN)/python -m experiments
 	$(BIN)/python -m experiments.hold.page
 	$(MAKE) site

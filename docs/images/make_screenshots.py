@@ -47,7 +47,7 @@ def main(folder: Path, n_models: int = 100) -> None:
 
 def _desk(page: Page, address: str, row: int, folder: Path) -> None:
     page.goto(f"{address}/desk/{row}")
-    page.screenshot(path=folder / "page-options.png", clip=_to(page, ".options"))
+    page.screenshot(path=folder / "page-options.png", clip=_to(page, ".options"), full_page=True)
     page.locator("button[name=fix]").first.click()
     page.wait_for_selector("tr.restricted")
     page.wait_for_timeout(300)
@@ -56,14 +56,21 @@ def _desk(page: Page, address: str, row: int, folder: Path) -> None:
     )
     page.locator("button[name=option]").nth(1).click()
     page.wait_for_selector("h1:has-text('Promise this?')")
+    if page.locator("input[name=instead]").count():  # they have a promise already
+        page.locator("input[name=instead]").first.check()
     if page.locator("#reason").count():  # what does not hold is promised only with one
         page.fill("#reason", "The applicant's employer has confirmed the new salary.")
     page.click("text=Issue the promise")
     page.wait_for_selector("h1:has-text('Promised')")
     page.wait_for_timeout(300)
     page.screenshot(path=folder / "page-letter.png", full_page=True)
+    id = page.url.rsplit("/", 1)[1]
     page.goto(f"{address}/oversight")
     page.screenshot(path=folder / "page-promises.png", clip=_to(page, ".gate"), full_page=True)
+    page.click("text=Run the gate")
+    page.wait_for_load_state()
+    page.goto(f"{address}/oversight/promises/{id}")
+    page.screenshot(path=folder / "page-evidence.png", full_page=True)
 
 
 def _phone(page: Page, address: str, row: int, folder: Path) -> None:

@@ -14,6 +14,7 @@ from holdtrue.batch._predictor import Guarantee, Predictor, proba_of
 from holdtrue.batch._ray import RayExecutor
 from holdtrue.batch._sent import from_bytes, to_bytes
 from holdtrue.batch._solve import slots_for, solve
+from holdtrue.batch._trim import trimmed
 from holdtrue.batch._wrap import bind, wrap
 
 __all__ = [
@@ -36,5 +37,6 @@ __all__ = [
     "slots_for",
     "solve",
     "to_bytes",
+    "trimmed",
     "wrap",
 ]

@@ -37,6 +37,8 @@ DEFAULT = Quotas()
               help="How often it is trained again.")  # fmt: skip
 @click.option("--applicants", metavar="TABLE", help="People to pick from on the page; needs --subject.")
 @click.option("--subject", metavar="COLUMN", help="The column of --applicants with your key for each person.")
+@click.option("--show-protected", is_flag=True,
+              help="Show the desk what the schema calls protected, and let it be edited there.")  # fmt: skip
 @click.option("--letter-text", metavar="FILE", help="Your own Jinja2 template of letters as plain text.")
 @click.option("--letter-html", metavar="FILE", help="Your own Jinja2 template of letters as pages.")
 @click.option("--reference", metavar="TABLE",
@@ -58,8 +60,8 @@ DEFAULT = Quotas()
 def command(
     model: str, place: str | None, keys: str | None, host: str, port: int, model_version: str | None,
     gate_report: str | None, train: str | None, target: str | None, n_models: int, applicants: str | None,
-    subject: str | None, letter_text: str | None, letter_html: str | None, reference: str | None,
-    codes: str | None, no_pages: bool, deadline: float,
+    subject: str | None, show_protected: bool, letter_text: str | None, letter_html: str | None,
+    reference: str | None, codes: str | None, no_pages: bool, deadline: float,
     options: int, rate: float, queue: int, batch: int | None, max_body: int,
 ) -> None:  # fmt: skip
     """Answer predictions, recourse and promises about MODEL over HTTP, and show pages for people.
@@ -110,7 +112,7 @@ def command(
             retrained=retrained, stationery=Stationery(letter_text, letter_html),
             reasoner=reasoner,
         )  # fmt: skip
-        app = create_app(service, ring, applicants=people, pages=not no_pages)
+        app = create_app(service, ring, applicants=people, pages=not no_pages, show_protected=show_protected)
         say(f"Warming up; then http://{host}:{port} answers." + ("" if ring else " No keys: everybody may ask."))
         listen(app, host, port)
 

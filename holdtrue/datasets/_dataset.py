@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from holdtrue._html import paragraph, table
 from holdtrue._types import Label
 from holdtrue.errors import DataError
 from holdtrue.schema import Schema
@@ -50,6 +51,23 @@ class Dataset:
         return (
             f"Dataset(name={self.name!r}, rows={len(self.X)}, features={self.X.shape[1]}, "
             f"target={self.target!r}, favourable={self.favourable!r})"
+        )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what it is, how often each label, and the first rows."""
+        labels, counts = np.unique(self.y, return_counts=True)
+        shown = ", ".join(
+            f"{label}: {n:,}" for label, n in zip(labels.tolist()[:10], counts.tolist()[:10], strict=True)
+        )
+        wanted = "" if self.favourable is None else f"; people hope for {self.favourable}"
+        first = self.X.head()
+        rows = [[f"{value:,g}" if isinstance(value, float) else str(value) for value in row] for row in
+                first.astype(object).to_numpy().tolist()]  # fmt: skip
+        size = f"{self.name}: {len(self.X):,} rows, {self.X.shape[1]} columns; the first {len(first)}"
+        return (
+            table(list(map(str, self.X.columns)), rows, size)
+            + paragraph(f"Label {self.target}: {shown}{wanted}.")
+            + paragraph(f"{self.description} Source: {self.source}. Licence: {self.licence}.")
         )
 
     def __len__(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from holdtrue.batch import distances, solve
 from holdtrue.hold._panel import margins, with_guides
-from holdtrue.methods import AbstractMethod, climbing
+from holdtrue.methods import AbstractMethod, AbstractSolverMethod, climbing
 from holdtrue.models import PanelModel
 from holdtrue.retraining import AbstractRetrained
 from holdtrue.search import CLEARANCE, Least, Problems, Solutions, Status, is_found
@@ -139,6 +139,8 @@ class PanelSearch:
         assert isinstance(decision.model, PanelModel)
         solver = climbing(method, Least(1 + decision.model.n_guides), CLIMB_STEPS)
         found = solve(solver, problems, deadline=deadline)
+        if isinstance(method, AbstractSolverMethod):
+            found = method.trimmed(problems, found, deadline)
         agreed = is_found(found.status) & (margins(decision, found.x, problems.target) >= CLEARANCE)
         return agreed, found
 

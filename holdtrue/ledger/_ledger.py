@@ -17,9 +17,10 @@ from holdtrue.ledger._canonical import canonical, check_plain, parse
 from holdtrue.ledger._chain import HASHED, STATE_AFTER, STATES, Head, commitment, event_hash, new_salt
 from holdtrue.ledger._database import Database
 from holdtrue.ledger._entries import Event, Issued, Promise, Verification
+from holdtrue.ledger._find import live_counts, matching
 from holdtrue.ledger._policy import NAME as POLICY
 from holdtrue.ledger._policy import OPERATOR, Check, Policy, policy_of
-from holdtrue.ledger._record import Record, check_subject, from_text, new_id, to_text, utc_now
+from holdtrue.ledger._record import Record, aware, check_subject, from_text, new_id, to_text, utc_now
 from holdtrue.ledger._tables import events, head, personal, promises
 from holdtrue.ledger._verify import verify
 from holdtrue.schema import plain
@@ -182,7 +183,7 @@ class Ledger:
 
     def expire(self, at: datetime | None = None, *, batch_size: int = 500) -> int:
         """Write down which live promises have run out by a time (now, when omitted); return how many."""
-        moment = to_text(_aware(at))
+        moment = to_text(aware(at))
         ended = (
             sa.select(promises.c.id)
             .where(promises.c.state == "live", promises.c.valid_until <= moment)
@@ -265,6 +266,48 @@ class Ledger:
         latest = _PROMISES.where(promises.c.state == "live").order_by(promises.c.seq.desc()).limit(n)
         return [_promise(row) for row in self._database.run(lambda c: c.execute(latest).all())]
 
+    def find(
+        self,
+        text: str = "",
+        *,
+        subject: str | None = None,
+        state: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        n: int = 50,
+        start: int = 0,
+    ) -> tuple[list[Promise], int]:
+        """Look promises up, the latest first.
+
+        Parameters
+        ----------
+        text : str
+            In a person's key, or how an id begins.
+        subject : str, optional
+            A person's key, as it is.
+        state : {"live", "superseded", "fulfilled", "expired", "forgotten"}, optional
+            Here ``live`` binds now, and what has run out is ``expired``, written down or not.
+        since, until : datetime, optional
+            Issued from the one, and before the other.
+        n, start : int
+            How many to return, after how many.
+
+        Returns
+        -------
+        (list of Promise, int)
+            Those, and how many there are in all.
+        """
+        joined = _PROMISES.join(events, events.c.seq == promises.c.seq)
+        joined = joined.where(*matching(text, subject, state, since, until))
+        page = joined.order_by(promises.c.seq.desc()).limit(n).offset(start)
+        count = sa.select(sa.func.count()).select_from(joined.subquery())
+        rows, total = self._database.run(lambda c: (c.execute(page).all(), c.execute(count).scalar_one()))
+        return [_promise(row) for row in rows], int(total)
+
+    def live_counts(self, subjects: Sequence[str]) -> dict[str, int]:
+        """How many promises bind to each of these people now; who has none is not in it."""
+        return dict(self._database.run(lambda connection: live_counts(connection, subjects)))
+
     def live(
         self, at: datetime | None = None, *, batch_size: int = 1000, up_to: int | None = None
     ) -> Iterator[list[Promise]]:
@@ -273,7 +316,7 @@ class Ledger:
         Each batch is a transaction of its own, so that nobody who writes has to wait; one issued while reading is
         among the last. With `up_to`, such as ``ledger.head().seq``, only what was issued by that event is read.
         """
-        moment, last = to_text(_aware(at)), 0
+        moment, last = to_text(aware(at)), 0
         binding = _PROMISES.where(
             promises.c.state == "live",
             sa.or_(promises.c.valid_until.is_(None), promises.c.valid_until > moment),
@@ -483,13 +526,6 @@ def _event(row: sa.Row) -> Event:
 
 def _same_label(a: object, b: object) -> bool:
     return a == b and isinstance(a, bool) == isinstance(b, bool)
-
-
-def _aware(at: datetime | None) -> datetime:
-    at = utc_now() if at is None else at
-    if at.tzinfo is None:
-        raise DataError(f"ledger: a time must have a time zone; got {at!r}. Write datetime.now(UTC).")
-    return at
 
 
 def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -2,15 +2,16 @@
 
 from collections import Counter
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Self
 
 import sqlalchemy as sa
 
 from holdtrue._types import JsonObject
 from holdtrue.errors import AgainstPolicy, DataError
 from holdtrue.ledger._canonical import parse
-from holdtrue.ledger._record import Record, to_text, utc_now
-from holdtrue.ledger._tables import events, personal, promises
+from holdtrue.ledger._find import live_counts
+from holdtrue.ledger._record import Record
+from holdtrue.ledger._tables import events
 
 NAME = "policy"
 """In the place of a promise's id, which it cannot be: events about the policy are found by it."""
@@ -98,24 +99,9 @@ class Check:
         self.policy, self.role = policy_of(connection), role
         self.live: Counter[str] = Counter()
         if self.policy.most_live is not None:
-            self._count(connection, sorted({record.subject for record in records}))
+            self.live = live_counts(connection, sorted({record.subject for record in records}))
         if instead is not None:
             self.live[instead.subject] -= 1
-
-    def _count(self, connection: sa.Connection, subjects: list[str]) -> None:
-        for start in range(0, len(subjects), 500):
-            count: Any = (
-                sa.select(personal.c.subject, sa.func.count())
-                .join(promises, promises.c.seq == personal.c.seq)
-                .where(
-                    personal.c.subject.in_(subjects[start : start + 500]),
-                    promises.c.state == "live",
-                    sa.or_(promises.c.valid_until.is_(None), promises.c.valid_until > to_text(utc_now())),
-                )
-                .group_by(personal.c.subject)
-            )
-            rows: list[Any] = list(connection.execute(count))
-            self.live.update({subject: int(n) for subject, n in rows})
 
     def admit(self, record: Record) -> JsonObject:
         """What is to be noted of a record that is let in: nothing, or by whom the policy was overridden.

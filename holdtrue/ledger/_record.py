@@ -34,6 +34,14 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+def aware(at: datetime | None) -> datetime:
+    """A time with its zone; now, when omitted."""
+    at = utc_now() if at is None else at
+    if at.tzinfo is None:
+        raise DataError(f"ledger: a time must have a time zone; got {at!r}. Write datetime.now(UTC).")
+    return at
+
+
 @dataclass(frozen=True)
 class Record:
     """What was promised to one person.

@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from holdtrue.batch import FittedClassifier, Predictor, distances, predictor_of, proba_of, solve
+from holdtrue.batch import FittedClassifier, Predictor, distances, predictor_of, proba_of, solve, trimmed
 from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_sets, told
 from holdtrue.errors import CapabilityError, ContradictionError, DataError
+from holdtrue.methods._dominated import dominated
 from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
 from holdtrue.models import fresh, spare_maps
 from holdtrue.parameters import AbstractConfigured, Seed
@@ -171,9 +172,11 @@ class AbstractMethod(AbstractConfigured):
         deadline : float, optional
             Seconds. Returns by then; rows not reached say so in their status.
         n_recourses : int, default=1
-            Options per person, the cheapest first, each unlike those before it: the cost of a further one grows
-            with the share of its direction that they span, so that together they span a large volume (a
-            determinantal penalty). Who has fewer gets fewer rows; ``plan.person`` says whose each row is.
+            Options per person, those that hold first, of these the cheapest first. Each is unlike those that were
+            found before it: the cost of a further one grows with the share of its direction that they span, so
+            that together they span a large volume (a determinantal penalty). One that asks for all that another
+            asks for, and more, is left out unless it is surer to hold. Who has fewer gets fewer rows;
+            ``plan.person`` says whose each row is.
         on_rows : callable, optional
             Told how many more people are done, for a progress bar.
         """
@@ -262,7 +265,9 @@ class AbstractMethod(AbstractConfigured):
             changes = encoder.encode(frame.action.take(kept)).astype(np.float32) - problems.x
             options = add_option(options[kept], option, np.asarray(by_feature(encoder.layout, changes)))
         joined = concat(frames, whole)
-        return joined.take(np.argsort(joined.person, kind="stable"))
+        shaky = np.zeros(len(joined), bool) if joined.held is None else ~joined.held.holds
+        order = np.lexsort((joined.cost, shaky, joined.person))
+        return joined.take(order[~dominated(joined)[order]])
 
     def _answer(
         self,
@@ -474,6 +479,9 @@ class AbstractSolverMethod(AbstractMethod):
     """A method whose search is one person's solver, run for many by `holdtrue.batch`."""
 
     offers_options: ClassVar[bool] = True
+    trims: ClassVar[bool] = False
+    """Whether changes without which the answer is the same are taken back: where the cheapest point is looked for,
+    and not one that has something else besides."""
 
     @abstractmethod
     def solver(self) -> AbstractSolver:
@@ -483,7 +491,18 @@ class AbstractSolverMethod(AbstractMethod):
         self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
     ) -> Solutions:
         """Run the solver for every person."""
-        return solve(self.solver(), problems, deadline=deadline, on_rows=on_rows)
+        found = solve(self.solver(), problems, deadline=deadline, on_rows=on_rows)
+        return self.trimmed(problems, found, deadline)
+
+    def trimmed(self, problems: Problems, solutions: Solutions, deadline: float | None = None) -> Solutions:
+        """Answers, whoever found them, without needless changes; as they are where the method does not trim.
+
+        So they are, too, where the deadline passes first: what was found in time is not lost.
+        """
+        if not self.trims:
+            return solutions
+        done = within(deadline, partial(trimmed, self.solver(), problems, solutions))
+        return solutions if done is None else done
 
 
 @lru_cache

@@ -3,7 +3,8 @@
 import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,9 +13,14 @@ from holdtrue.attribution import GIVEN, CodeTable, Models, Reasoner, Reasons
 from holdtrue.batch import Predictor
 from holdtrue.causal import overwrite
 from holdtrue.encoding import about, differs, join, number, shortened
+from holdtrue.methods._effort import efforts
 from holdtrue.methods._held import COLUMNS, UNKNOWN, Held
+from holdtrue.methods._plot import draw
 from holdtrue.schema import Feature, Restrictions, Schema, Table, TableLike, plain
 from holdtrue.search import Status, is_found
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PER_ROW = ("status", "cost", "valid", "before", "after", "target", "n_steps", "person")
 SHARED = ("predictor", "method", "norm", "consulted", "settings", "seed", "guides")
@@ -202,6 +208,15 @@ class RecourseFrame:
         changed = self.changed()
         return Sentences(self._sentence(i, changed[i]) for i in range(len(self)))
 
+    def effort(self) -> Sentences:
+        """One phrase per row: how many changes of which size, such as "two small changes and one large (250 $)".
+
+        A change is small up to half the spread of its column among the people that the model learned from (the
+        median distance from their median), large beyond two of them; another category counts one. The column's
+        `cost_weight` multiplies that. What has a unit of time or money is added up.
+        """
+        return Sentences(efforts(self))
+
     def reasons(
         self,
         n: int = 4,
@@ -295,25 +310,59 @@ class RecourseFrame:
         text = text[0].upper() + text[1:] + "." if text else "Nothing needs to change."
         return f"{text} As a consequence, {join(follow)}." if follow else text
 
+    def plot(self, path: str | Path | None = None) -> "Figure":
+        """Draw the plan; needs matplotlib.
+
+        With one recourse: how the chance of the wanted decision rises with one change after the other, and where
+        each changed column goes. With several: what each costs against how many retrained models accept it.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where to write the picture; its ending says the format.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        return draw(self, path)
+
     def _repr_html_(self) -> str:
+        """What a notebook shows: for the first rows who it is, how it ended, what changes and how sure it is."""
         changed = self.changed()
         shown = range(min(len(self), 20))
         names = [f.name for f, column in zip(self.schema, changed[list(shown)].T, strict=True) if column.any()]
-        head = "".join(f"<th>{html.escape(self.schema[n].title)}</th>" for n in names)
+        held = [] if self.held is None else ["accepted by"]
+        titles = ["", "status", "chance now", "then", *held, "asks for", *(self.schema[n].title for n in names)]
+        head = "".join(f"<th>{html.escape(title)}</th>" for title in titles)
+        index, efforts = self._index(), self.effort()
         rows = []
         for i in shown:
-            cells = []
+            own = [index[i], Status(self.status[i]).name, _percent(self.before[i])]
+            own += [_percent(self.after[i]) if self.found[i] else ""]
+            own += [] if self.held is None else [_percent(self.held.survival[i])]
+            cells = [f"<td>{html.escape(text)}</td>" for text in [*own, efforts[i]]]
             for name in names:
                 before, after = (plain(t.columns[name][i]) for t in (self.factual, self.recourse))
                 text = html.escape(about(before, self.schema[name]))
                 if changed[i, self.schema.names.index(name)]:
                     text = f"{text} → <b>{html.escape(number(after, self.schema[name]))}</b>"
                 cells.append(f"<td>{text}</td>")
-            cost = "" if np.isnan(self.cost[i]) else f"{self.cost[i]:.2f}"
-            rows.append(f"<tr><td>{Status(self.status[i]).name}</td><td>{cost}</td>{''.join(cells)}</tr>")
+            rows.append(f"<tr>{''.join(cells)}</tr>")
         more = f"<p>and {len(self) - len(shown)} more</p>" if len(self) > len(shown) else ""
-        table = f"<table><tr><th>status</th><th>cost</th>{head}</tr>{''.join(rows)}</table>"
+        table = f"<table><tr>{head}</tr>{''.join(rows)}</table>"
         return f"<p>{html.escape(repr(self))}</p>{table}{more}"
+
+    def _index(self) -> list[str]:
+        """What the table that was asked about calls each row, and which option it is where there are several."""
+        labels = getattr(self.factual.native, "index", None)
+        own = self.person if labels is None or len(labels) != len(self) else labels
+        names = [str(label) for label in own]
+        return names if self.single else [f"{n}, option {k + 1}" for n, k in zip(names, self.option, strict=True)]
+
+
+def _percent(share: float) -> str:
+    return "" if np.isnan(share) else f"{share:.0%}"
 
 
 def concat(frames: Sequence[RecourseFrame], whole: Table) -> RecourseFrame:

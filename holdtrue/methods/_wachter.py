@@ -43,7 +43,8 @@ class Wachter(AbstractSolverMethod):
     Notes
     -----
     Needs a differentiable model. Differs from the paper in that the model is asked about the hardened point
-    (one category each, whole numbers whole) at every step, and the cheapest valid one is returned.
+    (one category each, whole numbers whole) at every step, and the cheapest valid one is returned, without the
+    changes that it does not need: those without which the answer stays the same.
 
     References
     ----------
@@ -62,6 +63,7 @@ class Wachter(AbstractSolverMethod):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"differentiable"})
+    trims: ClassVar[bool] = True
 
     def __init__(
         self,

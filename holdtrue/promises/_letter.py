@@ -1,9 +1,10 @@
 """What a person receives: the decision, what would change it, and how long that holds; from a template."""
 
+import html
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -50,7 +51,7 @@ class Letter:
     until: str | None
     decided: str | None
     wanted: str | None
-    stationery: "Stationery"
+    stationery: "Stationery" = field(repr=False)
     measured: str | None = None
     reasons: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
@@ -67,6 +68,11 @@ class Letter:
 
     def __str__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page, in a frame of its own, so that its style stays its own."""
+        page = html.escape(self.html, quote=True)
+        return f'<iframe title="Letter" srcdoc="{page}" sandbox width="100%" height="420"></iframe>'
 
 
 class Stationery:

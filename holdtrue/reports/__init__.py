@@ -1,10 +1,10 @@
 """Measures gathered into a report: does the recourse work, what does it cost, will it hold?"""
 
+from holdtrue._figure import BLUE, GRID, INK, LINE, ORANGE, SOFT, dress, new_figure, save
 from holdtrue.reports._against import Against
 from holdtrue.reports._attack import Attack, attack
 from holdtrue.reports._audit import audit
 from holdtrue.reports._calibration import Calibration
-from holdtrue.reports._figure import BLUE, GRID, INK, LINE, ORANGE, SOFT, dress, new_figure, save
 from holdtrue.reports._hold_plot import draw_hold
 from holdtrue.reports._parts import Summary, Survival, summarise
 from holdtrue.reports._reach import Counted, ModelReach

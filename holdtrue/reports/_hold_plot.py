@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from holdtrue._figure import BLUE, INK, LINE, ORANGE, dress, new_figure, save
 from holdtrue.errors import DataError
-from holdtrue.reports._figure import BLUE, INK, LINE, ORANGE, dress, new_figure, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

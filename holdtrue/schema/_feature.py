@@ -61,7 +61,8 @@ class Feature(HintedKeywords):
     group : str, optional
         Features of one group are told as one reason of a decision, by the group's name.
     protected : bool, default=False
-        Never named as a reason of a decision. What it contributes is told to the model's owner.
+        Never named as a reason of a decision, nor shown at the case officer's desk unless the owner says so. What
+        it contributes is told to the model's owner.
 
     Examples
     --------

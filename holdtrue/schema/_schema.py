@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from holdtrue._html import table
 from holdtrue._types import JsonObject
 from holdtrue.errors import DataError, SchemaError
 from holdtrue.schema._checks import did_you_mean, is_list, shown
@@ -19,6 +20,7 @@ from holdtrue.schema._parse import parse_json, parse_yaml
 from holdtrue.schema._table import Table, TableLike, as_table
 
 FORMAT = 1
+SHOWN = 8  # levels of a feature that a notebook shows
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,20 @@ class Schema(HintedKeywords):
 
     def __hash__(self) -> int:
         return hash(self.digest())
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a row for each column."""
+        heads = ("column", "called", "kind", "may change", "values", "unit", "cost", "protected")
+        rows = [
+            (
+                f.name, f.title, f.kind, f.direction if f.transitions is None else "by transitions", _values(f),
+                f.unit or "", f"{f.cost_weight:g}", "yes" if f.protected else "",
+            )
+            for f in self
+        ]  # fmt: skip
+        n, m = len(self.constraints), len(self.implications)
+        across = f", {n} linear constraints and {m} implications" if n or m else ""
+        return table(heads, rows, f"Schema of {len(self)} columns{across}")
 
     def __iter__(self) -> Iterator[Feature]:
         return iter(self.features)
@@ -336,3 +352,14 @@ class Schema(HintedKeywords):
                     f"Schema: an implication names an unknown level of {name!r}; got {level!r}. Levels are "
                     f"{shown(list(feature.levels or ()))}."
                 )
+
+
+def _values(feature: Feature) -> str:
+    """Bounds and step, or the first levels."""
+    if feature.levels is not None:
+        shown = ", ".join(str(level) for level in feature.levels[:SHOWN])
+        return shown + (f", and {len(feature.levels) - SHOWN} more" if len(feature.levels) > SHOWN else "")
+    if feature.bounds is None:
+        return ""
+    low, high = feature.bounds
+    return f"{low:,g} to {high:,g}" + (f" by {feature.step:g}" if feature.step is not None else "")

@@ -56,6 +56,7 @@ from holdtrue.search._solver import CLEARANCE, AbstractSolver, AnyState, State, 
 from holdtrue.search._space import AbstractSpace, RowSpace
 from holdtrue.search._sparse import FirstLayer, SparseSolver, value_grid
 from holdtrue.search._stable import StableSolver
+from holdtrue.search._trim import trim
 
 __all__ = [
     "ACTION_COSTS",
@@ -144,6 +145,7 @@ __all__ = [
     "ranks",
     "repetition",
     "support",
+    "trim",
     "value_grid",
     "within",
     "worst_drop",

@@ -94,6 +94,10 @@ class AbstractSolver(eqx.Module):
         tails = problem.feasible.tails
         return self.cost_weights if tails is None else self.cost_weights * tails.slopes(problem.x)
 
+    def spare(self, problem: Problem, x: Float[Array, " d"]) -> Float[Array, ""]:
+        """What a hardened point has beyond what is asked of it, in logits; below 0 it is refused."""
+        return self.decision.margin(x, problem.target)
+
     def weights(self, problem: Problem) -> Float[Array, " d"]:
         """Cost of a unit of change in each column, for steps that treat columns one by one.
 

@@ -29,7 +29,12 @@ from holdtrue.server.pages import add_pages
 
 
 def create_app(
-    service: Service, keys: KeyRing | None = None, *, applicants: Applicants | None = None, pages: bool = True
+    service: Service,
+    keys: KeyRing | None = None,
+    *,
+    applicants: Applicants | None = None,
+    pages: bool = True,
+    show_protected: bool = False,
 ) -> "FastAPI":
     """Return the application; it is warm when its start-up is over, which servers await before they listen.
 
@@ -42,6 +47,8 @@ def create_app(
         People to pick from on the case officer's page.
     pages : bool, default=True
         Whether there are pages for people, beside the interface for programs.
+    show_protected : bool, default=False
+        Whether the desk shows the columns that the schema calls `protected`, and lets them be edited.
     """
 
     @asynccontextmanager
@@ -77,7 +84,7 @@ def create_app(
     app.include_router(promise_routes(service, bodies, door.allowed))
     app.include_router(ledger_routes(service, door.allowed))
     if pages:
-        add_pages(app, service, bodies, door, applicants)
+        add_pages(app, service, bodies, door, applicants, show_protected=show_protected)
     return app
 
 

@@ -97,6 +97,7 @@ class Option(BaseModel):
     recourse: JsonObject
     changed: list[str]
     changes: str
+    effort: str = Field(description="What it asks of the person: how many changes of which size.")
     cost: float | None
     probability: float | None
     survival: Survival | None

@@ -65,9 +65,8 @@ def promise_routes(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
         if old.state != "live" or old.record is None:
             raise NotLive(f"supersede: the promise is not live; got {id!r}, which is {old.state}.")
         record = await find_record(service, row, old.record.subject, **_asked(body))
-        await run_in_threadpool(lambda: ledger.supersede(id, record, role=role_of(request)))
-        service.metrics.count("holdtrue_promises_total")
-        return Json(record.to_dict(), 201)
+        there = await replace(service, id, record, role_of(request))
+        return Json(record.to_dict(), 201) if there is None else _again(there, record.subject, row, body)
 
     @router.post("/{id}/fulfil", response_model=Kept, dependencies=officer, responses=REFUSALS)
     async def fulfil(id: str, body: Fulfil) -> Response:
@@ -179,6 +178,21 @@ async def write(service: Service, record: Record, role: str) -> Promise | None:
         service.metrics.count("holdtrue_promises_total")
         return None
     return await promise_of(service, record.id)
+
+
+async def known(service: Service, id: str) -> Promise | None:
+    """The promise of an id; None where there is none yet."""
+    return await _by_id(ledger_of(service), id)
+
+
+async def replace(service: Service, old: str, record: Record, role: str) -> Promise | None:
+    """Put a record in the place of a live promise; or return the promise that is there under its id already."""
+    ledger = ledger_of(service)
+    if (there := await _by_id(ledger, record.id)) is not None:
+        return there
+    await run_in_threadpool(lambda: ledger.supersede(old, record, role=role))
+    service.metrics.count("holdtrue_promises_total")
+    return None
 
 
 async def letter_of(service: Service, id: str) -> Letter:

@@ -106,10 +106,12 @@ class Service:
 
     def warm(self) -> None:
         """Run the model and the search for made-up people, in every size that a shared call can have."""
-        person = {feature.name: _typical(feature) for feature in self.schema}
+        # Somebody whom the model refuses, as those are who will ask: programs differ by the class that is wanted.
+        person, decided = self._made_up()
         one = table_of([person], self.schema, where="warm")
-        decided = int(self.predictor.decide(one)[0])
-        has, wanted = self.predictor.classes[[decided, 1 if decided == 0 else 0]]
+        favourable = self.predictor.decision.favourable
+        other = favourable if decided != favourable else (1 if decided == 0 else 0)
+        has, wanted = self.predictor.classes[[decided, other]]
         if self.retrained is not None:
             self.retrained.accepts(one, [wanted])
         options = self.quotas.options if self.classifier.method_.offers_options else 1
@@ -127,6 +129,18 @@ class Service:
                         self.classifier.recourse(people, target=wanted, hold=hold, deadline=600)
         # Who has what they want is not searched for; so one person in earnest, and all that follows an option.
         self.answers(self.classifier.recourse(one, target=wanted, n_recourses=options, deadline=600))
+
+    def _made_up(self) -> tuple[JsonObject, int]:
+        """A person who does not exist and is refused, where one is found, and what is decided about them."""
+        rng = np.random.default_rng(0)
+        people = [{f.name: _typical(f) for f in self.schema}]
+        people += [{f.name: _drawn(f, rng) for f in self.schema} for _ in range(255)]
+        logits = self.predictor.logits(table_of(people, self.schema, where="warm"))
+        favourable, decided = self.predictor.decision.favourable, self.predictor.decide_of(logits)
+        # Who lacks least, so that a recourse is found, and the guides are asked about it.
+        nearest = np.where(decided == favourable, -1.0, proba_of(logits)[:, favourable])
+        who = int(nearest.argmax())
+        return people[who], int(decided[who])
 
     def _new_batcher(self) -> Batcher:
         quotas = self.quotas
@@ -267,7 +281,7 @@ class Service:
 
     def answers(self, plan: RecourseFrame) -> list[JsonObject]:
         """What is told of a plan: for every person a status, and their options in order."""
-        words, out = plan.changes(), []
+        words, efforts, out = plan.changes(), plan.effort(), []
         factuals, recourses = (rows_of(t, self.schema) for t in (plan.factual, plan.recourse))
         survival, why = stated_survival(plan, self._life(plan)), self._reasons(plan)
         for i, (person, status, found) in enumerate(
@@ -291,6 +305,7 @@ class Service:
                     "recourse": recourse,
                     "changed": [name for name in factual if factual[name] != recourse[name]],
                     "changes": words[i],
+                    "effort": efforts[i],
                     "cost": _number(plan.cost[i]),
                     "probability": _number(plan.after[i]),
                     "survival": survival[i],
@@ -411,6 +426,14 @@ def _typical(feature: Any) -> Any:
     low, high = feature.bounds
     middle = (low + high) / 2
     return float(math.floor(middle)) if feature.kind == "integer" else middle
+
+
+def _drawn(feature: Any, rng: np.random.Generator) -> Any:
+    """Any value that the model knows."""
+    if feature.has_levels:
+        return feature.levels[int(rng.integers(len(feature.levels)))]
+    value = float(rng.uniform(*feature.bounds))
+    return float(math.floor(value)) if feature.kind == "integer" else value
 
 
 def _number(value: Any) -> float | None:

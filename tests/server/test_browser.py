@@ -32,6 +32,35 @@ CONTRAST = """() => {
 }"""
 
 
+# Every field and every button has a name that is read out.
+UNNAMED = """() => [...document.querySelectorAll('input:not([type=hidden]), select, textarea')]
+  .filter((e) => !e.labels.length && !e.ariaLabel).map((e) => e.name)
+  .concat([...document.querySelectorAll('a, button, iframe')]
+  .filter((e) => !(e.textContent.trim() || e.ariaLabel || e.title)).map((e) => e.outerHTML))"""
+# What makes a page wider than its window.
+TOO_WIDE = """() => { const width = document.documentElement.clientWidth;
+  return document.documentElement.scrollWidth <= width ? [] : [...document.querySelectorAll("body *")]
+    .filter((e) => e.getBoundingClientRect().right > width + 1).map((e) => e.outerHTML.slice(0, 150)); }"""
+# What a mouse can use, and whether the focus has been there.
+USABLE = """() => {
+  const all = [...document.querySelectorAll('a[href], button, input, select, textarea, [tabindex="0"]')]
+  .filter((e) => e.tabIndex >= 0 && !e.disabled && e.type !== 'hidden' && e.checkVisibility());
+  window.usable = all; return all.length; }"""
+
+
+def reached(page):
+    """What on a page the Tab key does not come to."""
+    n = page.evaluate(USABLE)
+    page.evaluate("window.been = new Set(); document.activeElement.blur()")
+    left = n
+    for _ in range(2 * n + 10):
+        page.keyboard.press("Tab")
+        left = page.evaluate("been.add(document.activeElement), usable.filter((e) => !been.has(e)).length")
+        if not left:
+            return []
+    return page.evaluate("usable.filter((e) => !been.has(e)).map((e) => e.outerHTML.slice(0, 120))")
+
+
 @pytest.fixture(scope="module")
 def address(world):
     """The application on a port; the service behind it runs already."""
@@ -93,7 +122,9 @@ def somebody(world, n_options=2):
     people = [i for i, one in enumerate(world.applicants.decided(world.service)) if one["decision"] == 0]
     asked = {"people": [world.applicants.rows[i] for i in people[:20]], "options": 2}
     answers = world.officer.post("/v1/recourse", json=asked).json()["answers"]
-    return next(i for i, one in zip(people, answers, strict=False) if len(one["options"]) == n_options)
+    row = next(i for i, one in zip(people, answers, strict=False) if len(one["options"]) == n_options)
+    world.ledger.forget(world.applicants.subjects[row])  # whom another test has promised something
+    return row
 
 
 def test_from_an_applicant_to_a_letter(visit, world, address):
@@ -163,8 +194,9 @@ def test_with_keys_alone(visit, world):
 
 def test_enter_in_a_field_promises_nothing(visit, world):
     page = visit("officer", java_script_enabled=False)
+    row = somebody(world)
     before = world.ledger.head().seq
-    page.goto(f"{page.url.rsplit('/', 1)[0]}/desk/{somebody(world)}")
+    page.goto(f"{page.url.rsplit('/', 1)[0]}/desk/{row}")
     page.focus("#subject")
     page.keyboard.press("Enter")
     page.wait_for_url("**/desk/case")
@@ -193,13 +225,22 @@ def test_without_scripts(visit, world):
 def test_fits_its_window_and_can_be_read(visit, world, width):
     page = visit("admin", viewport={"width": width, "height": 844})
     home = page.url.rsplit("/", 1)[0]
-    for path in ("/desk", "/desk/new", f"/desk/{somebody(world)}", "/oversight"):
+    row = somebody(world)
+    issued = world.officer.post(
+        "/v1/records", json={"subject": "application 1", "person": world.applicants.rows[row]}
+    )
+    id = issued.json()["id"]
+    paths = ["/desk", f"/desk/{row}", "/desk/promises", f"/desk/promises/{id}", "/oversight",
+             "/oversight/promises?state=live", f"/oversight/promises/{id}"]  # fmt: skip
+    for path in paths:
         page.goto(home + path)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert page.evaluate(TOO_WIDE) == [], path
         assert page.evaluate(CONTRAST) == [], path
-        fields = "[...document.querySelectorAll('input:not([type=hidden]), select')]"
-        unnamed = f"{fields}.filter(e => !e.labels.length && !e.ariaLabel).map(e => e.name)"
-        assert page.evaluate(unnamed) == [], path
+        assert page.evaluate(UNNAMED) == [], path
+        assert page.evaluate("document.querySelectorAll('h1').length") == 1, path
+        assert page.title() not in ("", " · holdtrue"), path
+        assert reached(page) == [], path
+    world.ledger.forget("application 1")
 
 
 def test_hostile_texts_run_nothing(visit, world):
@@ -221,3 +262,32 @@ def test_oversight(visit, world):
     page.click("text=Run the gate")
     page.wait_for_selector("text=The model passes.")
     assert page.locator("svg.versions circle").count() >= 1
+
+
+def test_a_second_promise_is_noticed(visit, world):
+    """Without scripts too: what is live is shown, and nothing is issued before it is said what becomes of it."""
+    row = somebody(world)
+    subject = world.applicants.subjects[row]
+    page = visit("admin", java_script_enabled=False)
+    home = page.url.rsplit("/", 1)[0]
+    for n in range(2):
+        page.goto(f"{home}/desk/{row}")
+        assert page.locator(".promised").count() == n
+        page.locator("button[name=option]").first.click()
+        assert page.locator("input[name=instead]").count() == 2 * n
+        if n:
+            page.click("text=Issue the promise")  # the browser asks for a choice
+            assert world.ledger.live_counts([subject]) == {subject: 1}
+            page.locator("input[name=instead]").first.check()
+        page.click("text=Issue the promise")
+        page.wait_for_selector("h1:has-text('Promised')")
+    assert world.ledger.live_counts([subject]) == {subject: 1}
+    page.goto(f"{home}/desk/promises?q={subject}".replace(" ", "+"))
+    assert page.locator(".pill").all_inner_texts() == ["live", "replaced"]
+    page.click("text=write it down")
+    page.click("#came-back button")
+    page.wait_for_selector("h1:has-text('was kept')")
+    page.click("text=What it rests on")
+    page.wait_for_selector("text=The served model keeps it.")
+    page.click("text=Verify the chain")
+    page.wait_for_selector("text=It is whole.")

@@ -7,7 +7,9 @@ import threading
 import jax
 import pytest
 
-from .forms import Forms, send
+from holdtrue.server import KeyRing, create_app
+
+from .forms import Forms, enter, send
 
 
 @contextlib.contextmanager
@@ -45,11 +47,12 @@ def test_the_page_shows_what_the_interface_says(world, case):
     assert "The answer is no." in words
     assert f"The chance of a yes is {100 * answer['probability']:.1f}%" in words
     for option in answer["options"]:
-        assert f"Cost {option['cost']:.3f}" in words
+        assert f"Asks for {option['effort']}" in words
         yes = round(8 * option["survival"]["estimate"])
         assert f"{yes} of 8 retrained models accept it ({100 * option['survival']['estimate']:.1f}%)" in words
         assert f"{100 * option['probability']:.1f}%" in words
-    titles = [world.service.schema[name].title for option in answer["options"] for name in option["changed"]]
+    ordered = sorted(answer["options"], key=lambda option: option["cost"])  # by what they ask of the person
+    titles = [world.service.schema[name].title for option in ordered for name in option["changed"]]
     assert [a["aria-label"] for _, a in Forms(text).attributes if a.get("name") == "fix"] == [
         f"Not to be changed: {title}" for title in titles
     ]
@@ -95,7 +98,7 @@ def test_a_restriction_is_heeded_and_nothing_is_compiled(world, desk, case):
     assert fixed not in shown.values("button", "fix")
     assert f"m{fixed}" in [k for k, v in shown.forms["/desk/case"] if v == "fixed"]
     for option in answer["options"]:
-        assert f"Cost {option['cost']:.3f}" in shown.words
+        assert f"Asks for {option['effort']}" in shown.words
     freed = Forms(send(desk, page.text, "/desk/case", ("free", fixed)).text)
     assert fixed in freed.values("button", "fix")
 
@@ -138,7 +141,42 @@ def test_what_cannot_be_used_is_said_beside_the_field(desk, case, typed, reason)
         assert 'aria-describedby="e0"' in page.text
 
 
-def test_a_blank_form(desk, rows, world, clf, bank):
+def test_what_is_protected_is_neither_shown_nor_sent_nor_taken(world, desk, case, bank):
+    """The model is told what the list says of a person, whatever a form says of it."""
+    row, text = case
+    schema, page = world.service.schema, Forms(case[1])
+    hidden = [i for i, feature in enumerate(schema) if feature.protected]
+    assert [schema.names[i] for i in hidden] == ["married", "male", "black", "hispan"]
+    fields = dict(page.forms["/desk/case"])
+    for i in hidden:
+        assert f"c{i}" not in fields
+        assert f">{schema[schema.names[i]].title}<" not in text
+    told = page.words.split("The chance of a yes is ")[1].split()[0]
+    flipped = {f"c{i}": "1" if world.applicants.rows[row][schema.names[i]] == 0 else "0" for i in hidden}
+    again = send(desk, text, "/desk/case", *flipped.items())
+    assert f"The chance of a yes is {told}" in Forms(again.text).words
+    new = desk.get("/desk/new")
+    assert (new.status_code, "--show-protected" in new.text) == (404, True)
+    assert "/desk/new" not in desk.get("/desk").text
+    assert send(desk, text, "/desk/case", without=("row",)).status_code == 422
+    assert send(desk, text, "/desk/case", row="99999").status_code == 422
+
+
+@pytest.fixture(scope="module")
+def open_desk(world):
+    """The desk of an owner who shows what is protected."""
+    app = create_app(world.service, KeyRing(world.keys), applicants=world.applicants, show_protected=True)
+    return enter(app, world.tokens["officer"])
+
+
+def test_the_owner_may_show_what_is_protected(open_desk, case):
+    page = Forms(open_desk.get(f"/desk/{case[0]}").text)
+    assert "Hispanic" in page.words
+    assert len([k for k, _ in page.forms["/desk/case"] if re.fullmatch(r"c\d+", k)]) == 21
+
+
+def test_a_blank_form(open_desk, rows, world, clf, bank):
+    desk = open_desk
     page = desk.get("/desk/new").text
     values = Forms(page).forms["/desk/case"]
     assert all(v == "" for k, v in values if re.fullmatch(r"c\d+", k))

@@ -51,6 +51,65 @@ def test_a_promise_from_the_page(world, desk, clf, case):
     assert desk.get(f"{done.headers['location']}/letter").status_code == 409
 
 
+def test_a_second_promise_is_asked_about(world, desk, case):
+    row, text = case
+    subject = f"application {row}"
+    first = send(desk, promise(desk, text).text, "/desk/promise").headers["location"].rsplit("/", 1)[1]
+    assert "Promised already" in Forms(desk.get(f"/desk/{row}").text).words
+    listed = Forms(desk.get("/desk", params={"q": subject}).text).words
+    assert f"1 live promise to {subject}" in listed
+    sure = promise(desk, text).text
+    assert first[:8] in sure
+    undecided = send(desk, sure, "/desk/promise")
+    assert (undecided.status_code, "say first what becomes" in undecided.text) == (422, True)
+    assert send(desk, sure, "/desk/promise", ("instead", "0" * 32)).status_code == 422
+    assert world.ledger.live_counts([subject]) == {subject: 1}
+    replaced = [send(desk, sure, "/desk/promise", ("instead", first)) for _ in range(2)]  # pressed twice
+    assert [answer.status_code for answer in replaced] == [303, 303]
+    assert world.ledger.promise(first).state == "superseded"
+    assert world.ledger.live_counts([subject]) == {subject: 1}
+    beside = send(desk, promise(desk, text).text, "/desk/promise", ("instead", "beside"))
+    assert beside.status_code == 303
+    assert world.ledger.live_counts([subject]) == {subject: 2}
+    world.ledger.set_policy(ht.Policy(most_live=2))
+    try:
+        full = promise(desk, text).text
+        assert "at most 2 live promises to one person" in full
+        refused = send(desk, full, "/desk/promise", ("instead", "beside"))
+        assert (refused.status_code, "policy refuses" in refused.text) == (409, True)
+    finally:
+        world.ledger.set_policy(ht.Policy())
+    world.ledger.forget(subject)
+
+
+def test_promises_are_looked_up(world, desk, overseer, refused):
+    ids = [
+        world.officer.post("/v1/records", json={"subject": f"looked {i}", "person": refused[0]}).json()["id"]
+        for i in range(2)
+    ]
+    world.ledger.fulfil(ids[0], decision=0)
+    for client, base in ((desk, "/desk/promises"), (overseer, "/oversight/promises")):
+
+        def look(client=client, base=base, **asked):
+            page = Forms(client.get(base, params=asked).text)
+            links = [
+                a["href"] for t, a in page.attributes if t == "a" and a.get("href", "").startswith(f"{base}/")
+            ]
+            return [link.rsplit("/", 1)[1].partition("#")[0] for link in links], page.words
+
+        assert set(look(q="LOOKED")[0]) == set(ids)
+        assert set(look(q="looked", state="live")[0]) == {ids[1]}
+        found, words = look(q=ids[0][:10])
+        assert (set(found), "broken" in words) == ({ids[0]}, True)
+        assert look(q="looked", until="2020-01-01")[0] == []
+        assert client.get(base, params={"since": "yesterday"}).status_code == 422
+        assert client.get(base, params={"state": "lost"}).status_code == 422
+        assert client.get(base, params={"page": 10**9}).status_code == 200
+        assert "looked 1" in Forms(client.get(f"{base}/{ids[1]}").text).words
+    for i in range(2):
+        world.ledger.forget(f"looked {i}")
+
+
 def test_only_what_was_seen_is_promised(world, desk, case):
     before = world.ledger.head().seq
     text = case[1]

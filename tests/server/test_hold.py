@@ -137,11 +137,11 @@ def test_the_page_puts_what_holds_first(world, page, plans):
     for row in refused.index[:12].tolist():
         words = Forms(page.get(f"/desk/{row}").text).words
         said = ask(world, [row], options=2).json()["answers"][0]["options"]
-        marks = sorted((not option["survival"]["holds"], option["cost"]) for option in said)
-        places = [words.index(f"Cost {cost:.3f}") for _, cost in marks]
-        assert places == sorted(places)
-        for fails, cost in marks:
-            card = words[words.index(f"Cost {cost:.3f}") :]
+        marks = sorted((not option["survival"]["holds"], option["cost"], option["effort"]) for option in said)
+        at = 0
+        for fails, _, effort in marks:
+            at = words.index(f"Asks for {effort}", at) + 1  # after the one before it
+            card = words[at:]
             assert ("with a reason" in card.split("Promise option")[1].split("Option")[0]) == fails
             seen.add(fails)
         for option in said:

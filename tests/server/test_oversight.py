@@ -49,3 +49,18 @@ def test_from_model_to_model(clf, tmp_path, refused, bank):
     assert service.last_gate()["n_broken"] == kept[-1].n_broken
     send(client, client.get("/oversight").text, "/oversight/gate")
     assert len(list(gates.glob("*.json"))) == 5
+    broken = kept[2]
+    cases = {case["id"] for case in broken.cases}
+    assert broken.n_broken == len(cases) > 0
+    folder = tmp_path / "last"
+    folder.mkdir()
+    broken.write(folder / "last.json")
+    last = TestClient(create_app(Service(clf, ledger=ledger, gate_report=folder)), base_url="http://localhost")
+    text = last.get("/oversight").text
+    assert "to approve regardless" in text
+    assert all(f"/oversight/promises/{id}" in text for id in cases)  # all who are to be approved are named
+    one = Forms(last.get(f"/oversight/promises/{min(cases)}").text).words
+    assert "The served model keeps it." in one
+    assert "last" in one
+    assert "broken" in one
+    assert "issued" in one

@@ -9,6 +9,7 @@ from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
 from holdtrue.ledger import check_subject
 from holdtrue.schema import MISSING_LEVEL, Feature, Schema
+from holdtrue.server._applicants import Applicants
 from holdtrue.server._bodies import Bodies
 from holdtrue.server.pages import _show
 from holdtrue.server.pages._pages import Form
@@ -38,6 +39,11 @@ class Case:
         For every category the levels, by position, that this person is not asked to take.
     errors : dict
         Column position to what is wrong with its text; `subject` and `days` likewise.
+    row : int or None
+        Position among the applicants that can be picked, of one who was.
+    hidden : frozenset of int
+        Columns that are not shown here: never sent to the browser, and never asked to change. Their values are
+        those of `row`; of somebody who was entered by hand they are missing.
     """
 
     schema: Schema
@@ -47,12 +53,14 @@ class Case:
     barred: tuple[frozenset[int], ...]
     days: str = DAYS
     errors: dict[Any, str] = field(default_factory=dict)
+    row: int | None = None
+    hidden: frozenset[int] = frozenset()
 
     @classmethod
-    def blank(cls, schema: Schema) -> "Case":
+    def blank(cls, schema: Schema, hidden: frozenset[int] = frozenset()) -> "Case":
         """A form that nobody has filled in."""
         n = len(schema.names)
-        return cls(schema, "", ("",) * n, ("",) * n, (frozenset(),) * n)
+        return cls(schema, "", ("",) * n, ("",) * n, (frozenset(),) * n, hidden=hidden)
 
     @classmethod
     def of(cls, row: JsonObject, subject: str, schema: Schema) -> "Case":
@@ -61,14 +69,25 @@ class Case:
         return replace(cls.blank(schema), subject=subject, texts=texts)
 
     @classmethod
-    def sent(cls, form: Form, schema: Schema) -> "Case":
+    def picked(cls, row: int, applicants: Applicants, schema: Schema, hidden: frozenset[int]) -> "Case":
+        """An applicant as they are."""
+        case = cls.of(applicants.rows[row], applicants.subjects[row], schema)
+        return replace(case, row=row, hidden=hidden)
+
+    @classmethod
+    def sent(
+        cls, form: Form, schema: Schema, applicants: Applicants | None = None, hidden: frozenset[int] = frozenset()
+    ) -> "Case":
         """What a form sent: fields `c0`, `c1`, ... for values, `m0` for moves, `x0` for levels that are barred.
 
         The buttons beside a change add to it: `fix` a column, `bar` one level of it or one way ("3:2", "3:up"),
         or `free` it again.
         """
         features = list(schema)
-        texts = tuple(form.text(f"c{i}") for i in range(len(features)))
+        row = _row(form.text("row"), applicants)
+        known = None if row is None or applicants is None else cls.picked(row, applicants, schema, hidden)
+        own = ("",) * len(features) if known is None else known.texts
+        texts = tuple(own[i] if i in hidden else form.text(f"c{i}") for i in range(len(features)))
         moves = [form.text(f"m{i}") for i in range(len(features))]
         moves = [move if move in choices(feature) else "" for move, feature in zip(moves, features, strict=True)]
         barred = [
@@ -89,7 +108,7 @@ class Case:
             elif what in _positions(features[i]):
                 barred[i] |= {int(what)}
         return cls(schema, form.text("subject").strip(), texts, tuple(moves), tuple(barred),
-                   form.text("days", DAYS).strip())  # fmt: skip
+                   form.text("days", DAYS).strip(), row=row, hidden=hidden)  # fmt: skip
 
     # ---- what it says -----------------------------------------------------------------------------------
 
@@ -115,7 +134,10 @@ class Case:
         """What this person is not asked to change, as `recourse` takes it."""
         out: JsonObject = {}
         for i, feature in enumerate(self.schema):
-            if self.moves[i]:
+            if i in self.hidden:
+                if feature.direction != "fixed":
+                    out[feature.name] = "fixed"
+            elif self.moves[i]:
                 out[feature.name] = self.moves[i]
             elif self.barred[i]:
                 levels = list(feature.levels or ())
@@ -146,7 +168,7 @@ class Case:
         return sum(bool(move or barred) for move, barred in zip(self.moves, self.barred, strict=True))
 
     def fields(self) -> list[JsonObject]:
-        """Everything about each column that a form shows."""
+        """Everything about each column that a form shows; `hidden` ones are for none."""
         out = []
         for i, feature in enumerate(self.schema):
             levels = [{"position": j, "text": _show.bare(level, feature), "barred": j in self.barred[i]}
@@ -158,7 +180,7 @@ class Case:
                 "i": i, "feature": feature, "text": own, "levels": levels, "error": self.errors.get(i),
                 "move": self.moves[i], "choices": choices(feature), "barred": self.barred[i],
                 "fixed": feature.direction == "fixed", "step": "any",
-                "missing": feature.missing is not None,
+                "missing": feature.missing is not None, "hidden": i in self.hidden,
             })  # fmt: skip
         return out
 
@@ -187,6 +209,13 @@ def _value(feature: Feature, text: str) -> Any:
         return float(text)
     except ValueError:
         raise ValueError("must be a number, such as 1250.5") from None
+
+
+def _row(text: str, applicants: Applicants | None) -> int | None:
+    """Who was picked, of those that can be."""
+    if applicants is None or not (text.isascii() and text.isdigit() and len(text) < 7):
+        return None
+    return int(text) if int(text) < len(applicants) else None
 
 
 def _positions(feature: Feature) -> list[str]:

@@ -8,16 +8,16 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.responses import RedirectResponse
 
 from holdtrue._types import JsonObject
-from holdtrue.ledger import Ledger, Promise, Record
+from holdtrue.ledger import Promise, Record
 from holdtrue.methods import number
 from holdtrue.promises import lacks_reason
 from holdtrue.schema import plain
 from holdtrue.server._answers import answer
 from holdtrue.server._middleware import Refused
-from holdtrue.server._promises import find_record, fulfilled, ledger_of, letter_of, promise_of, role_of, write
+from holdtrue.server._promises import find_record, known, ledger_of, replace, role_of, write
 from holdtrue.server._service import unreached
 from holdtrue.server.pages import _show
 from holdtrue.server.pages._case import Case
@@ -26,12 +26,13 @@ from holdtrue.server.pages._pages import SAFE, Form, Pages
 from holdtrue.server.pages._session import Session
 
 SHOWN = 25  # applicants on one page
-# A letter's own template may bring its own style, and nothing else; our page shows it in a frame.
-LETTER = SAFE | {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
-    "frame-ancestors 'self'",
-    "X-Frame-Options": "SAMEORIGIN",
-}
+BESIDE = "beside"
+"""In place of a promise's id: it is to be a further one."""
+CLOSED = (
+    "page: nobody can be entered by hand here: the model reads columns that are protected, and this desk does not "
+    "show them. Pick an applicant from the list; or have the service started with --show-protected."
+)
+LIVE = 20  # promises to one person that are shown
 
 
 def desk_routes(pages: Pages) -> APIRouter:
@@ -47,32 +48,36 @@ def desk_routes(pages: Pages) -> APIRouter:
         found = [] if applicants is None else await run_in_threadpool(applicants.find, service, q, refused=not all)
         last = max(0, len(found) - 1) // SHOWN
         page = min(max(0, page), last)
+        shown = found[page * SHOWN : (page + 1) * SHOWN]
+        live: dict[str, int] = {}
+        if service.ledger is not None:
+            live = await run_in_threadpool(service.ledger.live_counts, [one["subject"] for one in shown])
         return pages.show(
-            request, "people.html", shown=found[page * SHOWN : (page + 1) * SHOWN], n_found=len(found), q=q,
-            all=all, page=page, last=last, listed=applicants is not None,
+            request, "people.html", shown=shown, n_found=len(found), q=q, all=all, page=page, last=last,
+            listed=applicants is not None, live=live, closed=_closed(pages),
         )  # fmt: skip
 
     @router.get("/new")
     async def blank(request: Request, session: Session = officer) -> Response:
-        return _case_page(pages, request, Case.blank(service.schema), None)
+        if _closed(pages):
+            raise Refused(404, CLOSED)
+        return await _case_page(pages, request, Case.blank(service.schema, pages.hidden), None)
 
     @router.get("/{row:int}")
     async def pick(request: Request, row: int, session: Session = officer) -> Response:
         if applicants is None or not 0 <= row < len(applicants):
             raise Refused(404, "page: no such applicant.")
-        case = Case.of(applicants.rows[row], applicants.subjects[row], service.schema)
-        return await _look(pages, request, case)
+        return await _look(pages, request, Case.picked(row, applicants, service.schema, pages.hidden))
 
     @router.post("/case")
     async def look(request: Request, form: Form = sent) -> Response:
-        return await _look(pages, request, Case.sent(form, service.schema))
+        return await _look(pages, request, _sent(pages, form))
 
     @router.post("/confirm")
     async def confirm(request: Request, form: Form = sent) -> Response:
         """Show what is about to be promised."""
         ledger_of(service)
-        case = Case.sent(form, service.schema)
-        row, case = case.read(bodies)
+        row, case = _sent(pages, form).read(bodies)
         offer = case.offer()
         if row is None:
             return await _look(pages, request, case)
@@ -80,13 +85,12 @@ def desk_routes(pages: Pages) -> APIRouter:
             return await _look(pages, request, offer)
         option, seen = _chosen(form)
         record = await _made(pages, case, row, offer, option, seen, secrets.token_hex(16))
-        return _confirm_page(pages, request, case, record, option, seen)
+        return await _confirm_page(pages, request, case, record, option, seen)
 
     @router.post("/promise")
     async def promise(request: Request, form: Form = sent) -> Response:
         """Write it into the ledger."""
-        case = Case.sent(form, service.schema)
-        row, case = case.read(bodies)
+        row, case = _sent(pages, form).read(bodies)
         offer = case.offer()
         if row is None or isinstance(offer, Case):
             raise Refused(422, "page: the form was changed on its way. Begin again.")
@@ -96,34 +100,20 @@ def desk_routes(pages: Pages) -> APIRouter:
             raise Refused(422, "page: the form was changed on its way. Begin again.")
         reason = form.text("reason").replace("\r\n", "\n").strip() or None
         record = await _made(pages, case, row, offer, option, seen, id, reason)
+        instead = form.text("instead")
         if lacks_reason(record):
-            return _confirm_page(pages, request, case, record, option, seen, 422)
-        there = await write(service, record, role_of(request))
+            return await _confirm_page(pages, request, case, record, option, seen, absent="reason")
+        live = await _live(pages, offer[0])
+        first = await known(service, id) is None  # and not the same button, pressed twice
+        if first and live and instead not in (BESIDE, *(one.id for one in live)):
+            return await _confirm_page(pages, request, case, record, option, seen, absent="instead")
+        if instead and instead != BESIDE:
+            there = await replace(service, instead, record, role_of(request))
+        else:
+            there = await write(service, record, role_of(request))
         if there is not None and (there.record is None or there.record.recourse != record.recourse):
             raise Refused(409, "page: there is another promise of this id. Begin again.")
         return RedirectResponse(f"/desk/promises/{record.id}", 303, headers=SAFE)
-
-    @router.get("/promises/{id}")
-    async def promised(request: Request, id: str, session: Session = officer) -> Response:
-        there = await promise_of(service, id)
-        kept = await run_in_threadpool(_kept, ledger_of(service), there)
-        return pages.show(
-            request, "promise.html", promise=there, record=there.record, kept=kept, decisions=_decisions(pages)[1]
-        )
-
-    @router.post("/promises/{id}/fulfil")
-    async def fulfil(id: str, form: Form = sent) -> Response:
-        """The person came back: write down what was decided."""
-        labels, which = _decisions(pages)[0], form.text("decision")
-        if which not in [str(i) for i in range(len(labels))]:
-            raise Refused(422, "fulfil: no such decision.")
-        await fulfilled(service, id, decision=labels[int(which)])
-        return RedirectResponse(f"/desk/promises/{id}", 303, headers=SAFE)
-
-    @router.get("/promises/{id}/letter")
-    async def letter(id: str, session: Session = officer) -> Response:
-        made = await letter_of(service, id)
-        return HTMLResponse(made.html, headers=LETTER)
 
     return router
 
@@ -132,7 +122,7 @@ async def _look(pages: Pages, request: Request, case: Case) -> Response:
     """Ask the model and the search about a case, and show both."""
     row, case = case.read(pages.bodies)
     if row is None:
-        return _case_page(pages, request, case, None, 422)
+        return await _case_page(pages, request, case, None, 422)
     service, began = pages.service, time.monotonic()
     jobs = service.ask("recourse", [row], restrictions=[case.restrictions()], n_recourses=_n_options(pages))
     told = await answer(jobs[0])
@@ -145,8 +135,8 @@ async def _look(pages: Pages, request: Request, case: Case) -> Response:
     cheapest = min((o["cost"] for o in said["options"] if o["cost"] is not None), default=None)
     found = enumerate(zip(said["options"], drawn, strict=True))
     options = [_option(case, row, option, path, cheapest) | {"index": i} for i, (option, path) in found]
-    if any(option["holds"] is not None for option in options):
-        options.sort(key=lambda option: (not option["holds"], option["cost"] or 0.0))
+    # What holds first, then by what it asks of the person.
+    options.sort(key=lambda option: (option["holds"] is False, option["cost"] or 0.0))
     answered = {
         "yes": yes, "status": said["status"], "message": said["message"], "chance": said["probability"],
         "need": service.predictor.threshold, "reasons": said["reasons"] or [],
@@ -154,26 +144,53 @@ async def _look(pages: Pages, request: Request, case: Case) -> Response:
         time.monotonic() - began, "hold": (service.level() or {}).get("hold"), "n_holds": sum(bool(option["holds"])
         for option in options),
     }  # fmt: skip
-    return _case_page(pages, request, case, answered)
+    return await _case_page(pages, request, case, answered)
 
 
-def _case_page(
+async def _case_page(
     pages: Pages, request: Request, case: Case, answered: JsonObject | None, status: int = 200
 ) -> Response:
     return pages.show(
         request, "case.html", status, case=case, fields=case.fields(), answer=answered,
         promises=pages.service.ledger is not None, n_models=pages.service.n_judges,
+        live=await _live(pages, case.subject),
     )  # fmt: skip
 
 
-def _confirm_page(
-    pages: Pages, request: Request, case: Case, record: Record, option: int, seen: str, status: int = 200
+async def _confirm_page(
+    pages: Pages, request: Request, case: Case, record: Record, option: int, seen: str, absent: str | None = None
 ) -> Response:
-    """What is about to be promised; with 422, that its reason is absent."""
+    """What is about to be promised; with `absent`, what has to be said first."""
+    policy = await run_in_threadpool(ledger_of(pages.service).policy)
+    live = await _live(pages, record.subject)
+    full = policy.most_live is not None and len(live) >= policy.most_live
     return pages.show(
-        request, "confirm.html", status, case=case, fields=case.fields(), record=record, option=option, seen=seen,
-        holds=(record.survival or {}).get("holds"), absent=status == 422,
+        request, "confirm.html", 422 if absent else 200, case=case, fields=case.fields(), record=record,
+        option=option, seen=seen, holds=(record.survival or {}).get("holds"), absent=absent, live=live,
+        full=full, policy=str(policy), may_override=role_of(request) in policy.override, beside=BESIDE,
     )  # fmt: skip
+
+
+async def _live(pages: Pages, subject: str) -> list[Promise]:
+    """Promises that bind to a person now, the latest first."""
+    ledger = pages.service.ledger
+    if ledger is None or not subject or len(subject) > 200:
+        return []
+    return (await run_in_threadpool(lambda: ledger.find(subject=subject, state="live", n=LIVE)))[0]
+
+
+def _sent(pages: Pages, form: Form) -> Case:
+    """What a form of the desk holds, with what the desk does not show."""
+    case = Case.sent(form, pages.service.schema, pages.applicants, pages.hidden)
+    if case.row is None and _closed(pages):
+        raise Refused(422, CLOSED)
+    return case
+
+
+def _closed(pages: Pages) -> bool:
+    """Whether nobody can be entered by hand: the model needs a column that the desk does not show."""
+    features = list(pages.service.schema)
+    return any(features[i].missing is None for i in pages.hidden)
 
 
 def _option(case: Case, row: JsonObject, option: JsonObject, path: Any, cheapest: float | None) -> JsonObject:
@@ -225,22 +242,6 @@ async def _made(
     if _seen(record.recourse) != seen:
         raise Refused(409, "page: the search came to another answer than the one you saw. Look again.")
     return record
-
-
-def _decisions(pages: Pages) -> tuple[list[Any], list[str]]:
-    """The classes, the favourable one first, and what the page calls them."""
-    predictor = pages.service.predictor
-    wanted = plain(predictor.favourable)
-    labels = [wanted, *(label for label in predictor.classes.tolist() if label != wanted)]
-    return labels, ["yes", "no"] if len(labels) == 2 else ["yes", *map(str, labels[1:])]
-
-
-def _kept(ledger: Ledger, promise: Promise) -> bool | None:
-    """Whether a promise was kept, once the person has come back."""
-    if promise.state != "fulfilled" or promise.record is None:
-        return None
-    events = ledger.history(promise.record.subject)
-    return next((e.public["kept"] for e in events if e.promise == promise.id and e.kind == "fulfil"), None)
 
 
 def _n_options(pages: Pages) -> int:

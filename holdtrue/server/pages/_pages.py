@@ -65,10 +65,17 @@ class Pages:
     bodies : Bodies
     door : Door
     applicants : Applicants, optional
+    show_protected : bool, default=False
+        Whether the desk shows what the schema calls `protected`.
     """
 
-    def __init__(self, service: Service, bodies: Bodies, door: Door, applicants: Applicants | None) -> None:
+    def __init__(
+        self, service: Service, bodies: Bodies, door: Door, applicants: Applicants | None, *,
+        show_protected: bool = False,
+    ) -> None:  # fmt: skip
         self.service, self.bodies, self.door, self.applicants = service, bodies, door, applicants
+        features = [] if show_protected else list(enumerate(service.schema))
+        self.hidden = frozenset(i for i, feature in features if feature.protected)
         self.sessions = Sessions()
         door.by_cookie = lambda request: self.session(request) is not None
         self.templates = Environment(
@@ -91,6 +98,7 @@ class Pages:
             "model_version": self.service.model_version,
             "digest": self.service.digest,
             "open_door": self.door.keys is None,
+            "keeps_promises": self.service.ledger is not None,
             "path": request.url.path,
         }
         text = self.templates.get_template(name).render(**(shared | values))

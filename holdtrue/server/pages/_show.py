@@ -54,10 +54,18 @@ def accepted(survival: JsonObject) -> str:
     return f"{round(survival['estimate'] * n):,} of {n:,} retrained models accept it"
 
 
+def dearer(price: float) -> str:
+    """What a share beyond the least cost is, in words: "40% more than", "3.5 times as much as"."""
+    return (
+        f"{percent(price)} more than" if price < 1 else f"{price + 1:,.{0 if price >= 9 else 1}f} times as much as"
+    )
+
+
 FILTERS: dict[str, Callable[..., str]] = {
     "day": day,
     "share": share,
     "whole": whole,
     "place": place,
     "accepted": accepted,
+    "dearer": dearer,
 }

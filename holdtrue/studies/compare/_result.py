@@ -222,6 +222,12 @@ class Comparison:
                 f"{error}). Give a file that `holdtrue compare --output` wrote."
             ) from error
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the tables that it prints."""
+        from holdtrue.studies.compare import _text
+
+        return _text.html(self)
+
     def plot(self, path: str | Path | None = None, *, cost: str = "l1") -> "Figure":
         """Draw cost against survival, a labelled point per method; needs matplotlib.
 

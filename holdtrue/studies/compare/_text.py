@@ -4,6 +4,7 @@ import io
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from holdtrue._html import paragraph, table
 from holdtrue.reports import number, percent, short, shown_seconds
 from holdtrue.search import Status, is_found
 
@@ -48,6 +49,13 @@ def rich(comparison: "Comparison") -> "RenderableType":
     shown.append(Text(""))
     shown += [Text(line) for line in [*without_recourse(comparison), *not_run(comparison)]]
     return Group(*shown, *(Text(line, style="dim") for line in notes(comparison)))
+
+
+def html(comparison: "Comparison") -> str:
+    """Tables for a notebook."""
+    shown = [paragraph(title(comparison)), *(table(part.heads, part.rows) for part in parts(comparison))]
+    lines = [*without_recourse(comparison), *not_run(comparison), *notes(comparison)]
+    return "".join([*shown, *(paragraph(line.strip()) for line in lines if line)])
 
 
 def title(comparison: "Comparison") -> str:

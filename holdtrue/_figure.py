@@ -1,7 +1,9 @@
-"""What pictures of this folder share: a figure without windows, its look, and the file."""
+"""What pictures share: a figure without windows that a notebook shows, its look, and the file."""
 
+import io
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdtrue._optional import need
 from holdtrue.errors import DataError
@@ -18,10 +20,23 @@ BLUE, ORANGE = "#1f6fb2", "#d9822b"
 
 def new_figure(width: float = 7.6, height: float = 5.0) -> tuple["Figure", "FigureCanvasAgg", "Axes"]:
     """Return a figure, its canvas and its axes, without pyplot: nothing stays open, and no window is asked for."""
-    figures = need("matplotlib.figure", extra="plots", what="plot:")
     agg = need("matplotlib.backends.backend_agg", extra="plots", what="plot:")
-    figure = figures.Figure(figsize=(width, height), dpi=130, layout="constrained")
+    figure = _picture()(figsize=(width, height), dpi=130, layout="constrained")
     return figure, agg.FigureCanvasAgg(figure), figure.add_subplot()
+
+
+@lru_cache
+def _picture() -> Any:
+    """A figure that a notebook shows in its place; made when matplotlib is there."""
+    figures = need("matplotlib.figure", extra="plots", what="plot:")
+
+    class Picture(figures.Figure):
+        def _repr_png_(self) -> bytes:
+            out = io.BytesIO()
+            self.savefig(out, format="png", metadata={"Software": None})
+            return out.getvalue()
+
+    return Picture
 
 
 def dress(axes: "Axes", *, x: str, y: str, title: str) -> None:
