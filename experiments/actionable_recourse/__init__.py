@@ -2,6 +2,7 @@
 
 from experiments.actionable_recourse._result import Result
 from experiments.actionable_recourse._run import run
+from experiments.actionable_recourse._standing import standing
 from experiments.actionable_recourse._tables import markdown
 
-__all__ = ["Result", "markdown", "run"]
+__all__ = ["Result", "markdown", "run", "standing"]

@@ -2,6 +2,7 @@
 
 from experiments.consistent_counterfactuals._result import Result
 from experiments.consistent_counterfactuals._run import run
+from experiments.consistent_counterfactuals._standing import standing
 from experiments.consistent_counterfactuals._tables import markdown
 
-__all__ = ["Result", "markdown", "run"]
+__all__ = ["Result", "markdown", "run", "standing"]

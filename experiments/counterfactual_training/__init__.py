@@ -2,6 +2,7 @@
 
 from experiments.counterfactual_training._result import Result
 from experiments.counterfactual_training._run import run
+from experiments.counterfactual_training._standing import standing
 from experiments.counterfactual_training._tables import markdown
 
-__all__ = ["Result", "markdown", "run"]
+__all__ = ["Result", "markdown", "run", "standing"]

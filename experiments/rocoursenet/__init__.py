@@ -2,6 +2,7 @@
 
 from experiments.rocoursenet._result import Result
 from experiments.rocoursenet._run import run
+from experiments.rocoursenet._standing import standing
 from experiments.rocoursenet._tables import markdown
 
-__all__ = ["Result", "markdown", "run"]
+__all__ = ["Result", "markdown", "run", "standing"]

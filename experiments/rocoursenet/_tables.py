@@ -93,7 +93,8 @@ def _named(result: Result, name: str) -> str:
     return name if n == len(result.seeds) else f"{name} ({n} seed{'s'[: n != 1]})"
 
 
-def _paper(part: str, name: str, dataset: str) -> dict[str, Any]:
+def paper(part: str, name: str, dataset: str) -> dict[str, Any]:
+    """What the paper prints of a method in a table, by figure."""
     found = printed()[part].get(name.split(",")[0], {}).get(dataset)
     return found if isinstance(found, dict) else {}
 
@@ -103,7 +104,7 @@ def _main(results: Sequence[Result]) -> str:
     for r in results:
         part = "table 2" if r.dataset in REAL else "table 9"
         names = [n for n in r.main if n in r.methods]
-        text = _methods_table(r, names, lambda n, r=r, part=part: _paper(part, n, r.dataset))
+        text = _methods_table(r, names, lambda n, r=r, part=part: paper(part, n, r.dataset))
         if text:
             number = part.split()[1]
             texts.append(f"### {r.title}: recourse under the other subsets' models (Table {number}), "
@@ -137,7 +138,7 @@ def _framework(results: Sequence[Result]) -> str:
     texts = [
         f"### {r.title}: other generators, plain and robust (Table 3; the print is of Loan)\n\n{text}"
         for r in results
-        if (text := _methods_table(r, names, lambda n, r=r: _paper("table 3", n, r.dataset)))
+        if (text := _methods_table(r, names, lambda n, r=r: paper("table 3", n, r.dataset)))
     ]
     return "\n\n".join(texts)
 
@@ -147,7 +148,7 @@ def _heuristics(results: Sequence[Result]) -> str:
     texts = [
         f"### {r.title}: heuristics (Table 8; the print is of Loan)\n\n{text}"
         for r in results
-        if (text := _methods_table(r, names, lambda n, r=r: _paper("table 8", n, r.dataset)))
+        if (text := _methods_table(r, names, lambda n, r=r: paper("table 8", n, r.dataset)))
     ]
     return "\n\n".join(texts)
 
