@@ -21,7 +21,7 @@ def page(paper: str) -> str:
     results = own.committed()
     text = place(paper).read_text(encoding="utf-8")
     text = _between(text, STANDS, STOOD, f"{own.standing(results)}\n")
-    return _between(text, BEGIN, END, own.markdown(results))
+    return _between(text, BEGIN, END, own.markdown(results) + own.further())
 
 
 def _between(text: str, begin: str, end: str, made: str) -> str:

@@ -1,5 +1,6 @@
 """What stands of a paper: its items, ours beside the print, in one table at the head of its page."""
 
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -23,8 +24,8 @@ class Item:
     verdict: str
 
 
-def shown(items: Sequence[Item]) -> str:
-    """How many items stand, and all of them as a table."""
+def shown(intro: str, items: Sequence[Item]) -> str:
+    """How to read it, how many items stand, and all of them as a table."""
     kinds = ("met", "met on", "missed", OTHER)
     counts = [
         sum(i.verdict == "met" for i in items),
@@ -34,7 +35,8 @@ def shown(items: Sequence[Item]) -> str:
         f"Of {len(items)} items {counts[0]} are met, {counts[1]} on some of the datasets; {counts[2]} are missed"
     )
     told += f", and {counts[3]} are {OTHER}." if counts[3] else "."
-    return f"{told}\n\n" + table(HEAD, [[i.item, i.ours, i.printed, i.seeds, i.verdict] for i in items])
+    lines = textwrap.fill(f"{intro} {told}", 120, break_long_words=False, break_on_hyphens=False)
+    return f"{lines}\n\n" + table(HEAD, [[i.item, i.ours, i.printed, i.seeds, i.verdict] for i in items])
 
 
 def compared(

@@ -12,6 +12,13 @@ from experiments.consistent_counterfactuals._result import OfBase, Result
 
 PAPER = ["Min l1", "Min l2", "Min eps PGD", "Looveren et al.", "Pawelczyk et al.",
          "Min l1 + SNS", "Min l2 + SNS", "Min eps PGD + SNS"]  # fmt: skip
+POOLS = {
+    "iv_rs": "new seeds",
+    "iv_loo": "one row left out",
+    "both": "both kinds, a point each",
+    "in one rate": "both kinds in one rate",
+}
+"""Ways to pool R2 over both kinds of retraining, which the paper's words leave open."""
 OURS = ["Stable, cost of SNS", "Stable"]
 
 
@@ -57,7 +64,12 @@ def figure(result: Result, name: str, key: str, part: str | None = None) -> floa
 
 def in_print(key: str, name: str, result: Result) -> Sequence[float | None] | None:
     """Value and deviation that the paper prints."""
-    return printed().get(key, {}).get(name, {}).get(result.dataset.removesuffix("-minmax"))
+    return printed_of(key, name, result.dataset.removesuffix("-minmax"))
+
+
+def printed_of(key: str, name: str, dataset: str) -> Sequence[float | None] | None:
+    """The same by the dataset's name."""
+    return printed().get(key, {}).get(name, {}).get(dataset)
 
 
 def _main(results: Sequence[Result], asked: Collection[str]) -> list[str]:

@@ -26,12 +26,12 @@ def standing(results: Sequence[Result]) -> str:
     items += _bounds(own)
     items += [_nearby(own), _accuracy(own), _others(own)]
     n = ", ".join(f"{r.title} {r.n_splits}" for r in own)
-    return (
+    intro = (
         f"The paper prints pictures without figures, so its claims are held against ours. Seeds are splits ({n}; "
         "kernel models and sizes of networks have three). Where a model refuses nobody, or no point of the domain "
-        "is accepted, there is no validity or cost to speak of, and the claim is not counted as met.\n\n"
-        + shown(items)
+        "is accepted, there is no validity or cost to speak of, and the claim is not counted as met."
     )
+    return shown(intro, items)
 
 
 def _n(own: Sequence[Result]) -> str:

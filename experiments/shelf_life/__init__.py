@@ -1,0 +1,1 @@
+"""What buys shelf life? Models trained by the regimes of all five papers, on the same tables, asked the same."""
