@@ -1,8 +1,8 @@
 """Results of parts, put together: ``python -m experiments.robustness_tradeoffs merge FOLDER ...``.
 
 ``holdtrue papers robustness-tradeoffs --dataset NAME --figure N --out FOLDER`` runs one part of a dataset, in a
-process of its own. This puts the files of some folders, in their order, into ``results/NAME.json``: what a file has
-replaces what was there, and what it has not stays.
+process of its own. This puts the files of some folders, in their order, into ``results/NAME.json``: what a file
+has replaces what was there, and what it has not stays.
 """
 
 import argparse
@@ -27,8 +27,8 @@ def merge(into: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     for key in ALIKE:
         if into[key] != found[key]:
             raise DataError(
-                f"merge: `{key}` of {found['dataset']!r} differs; got {into[key]!r} and {found[key]!r}. Merge runs of "
-                "the same data."
+                f"merge: `{key}` of {found['dataset']!r} differs; got {into[key]!r} and {found[key]!r}. Merge runs "
+                "of the same data."
             )
     kept = ("models", "seconds")
     out = into | {key: value for key, value in found.items() if value not in (None, {}) and key not in kept}

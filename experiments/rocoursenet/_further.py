@@ -1,0 +1,31 @@
+"""What the data themselves say: tables of ``facts.json``."""
+
+from pathlib import Path
+from typing import Any
+
+from experiments._report import cell, read, table
+
+
+def further(folder: Path) -> str:
+    """What 2009 has that earlier years have not, and whom both versions of German Credit share."""
+    found = read(folder, "facts").get("facts")
+    if found is None:
+        return ""
+    return f"{_loan(found['loan'])}\n\n{_german(found['german'])}\n"
+
+
+def _loan(years: dict[str, Any]) -> str:
+    kinds = [key for key, value in next(iter(years.values())).items() if isinstance(value, dict)]
+    rows = [
+        [year, f"{own['n']:,}", cell(own["repaid"]),
+         *(f"{own[k]['n']:,} ({own[k]['share']:.1%}), {cell(own[k]['repaid'])}" for k in kinds)]
+        for year, own in years.items()
+    ]  # fmt: skip
+    head = ["", "loans", "repaid", *(f"{kind}: loans (share), repaid" for kind in kinds)]
+    return f"### Loan: what changes over the years\n\n{table(head, rows)}"
+
+
+def _german(versions: dict[str, Any]) -> str:
+    rows = [[name, str(own["tested"]), str(own["learned_by_the_other"])] for name, own in versions.items()]
+    head = ["version", "people asked about", "of them among the other version's rows to learn from"]
+    return f"### German Credit: people in both versions\n\n{table(head, rows)}"
