@@ -64,12 +64,12 @@ def figure(result: Result, name: str, key: str, part: str | None = None) -> floa
 
 def in_print(key: str, name: str, result: Result) -> Sequence[float | None] | None:
     """Value and deviation that the paper prints."""
-    return printed_of(key, name, result.dataset.removesuffix("-minmax"))
+    return printed_of(key, name, result.dataset)
 
 
 def printed_of(key: str, name: str, dataset: str) -> Sequence[float | None] | None:
     """The same by the dataset's name."""
-    return printed().get(key, {}).get(name, {}).get(dataset)
+    return printed().get(key, {}).get(name, {}).get(dataset.removesuffix("-minmax"))
 
 
 def _main(results: Sequence[Result], asked: Collection[str]) -> list[str]:

@@ -27,8 +27,8 @@ def merge(into: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     for key in ALIKE:
         if into[key] != found[key]:
             raise DataError(
-                f"merge: `{key}` of {found['dataset']!r} differs; got {into[key]!r} and {found[key]!r}. Merge runs "
-                "of the same data."
+                f"merge: `{key}` of {found['dataset']!r} differs; got {into[key]!r} and {found[key]!r}. "
+                "Merge runs of the same data."
             )
     kept = ("models", "seconds")
     out = into | {key: value for key, value in found.items() if value not in (None, {}) and key not in kept}

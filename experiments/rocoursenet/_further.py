@@ -1,17 +1,17 @@
-"""What the data themselves say: tables of ``facts.json``."""
+"""Tables of further files: searches on our predictors, and what the data themselves say (``facts.json``)."""
 
 from pathlib import Path
 from typing import Any
 
 from experiments._report import cell, read, table
+from experiments.rocoursenet._beside import equal
 
 
 def further(folder: Path) -> str:
     """What 2009 has that earlier years have not, and whom both versions of German Credit share."""
     found = read(folder, "facts").get("facts")
-    if found is None:
-        return ""
-    return f"{_loan(found['loan'])}\n\n{_german(found['german'])}\n"
+    texts = [equal(folder), *([] if found is None else [_loan(found["loan"]), _german(found["german"])])]
+    return "\n\n".join(text for text in texts if text) + "\n"
 
 
 def _loan(years: dict[str, Any]) -> str:
