@@ -18,7 +18,13 @@ import numpy as np
 from experiments._encoded import EncodedSpace, Points
 from experiments._report import write
 from experiments._results import made_with
-from experiments.consistent_counterfactuals._run import base_model, figures_of, squared_correlation, targets
+from experiments.consistent_counterfactuals._run import (
+    QUICK_CODER,
+    base_model,
+    figures_of,
+    squared_correlation,
+    targets,
+)
 from experiments.consistent_counterfactuals._settings import SETTINGS, RetrainedDataset, methods
 from holdtrue.methods import SNS, AbstractMethod, CFProto, LatentSearch, MinPGD
 
@@ -139,6 +145,7 @@ def _keep(out: dict[str, Any], n_bases: int) -> None:
     command = (
         f"python -m experiments.consistent_counterfactuals.published {out['dataset']} --models {out['n_models']} "
         f"--people {out['n_people']} --bases {n_bases} --parts {' '.join(out['parts'])}"
+        f"{' --quick' if out['coder'] == list(QUICK_CODER) else ''}"
     )
     write(RESULTS / f"published-{out['dataset']}.json", out | {"command": command} | made_with({}))
 
@@ -154,6 +161,6 @@ if __name__ == "__main__":
     given = parser.parse_args()
     for which in given.datasets:
         if given.quick:
-            SETTINGS[which] = replace(SETTINGS[which], coder=(64, 32, 8))
+            SETTINGS[which] = replace(SETTINGS[which], coder=QUICK_CODER)
         run(which, given.models, given.people, given.bases, given.parts)
         print(which, flush=True)

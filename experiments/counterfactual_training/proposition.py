@@ -8,6 +8,7 @@ unprotected. Three seeds. Writes ``results/proposition.json``.
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from benchmarks._common import record
@@ -58,7 +59,7 @@ def _rows(centre: tuple[float, float], seed: int) -> Data:
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, 200)
     x = np.asarray([tuple(-np.asarray(centre)), centre])[y] + 0.5 * rng.normal(size=(200, 2))
-    return jax.device_put(Data(x.astype(np.float32), y.astype(np.int32), np.ones(200, np.float32)))
+    return Data(jnp.asarray(x, jnp.float32), jnp.asarray(y, jnp.int32), jnp.ones(200))
 
 
 def _context(direction: Any) -> TrainingContext:
