@@ -1,4 +1,4 @@
-"""The pages of the papers: text by hand, tables of committed results between two marks."""
+"""The pages of the papers: text by hand; between marks, what stands of the paper and tables of what was found."""
 
 from pathlib import Path
 
@@ -7,6 +7,7 @@ from experiments._registry import experiment
 DOCS = Path(__file__).parents[1] / "docs"
 IMAGES = DOCS / "images"
 BEGIN, END = "<!-- tables: made by python -m experiments -->", "<!-- end of tables -->"
+STANDS, STOOD = "<!-- what stands: made by python -m experiments -->", "<!-- end of what stands -->"
 
 
 def place(paper: str) -> Path:
@@ -16,10 +17,17 @@ def place(paper: str) -> Path:
 
 def page(paper: str) -> str:
     """The page of a paper, with the tables of what is committed."""
-    before, rest = place(paper).read_text(encoding="utf-8").split(BEGIN)
-    after = rest.split(END)[1]
     own = experiment(paper)
-    return f"{before}{BEGIN}\n\n{own.markdown(own.committed())}\n{END}{after}"
+    results = own.committed()
+    text = place(paper).read_text(encoding="utf-8")
+    text = _between(text, STANDS, STOOD, f"{own.standing(results)}\n")
+    return _between(text, BEGIN, END, own.markdown(results) + own.further())
+
+
+def _between(text: str, begin: str, end: str, made: str) -> str:
+    """A page with something else between two of its marks."""
+    before, rest = text.split(begin)
+    return f"{before}{begin}\n\n{made}\n{end}{rest.split(end)[1]}"
 
 
 def write(paper: str) -> None:

@@ -20,8 +20,10 @@ class Experiment:
     ----------
     title : str
     module : str
-        Has the class ``Result``, ``run(name, *, quick, parts, say, **options) -> Result`` for one of `datasets`
-        and ``markdown(results, parts) -> str``; ``parts`` are those asked for, or none for all. Its ``pictures``
+        Has the class ``Result``, ``run(name, *, quick, parts, say, **options) -> Result`` for one of `datasets`,
+        ``markdown(results, parts) -> str``, where ``parts`` are those asked for, or none for all, and
+        ``standing(results) -> str``, the table of what is met of the paper; where there are further files,
+        ``further(folder) -> str``, their tables. Its ``pictures``
         has ``draw(results, folder)``, and its folder ``results`` what was committed.
     datasets : tuple of str
     parts : tuple of str
@@ -47,6 +49,15 @@ class Experiment:
     def markdown(self, results: Sequence[AbstractResult], parts: Collection[str] = ()) -> str:
         """Tables of the results of some datasets, ours beside the printed figures."""
         return self._part("markdown")(results, parts)
+
+    def standing(self, results: Sequence[AbstractResult]) -> str:
+        """What is met of the paper, item by item."""
+        return self._part("standing")(results)
+
+    def further(self) -> str:
+        """Tables of the page that are of other files than its results; none where the paper has no such."""
+        make = getattr(import_module(self.module), "further", None)
+        return "" if make is None else f"\n{make(self.results)}"
 
     def draw(self, results: Sequence[AbstractResult], folder: Path) -> None:
         """Draw the pictures of the paper's page into a folder."""

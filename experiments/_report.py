@@ -1,5 +1,6 @@
 """What the experiments share: results on one line, a clock that says what is done, cells beside the printed."""
 
+import json
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -45,6 +46,11 @@ def beside(
     """Ours / printed, where the printed figure is a value and its deviation."""
     value, deviation = (None, None) if theirs is None else theirs
     return f"{cell(ours, digits, std)} / {cell(value, 2, deviation)}"
+
+
+def read(folder: Path, pattern: str) -> dict[str, Any]:
+    """Files of results by their names without the ending, those that are there."""
+    return {place.stem: json.loads(place.read_text("utf-8")) for place in sorted(folder.glob(f"{pattern}.json"))}
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

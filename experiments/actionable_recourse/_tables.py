@@ -28,6 +28,7 @@ def markdown(results: Sequence[Result], parts: Collection[str] = ()) -> str:
         ("table 1", lambda: _per_dataset(tables, _reproduction)),
         ("table 1", lambda: _linear_approximation(tables)),
         ("table 1", lambda: _meant(tables)),
+        ("table 1", lambda: _states(tables)),
         ("table 2", lambda: _per_dataset(tables, _table_2)),
         ("table 2", lambda: _coverage(tables)),
         ("figure 1", lambda: _per_dataset(tables, _figure_1)),
@@ -78,6 +79,29 @@ def _meant(results: Sequence[Result]) -> str:
     head = ["dataset", "in training, λ", "a yes by the step's opposite", "the step lowers the score", "refused"]
     text = "### Does the score mean it? The linear step and its opposite\n\n"
     return text + table(head, rows)
+
+
+def _states(results: Sequence[Result]) -> str:
+    """Compas around lambda 0.8, split by split: two states, whatever the threshold."""
+    result = next((r for r in results if r.dataset == "compas"), None)
+    if result is None or len(members(result, "linear 0.8")) < 2:
+        return ""
+    rows = []
+    for key in ("linear 0.6", "linear 0.8", "linear 1", "lattice 0.8", "lattice 1"):
+        for i, f in enumerate(members(result, key)):
+            counted = f.recourse["linear"]
+            share = counted.found / counted.refused if counted.refused else None
+            over = "-"
+            if f.curve is not None:
+                at = [p for p in f.curve if 0.4 <= p.threshold <= 0.6 and p.refused]
+                shares = [p.linear / p.refused for p in at]
+                over = f"{min(shares):.2f} to {max(shares):.2f}" if shares else "-"
+            told = f.performance
+            rows.append([key, str(i), cell(told.auc, 3), cell(told.accuracy, 3), cell(told.threshold), cell(share),
+                         str(counted.refused), over])  # fmt: skip
+    head = ["in training, λ", "split", "AUC", "accuracy", "threshold", "recourse", "refused",
+            "recourse at thresholds 0.4 to 0.6"]  # fmt: skip
+    return f"### Compas: two states of training, split by split\n\n{table(head, rows)}"
 
 
 def _row(name: str, found: Sequence[OnSplit]) -> list[str]:

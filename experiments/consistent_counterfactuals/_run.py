@@ -72,7 +72,7 @@ def run(
         n_models, n_people, n_bases, n_guides = QUICK.values()
         setting = replace(setting, coder=QUICK_CODER)
     clock("base models")
-    bases = [_base(setting, seed, n_people) for seed in range(n_bases)]
+    bases = [base_model(setting, seed, n_people) for seed in range(n_bases)]
     first, task = bases[0]
     clock(f"{n_models} models of new seeds")
     unseen = first.retrain(n_models, random_state=1)
@@ -104,12 +104,12 @@ def run(
     )
 
 
-def _base(
-    setting: RetrainedDataset, seed: int, n_people: int | None
+def base_model(
+    setting: RetrainedDataset, seed: int, n_people: int | None, split: int = 0
 ) -> tuple[RecourseClassifier, Task[RetrainedDataset]]:
-    """A base model, and the task that it learned from: the same split for all of them."""
+    """A base model, and the task that it learned from; all have one split, unless another is asked for."""
     data = load(setting.dataset, **setting.options)
-    order = np.random.default_rng(0).permutation(len(data.X))  # one split for all base models
+    order = np.random.default_rng(split).permutation(len(data.X))
     train, test = order[: setting.n_train], order[setting.n_train : setting.n_train + setting.n_test]
     regime = StandardTraining(n_epochs=setting.n_epochs, batch_size=setting.batch_size)
     clf = RecourseClassifier(
@@ -130,7 +130,7 @@ def _base(
     return clf, Task(setting, encoder, learned, asked, asked, X, seed=seed)
 
 
-def _targets(predictor: Predictor, x: np.ndarray) -> np.ndarray:
+def targets(predictor: Predictor, x: np.ndarray) -> np.ndarray:
     """The favourable class for who does not have it; for the others the likeliest class beside it."""
     favourable = predictor.decision.favourable
     logits = predictor.logits_of(x)
@@ -152,7 +152,7 @@ def _measured(
     predictor, learned, people = clf.predictor_, task.learned.x, task.asked.x
     # Each column free within the range of all training values (B.3's clamp).
     space = EncodedSpace.of(predictor, float(learned.min()), float(learned.max()))
-    wanted = _targets(predictor, people)
+    wanted = targets(predictor, people)
     favourable = wanted == predictor.decision.favourable
     first = methods(task.setting)
     found, points, survivals = {}, {}, {}
@@ -170,9 +170,9 @@ def _measured(
         }
         survivals[name] = yes
         found[name] = OfMethod(
-            **_figures(people, ok, x, yes),
-            common=Figures(**_figures(people, common, x, yes)),
-            favourable=Figures(**_figures(people, ok & favourable, x, yes, among=favourable)),
+            **figures_of(people, ok, x, yes),
+            common=Figures(**figures_of(people, common, x, yes)),
+            favourable=Figures(**figures_of(people, ok & favourable, x, yes, among=favourable)),
             hardened=_hardened(predictor, people[ok], x[ok], favourable[ok], groups["iv_rs"]),
         )
     clock("within the schema")
@@ -191,13 +191,14 @@ def _fitted(method: AbstractMethod, model: Any, X: Any, guides: Retrained) -> Ab
     return method.fit(model, X)
 
 
-def _figures(
+def figures_of(
     people: np.ndarray,
     ok: np.ndarray,
     x: np.ndarray,
     survived: dict[str, np.ndarray],
     among: np.ndarray | None = None,
 ) -> dict[str, Any]:
+    """Success, cost and invalidation of some people's points."""
     asked = len(ok) if among is None else int(among.sum())
     change = x[ok] - people[ok]
     l1, l2 = np.abs(change).sum(axis=1), np.linalg.norm(change, axis=1)
@@ -272,12 +273,13 @@ def _r2(points: dict[str, Any], survivals: dict[str, Any], people: np.ndarray) -
     for name, (ok, x) in points.items():
         cost[name] = np.linalg.norm(x[ok] - people[ok], axis=1)
         rate[name] = 1 - survivals[name]["iv_rs"][:, ok].mean(axis=0)
-    out = {name: _squared_correlation(cost[name], rate[name]) for name in points}
+    out = {name: squared_correlation(cost[name], rate[name]) for name in points}
     everyone = [np.concatenate(list(part.values())) for part in (cost, rate)]
-    return out | {"all": _squared_correlation(*everyone)}
+    return out | {"all": squared_correlation(*everyone)}
 
 
-def _squared_correlation(a: np.ndarray, b: np.ndarray) -> float | None:
+def squared_correlation(a: np.ndarray, b: np.ndarray) -> float | None:
+    """R2 of one number in another; None where either does not vary."""
     if len(a) < 3 or a.std() == 0 or b.std() == 0:
         return None
     return float(np.corrcoef(a, b)[0, 1] ** 2)

@@ -12,6 +12,13 @@ from experiments.consistent_counterfactuals._result import OfBase, Result
 
 PAPER = ["Min l1", "Min l2", "Min eps PGD", "Looveren et al.", "Pawelczyk et al.",
          "Min l1 + SNS", "Min l2 + SNS", "Min eps PGD + SNS"]  # fmt: skip
+POOLS = {
+    "iv_rs": "new seeds",
+    "iv_loo": "one row left out",
+    "both": "both kinds, a point each",
+    "in one rate": "both kinds in one rate",
+}
+"""Ways to pool R2 over both kinds of retraining, which the paper's words leave open."""
 OURS = ["Stable, cost of SNS", "Stable"]
 
 
@@ -45,7 +52,9 @@ def _by_method(results: Sequence[Result], names: Sequence[str], entry: Callable[
     return table(head, [[name, *(entry(r, name) for r in results)] for name in names])
 
 
-def _figure(result: Result, name: str, key: str, part: str | None = None) -> float | None:
+def figure(result: Result, name: str, key: str, part: str | None = None) -> float | None:
+    """A figure of a method, or of a part of its people, in the mean over base models."""
+
     def get(base: OfBase) -> float | None:
         found = base.relaxed.get(name)
         return getattr(found if found is None or part is None else getattr(found, part), key, None)
@@ -53,8 +62,14 @@ def _figure(result: Result, name: str, key: str, part: str | None = None) -> flo
     return mean(result, get)
 
 
-def _paper(key: str, name: str, result: Result) -> Sequence[float | None] | None:
-    return printed().get(key, {}).get(name, {}).get(result.dataset.removesuffix("-minmax"))
+def in_print(key: str, name: str, result: Result) -> Sequence[float | None] | None:
+    """Value and deviation that the paper prints."""
+    return printed_of(key, name, result.dataset)
+
+
+def printed_of(key: str, name: str, dataset: str) -> Sequence[float | None] | None:
+    """The same by the dataset's name."""
+    return printed().get(key, {}).get(name, {}).get(dataset.removesuffix("-minmax"))
 
 
 def _main(results: Sequence[Result], asked: Collection[str]) -> list[str]:
@@ -71,18 +86,18 @@ def _main(results: Sequence[Result], asked: Collection[str]) -> list[str]:
             results,
             PAPER,
             lambda r, n, key=key: beside(
-                _figure(r, n, key), _paper(key, n, r), 3 if key[0] == "i" else 2, _figure(r, n, f"{key}_std")
+                figure(r, n, key), in_print(key, n, r), 3 if key[0] == "i" else 2, figure(r, n, f"{key}_std")
             ),
         )
         texts.append(f"### {title}, ours / printed\n\n{text}")
     if not asked:
-        text = _by_method(results, PAPER, lambda r, n: cell(_figure(r, n, "iv_loo_new_order"), 3))
+        text = _by_method(results, PAPER, lambda r, n: cell(figure(r, n, "iv_loo_new_order"), 3))
         texts.append(f"### Invalidation rate, one row left out, new order of rows (not in the paper)\n\n{text}")
     return texts
 
 
 def _success(results: Sequence[Result]) -> str:
-    text = _by_method(results, PAPER, lambda r, n: beside(_figure(r, n, "success"), _paper("success", n, r)))
+    text = _by_method(results, PAPER, lambda r, n: beside(figure(r, n, "success"), in_print("success", n, r)))
     return f"### Success rate (Table 2), ours / printed\n\n{text}"
 
 
@@ -92,7 +107,7 @@ def _ours(results: Sequence[Result]) -> str:
         results,
         names,
         lambda r, n: (
-            f"{cell(_figure(r, n, 'iv_rs'), 3)} at {cell(_figure(r, n, 'l2'))} ({cell(_figure(r, n, 'success'))})"
+            f"{cell(figure(r, n, 'iv_rs'), 3)} at {cell(figure(r, n, 'l2'))} ({cell(figure(r, n, 'success'))})"
         ),
     )
     return f"### StableSearch beside SNS: invalidation under new seeds at l2 cost (success)\n\n{text}"
@@ -105,7 +120,7 @@ def _front(results: Sequence[Result]) -> str:
         return ""
 
     def entry(result: Result, name: str) -> str:
-        return f"{cell(_figure(result, name, 'iv_rs'), 3)} at {cell(_figure(result, name, 'l2'))}"
+        return f"{cell(figure(result, name, 'iv_rs'), 3)} at {cell(figure(result, name, 'l2'))}"
 
     return "### Other radii and aims: invalidation under new seeds at l2 cost\n\n" + _by_method(
         results, names, entry
@@ -114,7 +129,7 @@ def _front(results: Sequence[Result]) -> str:
 
 def _directions(results: Sequence[Result]) -> str:
     def entry(result: Result, name: str) -> str:
-        return " at ".join(cell(_figure(result, name, key, "favourable"), 3) for key in ("iv_rs", "l2"))
+        return " at ".join(cell(figure(result, name, key, "favourable"), 3) for key in ("iv_rs", "l2"))
 
     text = _by_method(results, [*PAPER, *OURS], entry)
     return f"### Towards the favourable decision only: invalidation under new seeds at l2 cost\n\n{text}"
@@ -122,7 +137,7 @@ def _directions(results: Sequence[Result]) -> str:
 
 def _hardened(results: Sequence[Result]) -> str:
     def afterwards(result: Result, name: str) -> str:
-        valid, rate = (_figure(result, name, key, "hardened") for key in ("valid", "iv_rs"))
+        valid, rate = (figure(result, name, key, "hardened") for key in ("valid", "iv_rs"))
         return f"{cell(valid)}, {cell(rate, 3)}"
 
     def within(result: Result, name: str) -> str:
@@ -144,7 +159,7 @@ def _hardened(results: Sequence[Result]) -> str:
 def _r2(results: Sequence[Result]) -> str:
     def entry(result: Result, name: str) -> str:
         ours = mean(result, lambda base: base.r2.get(name))
-        return beside(ours, _paper("r2", "all", result)) if name == "all" else cell(ours)
+        return beside(ours, in_print("r2", "all", result)) if name == "all" else cell(ours)
 
     text = _by_method(results, [*PAPER, "all"], entry)
     return f"### R2 of cost and invalidation over people (Table 1 prints it pooled over methods)\n\n{text}"

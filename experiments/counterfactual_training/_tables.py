@@ -30,6 +30,7 @@ def markdown(results: Results, parts: Collection[str] = ()) -> str:
         (("figure 6",), lambda r: _regimes(r, "honest")),
         (("figure 6",), lambda r: _regimes(r, "paper")),
         (("table 1", "figure 6"), _by_weight),
+        (("table 1", "figure 6"), _against_pgd),
         (("table 2",), _table_2),
         (("table 3",), lambda r: _table_3(r, "honest")),
         (("table 3",), lambda r: _table_3(r, "paper")),
@@ -183,6 +184,26 @@ def _by_weight(results: Results) -> str:
         return ""
     head = ["", "", "energy weight 0.1", "1", "5"]
     return f"### IP below plain training by the search's energy weight, honest protocol\n\n{table(head, rows)}"
+
+
+def _against_pgd(results: Results) -> str:
+    """Our setting over PGD training: where its gain lies, whom it is of, and what it costs."""
+    rows = []
+    for result in _ran(results, "honest"):
+        own = got(result, "honest", "free", OURS)
+        found, robust = against(own, PGD), got(result, "honest", "free", PGD)
+        if not (own and found and found.ip and robust and own.cost and robust.cost):
+            continue
+        share = "-" if found.ip.share is None else f"{found.ip.share:.0%}"
+        rows.append(
+            [result.title, *(percent(g) for g in found.ip_by_weight or ()), percent(found.ip), share,
+             f"{own.cost:.2f} / {robust.cost:.2f}", f"{own.cost / robust.cost:.2f}"]
+        )  # fmt: skip
+    if not rows:
+        return ""
+    head = ["", "energy weight 0.1", "1", "5", "all", "people compared", "l1 cost, ours / PGD", "ratio"]
+    title = "### Our setting over PGD training by the search's energy weight: IP below it in percent"
+    return f"{title}, honest protocol\n\n{table(head, rows)}"
 
 
 def _table_2(results: Results) -> str:

@@ -2,6 +2,7 @@
 
 from experiments.robustness_tradeoffs._result import Result
 from experiments.robustness_tradeoffs._run import run
+from experiments.robustness_tradeoffs._standing import standing
 from experiments.robustness_tradeoffs._tables import markdown
 
-__all__ = ["Result", "markdown", "run"]
+__all__ = ["Result", "markdown", "run", "standing"]

@@ -65,14 +65,15 @@ def searched(
     for name, method in chosen.items():
         answers, began = [], time.monotonic()
         for subset, model, wish in zip(few, models, wanted, strict=True):
-            answers.append(_ask(subset, model, method, wish))
+            answers.append(ask(subset, model, method, wish))
         seconds = time.monotonic() - began
         people = sum(len(s.asked.y) for s in few)
         out[name] = judge(few, models, answers) | {"n_people": people, "ms_per_person": 1000 * seconds / people}
     return out
 
 
-def _ask(subset: Task, model: AbstractModel, method: AbstractMethod, wish: np.ndarray) -> Answer:
+def ask(subset: Task, model: AbstractModel, method: AbstractMethod, wish: np.ndarray) -> Answer:
+    """Recourse of a subset's people by one method, to what each wishes for."""
     fitted = method.fit_encoded(subset.predictor(model), *subset.learned)
     plan = fitted.recourse(subset.X, target=wish)
     return Answer(subset.encoder.encode(plan.recourse).astype(np.float32), np.asarray(plan.found), wish)

@@ -15,6 +15,8 @@ from experiments.rocoursenet._result import Ceiling, OfSeed, Result
 
 REAL = ("loan", "german", "student")
 SEARCHED = ("VanillaCF", "ROAR-LIME", "RBR")
+IN_TIME = ("loan",)
+"""Datasets whose subsets are years, in their order."""
 CHOICES = 16  # settings shown of those tried
 
 
@@ -28,6 +30,7 @@ def markdown(results: Sequence[Result], parts: Collection[str] = ()) -> str:
     """Tables of some datasets' results: those of the paper that are asked for, or all, and what it lacks."""
     shown: list[tuple[set[str], Callable[[Sequence[Result]], str]]] = [
         ({"table 2", "table 9"}, _main),
+        ({"table 2"}, _forward),
         ({"table 2", "figure 3"}, _ceiling),
         ({"table 3"}, _framework),
         ({"table 8"}, _heuristics),
@@ -93,7 +96,8 @@ def _named(result: Result, name: str) -> str:
     return name if n == len(result.seeds) else f"{name} ({n} seed{'s'[: n != 1]})"
 
 
-def _paper(part: str, name: str, dataset: str) -> dict[str, Any]:
+def paper(part: str, name: str, dataset: str) -> dict[str, Any]:
+    """What the paper prints of a method in a table, by figure."""
     found = printed()[part].get(name.split(",")[0], {}).get(dataset)
     return found if isinstance(found, dict) else {}
 
@@ -103,12 +107,46 @@ def _main(results: Sequence[Result]) -> str:
     for r in results:
         part = "table 2" if r.dataset in REAL else "table 9"
         names = [n for n in r.main if n in r.methods]
-        text = _methods_table(r, names, lambda n, r=r, part=part: _paper(part, n, r.dataset))
+        text = _methods_table(r, names, lambda n, r=r, part=part: paper(part, n, r.dataset))
         if text:
             number = part.split()[1]
             texts.append(f"### {r.title}: recourse under the other subsets' models (Table {number}), "
                          f"ours ± deviation over {len(r.seeds)} seeds / printed\n\n{text}")  # fmt: skip
     return "\n\n".join(texts)
+
+
+def forward(seeds: Sequence[OfSeed]) -> tuple[list[float], list[float]]:
+    """By seed: robust validity under the models of later subsets alone, and of earlier ones."""
+    out: tuple[list[float], list[float]] = [], []
+    for s in seeds:
+        matrix = np.array(s.matrix)
+        for part, where in zip(out, (np.triu_indices, np.tril_indices), strict=True):
+            part.append(float(matrix[where(len(matrix), 1 if where is np.triu_indices else -1)].mean()))
+    return out
+
+
+def _forward(results: Sequence[Result]) -> str:
+    """What recourse is for: the models that come. Of datasets whose subsets follow one another in time."""
+    texts = []
+    for r in results:
+        if r.dataset not in IN_TIME:
+            continue
+        rows = []
+        for name in (n for n in r.main if n in r.methods):
+            seeds = r.methods[name]
+            later, earlier = (figures.spread(part) for part in forward(seeds))
+            towards = figures.spread([v for s in seeds if (v := s.towards["1"]) is not None])
+            whole = over(seeds, "robust")
+            rows.append([_named(r, name), *(_three(pair) for pair in (later, earlier, whole, towards))])
+        head = ["", "later years' models", "earlier years'", "all others (the paper's mean)",
+                "all others, refused people towards a yes"]  # fmt: skip
+        texts.append(f"### {r.title}: forward in time, robust validity\n\n{table(head, rows)}")
+    return "\n\n".join(texts)
+
+
+def _three(pair: tuple[float | None, float | None]) -> str:
+    mean, std = pair
+    return "-" if mean is None else f"{mean:.3f}" + ("" if std is None else f" ± {std:.3f}")
 
 
 def _ceiling(results: Sequence[Result]) -> str:
@@ -137,7 +175,7 @@ def _framework(results: Sequence[Result]) -> str:
     texts = [
         f"### {r.title}: other generators, plain and robust (Table 3; the print is of Loan)\n\n{text}"
         for r in results
-        if (text := _methods_table(r, names, lambda n, r=r: _paper("table 3", n, r.dataset)))
+        if (text := _methods_table(r, names, lambda n, r=r: paper("table 3", n, r.dataset)))
     ]
     return "\n\n".join(texts)
 
@@ -147,7 +185,7 @@ def _heuristics(results: Sequence[Result]) -> str:
     texts = [
         f"### {r.title}: heuristics (Table 8; the print is of Loan)\n\n{text}"
         for r in results
-        if (text := _methods_table(r, names, lambda n, r=r: _paper("table 8", n, r.dataset)))
+        if (text := _methods_table(r, names, lambda n, r=r: paper("table 8", n, r.dataset)))
     ]
     return "\n\n".join(texts)
 

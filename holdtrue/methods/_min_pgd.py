@@ -13,6 +13,8 @@ from holdtrue.search import POLISH_STEPS, BallSolver, CrossEntropy
 
 BallNorm = Literal["l2", "linf"]
 """Norms whose balls are searched; `ElasticNet` is for ``l1``."""
+BallStep = Literal["paper", "code"]
+"""Length of a projected step."""
 
 
 class MinPGD(AbstractSolverMethod):
@@ -33,15 +35,21 @@ class MinPGD(AbstractSolverMethod):
         Balls.
     n_steps : int, default=50
         Steps in a ball, each of ``2 * its radius / n_steps``.
+    nearest : bool, default=True
+        Whether the first valid point is moved to where the boundary is nearest. Otherwise every ball is searched
+        to its end and its last point counts, as in the paper: it lies deep in the ball, past the boundary.
+    step : {"paper", "code"}, default="paper"
+        Length of a step: the paper's, or that of its published code, which takes it as a share of the ball's
+        radius, ``2 * radius ** 2 / n_steps``.
     random_state : int, optional
         Seed of the random starts.
 
     Notes
     -----
     Needs a differentiable model. Differs from the paper in that the first valid point is moved to where the
-    boundary is nearest, and that the model is asked about the hardened point: a change of category may end outside
-    the ball in which the search found it. The step is the paper's; its code takes another. The paper does not say
-    how many steps it takes.
+    boundary is nearest (not with ``nearest=False``), and that the model is asked about the hardened point: a
+    change of category may end outside the ball in which the search found it. The paper does not say how many steps
+    it takes.
 
     References
     ----------
@@ -69,12 +77,16 @@ class MinPGD(AbstractSolverMethod):
         norm: BallNorm = "l2",
         n_balls: Count = 10,  # B.3
         n_steps: Count = 50,
+        nearest: bool = True,
+        step: BallStep = "paper",
         random_state: int | None = None,
     ) -> None:
         self.radius = radius
         self.norm: Norm = norm
         self.n_balls = n_balls
         self.n_steps = n_steps
+        self.nearest = nearest
+        self.step: BallStep = step
         self.random_state = random_state
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
@@ -94,6 +106,8 @@ class MinPGD(AbstractSolverMethod):
             n_balls=jnp.asarray(self.n_balls),
             ball_steps=jnp.asarray(self.n_steps),
             norm=self.norm,
+            nearest=self.nearest,
+            relative=self.step == "code",
         )
 
 

@@ -31,7 +31,9 @@ class BallSolver(AbstractSolver):
 
     Each ball is searched for `ball_steps` steps of ``2 * radius_i / ball_steps`` along the steepest direction of
     the ball's norm, from a random point in it. The first valid point ends this. Its cost depends on where the
-    search happened to start, so it is polished (see `Polish`).
+    search happened to start, so it is polished (see `Polish`), unless `nearest` is off. With `relative` a step is
+    that share of the ball's radius, not of 1. Without `nearest` a ball is searched to its end, and its last point
+    is the one that counts: it lies past the boundary, where the loss is least.
     """
 
     decision: Decision
@@ -42,6 +44,8 @@ class BallSolver(AbstractSolver):
     n_balls: Int[Array, ""]
     ball_steps: Int[Array, ""]
     norm: Norm = eqx.field(static=True)
+    nearest: bool = eqx.field(static=True, default=True)
+    relative: bool = eqx.field(static=True, default=False)
 
     def start(self, problem: Problem) -> Growth:
         """Start at random in the first ball."""
@@ -60,6 +64,8 @@ class BallSolver(AbstractSolver):
             return jnp.where(own.polishing, -reply.margin, self.loss(reply)), reply
 
         slope, reply = jax.grad(objective, has_aux=True)(x)
+        if not self.nearest:
+            ok = ok & (own.at + 1 >= self.ball_steps)
         state = self.offer(problem, state, x, reply.margin, ok)
         valid = ok & (reply.margin >= CLEARANCE)
         found = is_found(state.status)
@@ -71,7 +77,7 @@ class BallSolver(AbstractSolver):
         u, which, at = self._move(problem, ball, own, slope)
         lost = ~jnp.all(jnp.isfinite(u)) & ~found
         own = Growth(jnp.where(lost | found, own.u, u), which, at, found, polish)
-        ended = jnp.where(found, polish.done, which > self.n_balls) | lost
+        ended = jnp.where(found, polish.done if self.nearest else True, which > self.n_balls) | lost
         status = jnp.where(lost, int(Status.DIVERGED), state.status)
         return eqx.tree_at(lambda s: (s.own, s.done, s.status), state, (own, ended, status))
 
@@ -80,7 +86,8 @@ class BallSolver(AbstractSolver):
     ) -> tuple[Float[Array, " d"], Int[Array, ""], Int[Array, ""]]:
         """One projected step, or on into the next ball."""
         radius = self.radius * own.ball / self.n_balls
-        u = own.u - 2 * radius / self.ball_steps * ball.steepest(slope)  # B.3
+        size = 2 * radius / self.ball_steps * (radius if self.relative else 1.0)  # B.3; or as published
+        u = own.u - size * ball.steepest(slope)
         u = problem.feasible.clip(problem.x + ball.into(u - problem.x, radius))
         over = own.at + 1 >= self.ball_steps
         which = jnp.where(over, own.ball + 1, own.ball)

@@ -4,7 +4,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from holdtrue.encoding import distance
 from holdtrue.search._problem import Problem
 from holdtrue.search._solver import CLEARANCE, AbstractSolver
 
@@ -26,7 +25,7 @@ def trim(solver: AbstractSolver, problem: Problem, x: Float[Array, " d"]) -> tup
 
     def price(at: Array) -> Array:
         # Without what a further option pays for being like those before it: that is no reason to change more.
-        return distance(at, problem.x, solver.norm, solver.cost_weights)
+        return solver.distance(at, problem)
 
     def put_back(member: Array, at: Array) -> tuple[Array, Array]:
         moved = jnp.where(member, problem.x, at)

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import holdtrue as ht
 from experiments import EXPERIMENTS, experiment
 from experiments._encoded import EncodedSpace
-from experiments.consistent_counterfactuals._run import QUICK, _shelf_life, _squared_correlation
+from experiments.consistent_counterfactuals._run import QUICK, _shelf_life, squared_correlation
 from experiments.consistent_counterfactuals._settings import SETTINGS, methods
 from experiments.consistent_counterfactuals._tables import PAPER, printed
 from holdtrue.cli import cli
@@ -126,5 +126,5 @@ def test_shelf_life_of_coins():
 
 def test_squared_correlation():
     a = np.arange(10.0)
-    assert _squared_correlation(a, 3 - 2 * a) == pytest.approx(1.0)
-    assert _squared_correlation(a, np.zeros(10)) is None
+    assert squared_correlation(a, 3 - 2 * a) == pytest.approx(1.0)
+    assert squared_correlation(a, np.zeros(10)) is None

@@ -87,3 +87,29 @@ def test_norms_without_a_ball_are_refused():
     predictor, X, _ = linear()
     with pytest.raises(DataError, match="`norm` must be 'l"):
         MinPGD(norm="l1").fit(predictor, X)
+
+
+def test_as_published_the_last_point_of_the_first_ball_that_reaches_the_plane_counts():
+    """A ball searched to its end is left at its far side, as far as its radius: past the plane."""
+    predictor, X, scores = linear()
+    method = MinPGD(radius=5.0, n_balls=10, n_steps=60, nearest=False, random_state=0)
+    plan = method.fit(predictor).recourse(X)
+    assert plan.found.all()
+    balls = plan.cost / 0.5
+    np.testing.assert_allclose(balls, np.round(balls), rtol=0.005)
+    more = np.round(balls) - np.ceil(-scores / DUAL["l2"] / 0.5)
+    assert set(more) <= {0, 1}  # a start on the far side may not come round in the ball that just reaches
+    assert (more == 0).mean() > 0.85
+
+
+def test_the_codes_step_is_a_share_of_the_radius():
+    """In a ball of radius 0.5 its steps go half as far: who starts on the far side does not come round."""
+    predictor, X, scores = linear()
+    near = X[-scores / DUAL["l2"] < 0.4]
+    asked = {"radius": 0.5, "n_balls": 1, "n_steps": 40, "nearest": False}
+
+    def share(step):
+        methods = [MinPGD(**asked, step=step, random_state=seed) for seed in range(5)]
+        return np.mean([method.fit(predictor).recourse(near).found for method in methods])
+
+    assert share("code") < share("paper")
