@@ -168,10 +168,8 @@ def attack(table: Table, folder: Path, seed: int, most: int) -> Counter[str]:
     counts["another output"] += out.read_bytes() != table.right[format]
     with Ledger(ledger) as opened:
         counts["broken chain"] += not opened.verify().ok
-    left = [
-        p.name for p in folder.iterdir() if p not in (out, ledger) and not p.name.startswith(("run.db-", ".run."))
-    ]
-    counts["left over"] += len([name for name in left if name.endswith((".part", ".parts"))])
+    known = {out.name, ledger.name, f".{out.name}.run"}
+    counts["left over"] += len({path.name for path in folder.iterdir()} - known - {"run.db-wal", "run.db-shm"})
     counts["runs"] += 1
     counts["promises"] += len(there)
     return counts
