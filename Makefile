@@ -71,6 +71,7 @@ docs: $(TOOLS)
 	$(BIN)/python docs/reference/make_methods.py
 	$(BIN)/python docs/reference/make_comparison.py
 	$(BIN)/python docs/explanation/make_sizing.py
+	$(BIN)/python docs/explanation/make_attacked.py
 	$(BIN)/python docs/images/make.py
 	$(BIN)/python -m experiments
 	$(BIN)/python -m experiments.hold.page

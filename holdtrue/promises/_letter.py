@@ -173,8 +173,8 @@ def compose(
     named = tuple(dict.fromkeys(_line(reason) for reason in reasons))[:NAMED]
     end = None if until is None else f"{_day(until)}, {until.astimezone(UTC):%H:%M} UTC"
     name = None if subject is None else _line(subject)
-    words = [None if word is None else _line(word) for word in (decided, wanted)]
-    return Letter(name, options, _day(issued), end, *words, stationery, measured, named)
+    was, would = (None if word is None else _line(word) for word in (decided, wanted))
+    return Letter(name, options, _day(issued), end, was, would, stationery, measured, named)
 
 
 def _measured(some: Sequence[Record]) -> str | None:
