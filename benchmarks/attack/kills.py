@@ -168,8 +168,8 @@ def attack(table: Table, folder: Path, seed: int, most: int) -> Counter[str]:
     counts["another output"] += out.read_bytes() != table.right[format]
     with Ledger(ledger) as opened:
         counts["broken chain"] += not opened.verify().ok
-    known = {out.name, ledger.name, f".{out.name}.run"}
-    counts["left over"] += len({path.name for path in folder.iterdir()} - known - {"run.db-wal", "run.db-shm"})
+    unfinished = (".part", ".parts", ".done")
+    counts["left over"] += len([path for path in folder.iterdir() if path.name.endswith(unfinished)])
     counts["runs"] += 1
     counts["promises"] += len(there)
     return counts
