@@ -72,6 +72,7 @@ docs: $(TOOLS)
 	$(BIN)/python docs/reference/make_comparison.py
 	$(BIN)/python docs/explanation/make_sizing.py
 	$(BIN)/python docs/how-to/make_measured.py
+	$(BIN)/python docs/explanation/make_attacked.py
 	$(BIN)/python docs/images/make.py
 	$(BIN)/python docs/notebooks/make.py
 	$(BIN)/python -m experiments

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import stat
 import time
 from collections.abc import Iterator
@@ -40,6 +41,14 @@ def replaced(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
 def unfinished(path: Path) -> Path:
     """Where a file is until it is whole."""
     return path.with_name(f".{path.name}.{os.getpid()}.part")
+
+
+def drop_unfinished(path: Path) -> None:
+    """Remove what processes left that were killed while they wrote a file; its writers must be locked out."""
+    name = re.compile(rf"\.{re.escape(path.name)}\.\d+\.part")
+    for beside in path.parent.iterdir():
+        if name.fullmatch(beside.name):
+            beside.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

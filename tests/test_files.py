@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from holdtrue._files import locked, replaced
+from holdtrue._files import drop_unfinished, locked, replaced
 from holdtrue.errors import DataError
 from holdtrue.server import add_key, read_keys, revoke_key
 
@@ -96,3 +96,13 @@ def test_a_revoked_key_does_not_come_back(tmp_path):
         names = [key.name for key in read_keys(path)]
         assert "root" not in names
         assert len(names) == 4 * (round_ + 1)
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    """Answers about people, half written, beside the output."""
+    out = tmp_path / "answers.csv"
+    stays = ["answers.csv", ".answers.csv.part", ".other.csv.7.part", ".answers.csv.x.part", ".answers.csv.run"]
+    for name in [*stays, ".answers.csv.123.part", ".answers.csv.4.part"]:
+        (tmp_path / name).write_text("x")
+    drop_unfinished(out)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(stays)

@@ -168,10 +168,8 @@ def attack(table: Table, folder: Path, seed: int, most: int) -> Counter[str]:
     counts["another output"] += out.read_bytes() != table.right[format]
     with Ledger(ledger) as opened:
         counts["broken chain"] += not opened.verify().ok
-    left = [
-        p.name for p in folder.iterdir() if p not in (out, ledger) and not p.name.startswith(("run.db-", ".run."))
-    ]
-    counts["left over"] += len([name for name in left if name.endswith((".part", ".parts"))])
+    unfinished = (".part", ".parts", ".done")
+    counts["left over"] += len([path for path in folder.iterdir() if path.name.endswith(unfinished)])
     counts["runs"] += 1
     counts["promises"] += len(there)
     return counts

@@ -342,7 +342,20 @@ def server(folder: Path, rng: random.Random, counts: Counter[str]) -> None:
     try:
         records = [promise_to(f"person {i}", valid_until=None) for i in range(300)]
         with Ledger.create(f"postgresql://holdtrue@/postgres?host={folder}", patience=120) as ledger:
-            worker = threading.Thread(target=lambda: ledger.issue(iter(records), batch_size=2))
+            acknowledged: set[str] = set()
+
+            def work() -> None:
+                for start in range(0, len(records), 2):
+                    batch = records[start : start + 2]
+                    while True:
+                        try:
+                            ledger.issue(batch)
+                            break
+                        except LedgerError:  # said, so that it is asked for again
+                            counts["refused"] += 1
+                    acknowledged.update(record.id for record in batch)
+
+            worker = threading.Thread(target=work, daemon=True)
             worker.start()
             while worker.is_alive() and counts["cases"] < 4:
                 time.sleep(rng.uniform(0.05, 0.6))
@@ -350,9 +363,10 @@ def server(folder: Path, rng: random.Random, counts: Counter[str]) -> None:
                 counts["cases"] += 1
                 time.sleep(rng.uniform(0, 0.3))
                 running.start()
-            worker.join(300)
+            worker.join(600)
+            counts["crashed"] += worker.is_alive() or len(acknowledged) < len(records)
             there = [p.id for batch in ledger.live() for p in batch]
-            counts["lost"] += len({record.id for record in records} - set(there))
+            counts["lost"] += len(acknowledged - set(there))
             counts["doubled"] += len(there) - len(set(there))
             counts["unseen"] += not ledger.verify().ok
     finally:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from holdtrue._files import locked, replaced
+from holdtrue._files import drop_unfinished, locked, replaced
 from holdtrue._types import JsonObject
 from holdtrue.errors import DataError
 from holdtrue.runs._identity import Identity
@@ -58,6 +58,8 @@ class Parts:
 
     def _begin(self, identity: Identity, resume: bool) -> None:
         self.identity = identity
+        for path in (self.out, self._noted):
+            drop_unfinished(path)
         self._noted.unlink(missing_ok=True)  # what it says of the last run is not true for long
         self._clear()  # what a run left that was killed when all was done
         if self.folder.exists():

@@ -16,6 +16,9 @@ ANYBODY = Key("anybody", "admin", "", "")
 """Who asks a service that has no keys."""
 
 
+LOGINS, LOGINS_AT_ONCE = 20.0, 100.0  # attempts a second, in the long run and at once
+
+
 class Door:
     """Lets requests through by their key: those of the interface with every request, those of the page by login.
 
@@ -30,6 +33,8 @@ class Door:
     def __init__(self, keys: KeyRing | None, quotas: Quotas, metrics: Metrics) -> None:
         self.keys, self.metrics = keys, metrics
         self.rate = RateLimit(quotas.rate, quotas.burst)
+        # Of everybody together, and apart from the rate of keys: one of them may be called "login".
+        self.logins = RateLimit(min(quotas.rate, LOGINS), min(quotas.burst, LOGINS_AT_ONCE))
         self.by_cookie: Callable[[Request], bool] = lambda request: False  # pages say who is logged in
 
     def find(self, token: str | None) -> Key | None:
@@ -70,12 +75,16 @@ class Door:
 
     def pace(self, name: str) -> None:
         """Refuse who asks too often."""
-        wait = self.rate.take(name)
+        self._refuse(self.rate.take(name), "service: this key asks too often.")
+
+    def pace_logins(self) -> None:
+        """Refuse more attempts to log in than people make."""
+        self._refuse(self.logins.take(""), "service: too many attempts to log in.")
+
+    def _refuse(self, wait: float, why: str) -> None:
         if wait:
             self.metrics.count("holdtrue_refused_total", reason="rate")
-            raise HTTPException(
-                429, "service: this key asks too often.", {"Retry-After": str(max(1, round(wait)))}
-            )
+            raise HTTPException(429, why, {"Retry-After": str(max(1, round(wait)))})
 
     def allowed(self, *roles: str) -> Any:
         """A dependency that lets some roles through, by the key that the request carries; an admin always."""

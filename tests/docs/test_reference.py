@@ -85,6 +85,13 @@ def test_measured_tables_are_current() -> None:
         )
 
 
+def test_the_page_of_attacks_is_made_from_what_was_found():
+    place = ROOT / "docs" / "explanation"
+    made = runpy.run_path(str(place / "make_attacked.py"))["page"]()
+    written = (place / "how-it-is-attacked.md").read_text(encoding="utf-8")
+    assert written == made, "run: python docs/explanation/make_attacked.py"
+
+
 def test_metrics_are_documented() -> None:
     functions = {name for name in ht.metrics.__all__ if inspect.isfunction(getattr(ht.metrics, name))}
     assert functions - headings("metrics.md") == set()

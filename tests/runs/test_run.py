@@ -221,10 +221,14 @@ def test_a_run_killed_while_it_clears_up_promises_nothing_twice(clf, people, led
     for path in sorted(kept.glob("part-*"))[:7]:
         path.unlink()
     kept.rename(tmp_path / "o.csv.parts")
+    left = [tmp_path / ".o.csv.123.part", tmp_path / "..o.csv.run.123.part"]  # half an output, half a note
+    for path in left:
+        path.write_text("x")
     again = ht.run(clf, people, out, **asked)
     assert len(live(ledger)) == done.promises == again.promises
     assert out.read_bytes() == whole
     assert not (tmp_path / "o.csv.parts").exists()
+    assert not any(path.exists() for path in left)
 
 
 def test_what_is_kept_goes_in_one_step(clf, people, tmp_path, monkeypatch):

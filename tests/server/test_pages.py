@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 import holdtrue as ht
-from holdtrue.server import KeyRing, Service, add_key, create_app, revoke_key
+from holdtrue.server import KeyRing, Quotas, Service, add_key, create_app, revoke_key
 from holdtrue.server.pages._session import Sessions
 
 from .forms import Forms, enter, send
@@ -148,3 +148,15 @@ def test_a_login_from_another_site_is_refused(world):
 def test_forms_that_cannot_be_read(desk, body):
     kind = {"Content-Type": "application/x-www-form-urlencoded"}
     assert desk.post("/desk/case", content=body, headers=kind).status_code == 400
+
+
+def test_attempts_to_log_in_are_limited(clf, tmp_path):
+    """Whatever the rate of keys, of which one may be called login."""
+    token = add_key(tmp_path / "keys.json", "login", "officer")
+    app = create_app(Service(clf, quotas=Quotas(rate=1e5, burst=1e5)), KeyRing(tmp_path / "keys.json"))
+    client = TestClient(app, base_url="http://localhost", follow_redirects=False)
+    codes = [client.post("/login", data={"key": "ht_wrong"}).status_code for _ in range(400)]
+    assert set(codes) == {401, 429}
+    assert codes[:50] == [401] * 50
+    asked = client.get("/v1/model", headers={"Authorization": f"Bearer {token}"})
+    assert asked.status_code == 200

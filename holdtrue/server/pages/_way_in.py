@@ -29,7 +29,7 @@ def way_in_routes(pages: Pages) -> APIRouter:
 
     @router.post("/login")
     async def login(request: Request) -> Response:
-        pages.door.pace("login")
+        pages.door.pace_logins()
         given = dict(await pages.pairs(request)).get("key", "").strip()
         key = pages.door.find(given)
         if key is None:
