@@ -115,6 +115,20 @@ def test_proofs_are_about_the_same_cost(people: pd.DataFrame, labels: np.ndarray
     )
 
 
+def test_a_programme_proves_who_has_a_way_and_no_cost(people: pd.DataFrame, labels: np.ndarray) -> None:
+    """Under linear models costs by percentile are told and not proved."""
+    model = LogisticRegression().fit(people, labels)
+    refused = people[model.predict(people) == 0][:5]
+    plan = ht.recourse(model, refused, SCHEMA, ht.ExactSearch(), reference=people)
+    assert plan.found.all()
+    assert (plan.status == ht.Status.FOUND).all()
+    encoder = plan.predictor.encoder
+    known = costs(encoder, encoder.encode(plan.factual), encoder.encode(plan.recourse))["l1"]
+    np.testing.assert_allclose(plan.cost, known, atol=1e-5)
+    assert plan.bound is not None
+    np.testing.assert_array_equal(plan.bound, 0.0)
+
+
 def test_far_away_is_no_longer_cheap() -> None:
     """A few have millions: by the range, from nothing to what one in five has costs next to nothing."""
     rng = np.random.default_rng(0)

@@ -73,7 +73,9 @@ def cheapest_in_layers(
         )  # fmt: skip
         status = np.where(found.status == int(Status.OPTIMAL), int(Status.FOUND), found.status)
         rises = [np.asarray(tails.rise(np.asarray(x, np.float64))) for x in (problems.x, found.x)]
-        cost = np.array([Cost(own, np.asarray(weights), norm)(to[None])[0] for own, to in zip(*rises, strict=True)])
+        cost = np.array(
+            [Cost(own, np.asarray(weights), norm)(to[None])[0] for own, to in zip(*rises, strict=True)]
+        )
         cost = np.where(is_found(status), np.sqrt(cost) if norm == "l2" else cost, found.cost)
         bound = np.where(status == int(Status.INFEASIBLE), np.inf, 0.0)
         return replace(found, status=status, cost=cost.astype(found.cost.dtype), bound=bound)
