@@ -168,8 +168,8 @@ def attack(table: Table, folder: Path, seed: int, most: int) -> Counter[str]:
     counts["another output"] += out.read_bytes() != table.right[format]
     with Ledger(ledger) as opened:
         counts["broken chain"] += not opened.verify().ok
-    unfinished = (".part", ".parts", ".done")
-    counts["left over"] += len([path for path in folder.iterdir() if path.name.endswith(unfinished)])
+    kept = {out.name, ledger.name, f".{out.name}.run"}  # the last is how `resume` knows a run that is done
+    counts["left over"] += len([path for path in folder.iterdir() if path.name not in kept])
     counts["runs"] += 1
     counts["promises"] += len(there)
     return counts

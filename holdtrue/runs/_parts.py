@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,14 +150,7 @@ class Parts:
         self._clear()
 
     def _clear(self) -> None:
-        if self._done.exists():
-            patterns = ("part-*", ".part-*", MANIFEST, f".{MANIFEST}*")
-            for path in [p for pattern in patterns for p in self._done.glob(pattern)]:
-                path.unlink(missing_ok=True)
-            if not any(self._done.iterdir()):
-                self._done.rmdir()
-            elif not self.folder.exists():  # what somebody else put there stays where they put it
-                os.replace(self._done, self.folder)
+        _cleared(self._done, self.folder)
 
     def _note_whole(self, notes: list[JsonObject | None]) -> None:
         """For the next run that is to go on with this one, and finds all of it done."""
@@ -181,6 +174,26 @@ class Parts:
     def _tables(self, n: int) -> Iterator[pa.Table]:
         for number in range(n):
             yield pq.ParquetFile(self._path(number, "parquet")).read()
+
+
+def _cleared(done: Path, folder: Path) -> None:
+    """Remove the chunks of a run that is done; what somebody else put there stays where they put it."""
+    if done.exists():
+        patterns = ("part-*", ".part-*", MANIFEST, f".{MANIFEST}*")
+        for path in [p for pattern in patterns for p in done.glob(pattern)]:
+            path.unlink(missing_ok=True)
+        if not any(done.iterdir()):
+            done.rmdir()
+        elif not folder.exists():
+            os.replace(done, folder)
+
+
+def tidied(out: Path) -> None:
+    """Remove what a run left that was killed when all was done; nothing where another run is at work here."""
+    done, lock = out.with_name(f".{out.name}.parts.done"), out.with_name(f".{out.name}.lock")
+    if done.exists() or lock.exists():
+        with suppress(DataError), locked(lock, what=f"run: the output {str(out)!r}"):
+            _cleared(done, out.with_name(out.name + ".parts"))
 
 
 def finished(out: Path, identity: Identity) -> list[JsonObject] | None:

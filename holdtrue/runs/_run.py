@@ -19,7 +19,7 @@ from holdtrue.methods import method as method_by_name
 from holdtrue.models import fresh
 from holdtrue.runs._identity import Identity, certificate_of, hold_of, method_of, model_digest
 from holdtrue.runs._issue import Terms
-from holdtrue.runs._parts import Parts, finished
+from holdtrue.runs._parts import Parts, finished, tidied
 from holdtrue.runs._read import CHUNK, Chunk, Source
 from holdtrue.runs._work import WITH_RECOURSE, Work
 from holdtrue.runs._write import FORMATS, Sink, check_place, format_of, is_stream, open_stream
@@ -401,6 +401,7 @@ class _Job:
         parts: Parts | None = None
         done_before = finished(Path(self.out), identity) if resume else None
         if done_before is not None:
+            tidied(Path(self.out))
             for number, note in enumerate(done_before):
                 self.repeated += note.get("promises", 0)
                 self._finish(number, note)
