@@ -186,8 +186,8 @@ def compose(
     left = tuple(one for one in dict.fromkeys(_line(reason) for reason in unchanged) if one in named)
     end = None if until is None else f"{_day(until)}, {until.astimezone(UTC):%H:%M} UTC"
     name = None if subject is None else _line(subject)
-    words = [None if word is None else _line(word) for word in (decided, wanted)]
-    return Letter(name, options, _day(issued), end, *words, stationery, measured, named, left)
+    was, would = (None if word is None else _line(word) for word in (decided, wanted))
+    return Letter(name, options, _day(issued), end, was, would, stationery, measured, named, left)
 
 
 def _unchanged(some: Sequence[Record]) -> list[str]:
