@@ -19,11 +19,13 @@ from typing import NamedTuple
 import numpy as np
 
 from holdtrue.models import Boxes
+from holdtrue.search.exact._across import cut_by_limits
 from holdtrue.search.exact._cuts import Cuts
-from holdtrue.search.exact._look import UNNAMED, Cut, Look, Sight
+from holdtrue.search.exact._look import Cut, Look, Sight
 from holdtrue.search.exact._needs import Needs
 from holdtrue.search.exact._reach import TINY, Leaves
 from holdtrue.search.exact._room import Box, Corner, Room
+from holdtrue.search.exact._rows import first_of_each, place, under
 
 AT_ONCE = 64  # boxes of one person, at most, where many people are looked at
 BATCH = 2048  # boxes of all people
@@ -228,7 +230,7 @@ class BranchAndBound:
         quota = np.where(self.last, 0, np.minimum(2 ** np.minimum(self.rounds, 12), most))
         by_hope = np.lexsort((pool.cost, pool.hope, person))
         nearest = by_hope[np.diff(person[by_hope], prepend=-1) != 0]
-        chosen = np.union1d(np.flatnonzero(_place(person, pool.cost) < quota[person]), nearest)
+        chosen = np.union1d(np.flatnonzero(place(person, pool.cost) < quota[person]), nearest)
         return chosen[:BATCH] if len(chosen) > BATCH else chosen
 
     # ---- one round ----------------------------------------------------------------------------------
@@ -266,7 +268,7 @@ class BranchAndBound:
             broken = self.room.broken(person, points)
             ok &= ~np.concatenate(broken, axis=1).any(axis=1)
             if not ok.all():
-                cut = self._cut_by_limits(box, corner, rows[~ok], (broken[0][~ok], broken[1][~ok]), cut)
+                cut = cut_by_limits(self.room, box, corner, rows[~ok], (broken[0][~ok], broken[1][~ok]), cut)
                 self._mended(person[~ok], points.take(~ok), broken[0][~ok])
         if self.accepts is not None:
             ok &= self.accepts(person, points)
@@ -381,7 +383,7 @@ class BranchAndBound:
         box = room.whole().take(person)
         own, value = room.own[person], self.value[person]
         up, down = value > own, value < own
-        box.low[up], box.high[down] = _under(value)[up], value[down]
+        box.low[up], box.high[down] = under(value)[up], value[down]
         for j in range(room.n_levels):
             moved = np.flatnonzero(self.level[person, j] != room.level[person, j])
             box.levels[moved, room.spans[j] : room.spans[j + 1]] = False
@@ -406,9 +408,9 @@ class BranchAndBound:
             alive &= (corner.cost < self._ceiling()[box.person]) & (corner.n_changed <= self.max_changes)
             rows = np.flatnonzero(alive)
             if leads is None:  # dives meet, and those that promise least are given up
-                rows = rows[_first_of_each(box.person[rows], corner.value[rows], corner.level[rows])]
+                rows = rows[first_of_each(box.person[rows], corner.value[rows], corner.level[rows])]
                 hope = corner.cost[rows] / np.maximum(1.0 - left[rows], 1e-3)
-                rows = rows[_place(box.person[rows], hope) < BEAM]
+                rows = rows[place(box.person[rows], hope) < BEAM]
                 shares = shares[rows]
             rows = rows[order := np.argsort(box.person[rows], kind="stable")]
             if not len(rows):
@@ -459,45 +461,6 @@ class BranchAndBound:
 
     # ---- limits across features ---------------------------------------------------------------------
 
-    def _cut_by_limits(
-        self, box: Box, corner: Corner, rows: np.ndarray, broken: tuple[np.ndarray, np.ndarray], cut: Cut
-    ) -> Cut:
-        """Where to cut boxes whose points the model accepts and a limit forbids: between what the limit names."""
-        room, n = self.room, self.room.own.shape[1]
-        some = box.take(rows)
-        open_levels = np.stack(
-            [some.levels[:, a:b].sum(axis=1) > 1 for a, b in zip(room.spans[:-1], room.spans[1:], strict=True)]
-            + [np.zeros(len(rows), bool)],
-            axis=1,
-        )
-        slot, edge = np.full(len(rows), -1), np.full(len(rows), UNNAMED, np.float32)
-        for i, (when, then, _) in enumerate(room.clauses):
-            for j in (*then, *when):
-                hit = broken[1][:, i] & open_levels[:, j] & (slot < 0)
-                slot[hit] = n + j
-        if room.right.shape[1]:
-            # How much each number of the box could take back of what is exceeded.
-            value = corner.value[rows]
-            with np.errstate(invalid="ignore", over="ignore"):
-                least, most = room.above(some.person, some.low), room.below(some.person, some.high)
-            row = broken[0].argmax(axis=1)
-            a = room.rows_of_numbers[row]
-            end = np.where(a > 0, np.fmin(least, value), np.fmax(most, value))
-            relief = np.where(np.isfinite(end), np.abs(a * (value - end)), 0.0)
-            at = relief.argmax(axis=1)
-            hit = broken[0].any(axis=1) & (slot < 0) & (relief.max(axis=1, initial=0.0) > 1e-7)
-            i = np.flatnonzero(hit)
-            slot[i] = at[i]
-            edge[i] = ((value[i, at[i]] + end[i, at[i]]) / 2).astype(np.float32)
-            for j in range(room.n_levels):
-                named = (room.rows_of_levels[:, room.spans[j] : room.spans[j + 1]] != 0).any(axis=1)[row]
-                hit = broken[0].any(axis=1) & (slot < 0) & named & open_levels[:, j]
-                slot[hit] = n + j
-        out = Cut(*(part.copy() for part in cut))
-        out.slot[rows], out.edge[rows], out.gain[rows] = slot, edge, 0.0
-        out.rises[rows] = False
-        return out
-
     def _mended(self, person: np.ndarray, points: Corner, broken: np.ndarray) -> None:
         """Offer points that break one linear constraint, with one number set to where it holds."""
         room = self.room
@@ -512,7 +475,7 @@ class BranchAndBound:
             left += room.rows_of_levels[row, points.level[rows, j]]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             edge = value - (left - right)[:, None] / a
-            to = np.where(a > 0, room.below(person, edge.astype(np.float32)), room.above(person, _under(edge)))
+            to = np.where(a > 0, room.below(person, edge.astype(np.float32)), room.above(person, under(edge)))
         to = np.where((a != 0) & np.isfinite(edge), to, np.nan)
         price = np.where(np.isnan(to), np.inf, room.spent(person, np.where(np.isnan(to), value, to)))
         at = price.argmin(axis=1)
@@ -530,24 +493,3 @@ class BranchAndBound:
             some = point.take(i)
             met = self.needs.met(self.sums(person[i], some))
             self._keep(person[i[met]], some.take(met))
-
-
-def _place(person: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Which place each value has among the person's own, the least first."""
-    order = np.lexsort((value, person))
-    first = np.flatnonzero(np.diff(person[order], prepend=-1))
-    place = np.empty(len(order), int)
-    place[order] = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
-    return place
-
-
-def _first_of_each(person: np.ndarray, value: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """The first of every distinct point."""
-    parts = [person[:, None].astype(np.int32), np.ascontiguousarray(value).view(np.int32), level.astype(np.int32)]
-    rows = np.ascontiguousarray(np.concatenate(parts, axis=1))
-    keys = rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize))).ravel()
-    return np.sort(np.unique(keys, return_index=True)[1])
-
-
-def _under(value: np.ndarray) -> np.ndarray:
-    return (value - 1e-6 * np.maximum(1.0, np.abs(value))).astype(np.float32)
