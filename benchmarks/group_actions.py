@@ -10,7 +10,7 @@ l1 in scaled units.
 GLANCE (Kavouras et al., arXiv 2405.18921): the refused are clustered, each centre is given local counterfactuals,
 and clusters whose centres and actions are near are merged until `k` are left; each gives the action that serves
 most. Local counterfactuals are accepted training rows next to the centre and the recourse of people next to it,
-the same that ours starts from; the number of clusters and of local ones is the better of two settings.
+the same that ours starts from; the number of clusters and of local ones is the best of four settings.
 
 GLOBE-CE (Ley, Mishra, Magazzeni, ICML 2023): random directions over one to four columns, each person going as far
 along one as they need; the `k` directions are added one by one, each the one that serves most of who is left.
@@ -41,8 +41,8 @@ from holdtrue.studies.group_actions._choose import choose, chosen_of, greedy, se
 from holdtrue.studies.group_actions._group_actions import candidates, trial_of
 
 TRAIN = 0.6
-SETTINGS = ((20, 10), (50, 5))  # clusters at first, local actions of each
-DIRECTIONS, SCALES = 150, 10
+SETTINGS = ((20, 5), (20, 10), (50, 5), (50, 10))  # clusters at first, local actions of each
+DIRECTIONS, SCALES = 200, 10
 ROUNDS, HALVINGS = 2, 6  # of changing what is asked a little; of looking for the cap
 
 
