@@ -1,6 +1,6 @@
 """Proofs held against another solver: OR-Tools' CP-SAT on random schemas, forests, boosting and linear models.
 
-python -m benchmarks.attack.cpsat [--worlds 12] [--first 0] [--print]
+python -m benchmarks.attack.cpsat [--worlds 12] [--seed 0] [--processes 1] [--print]
 
 Needs ortools. Every instance is one refused person under one model: `ExactSearch` is asked, and CP-SAT is given
 the same question as a model of its own: the values that `_checker` says the person may take, the trees as their
@@ -10,7 +10,7 @@ way; where that decides, the instance is counted as `at the edge`, and what was 
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,12 +23,13 @@ from xgboost import XGBClassifier
 
 import holdtrue as ht
 from benchmarks.attack._checker import Row, _level, allowed, grid, limit_of, term
-from benchmarks.attack._tally import attacked, crashed, rows_of
+from benchmarks.attack._tally import Attack, Job, Line, crashed, rows_of
 from benchmarks.attack._worlds import World, world
 from holdtrue.batch import Predictor
 from holdtrue.encoding import norm_weights
 from holdtrue.search import Status
 
+KINDS = ("linear", "forest", "boosting")
 PEOPLE = 40  # of one world under one model
 SCALE = 10**7  # of costs, scores and constraints, as whole numbers
 CLEAR = 2e-4
@@ -40,15 +41,12 @@ Leaf = tuple[dict[int, tuple[float, float, bool]], float]
 value does; and what the leaf adds."""
 
 
-def attack(seed: int) -> dict[str, Counter[str]]:
-    """Hold every instance of one world against CP-SAT; counts per kind of model."""
-    place, out = world(seed), {}
-    for kind in ("linear", "forest", "boosting"):
-        try:
-            out[kind] = _held_against(place, kind)
-        except Exception as error:  # whatever it is, it should have been a status
-            out[kind] = crashed(seed, kind, error)
-    return out
+def attack(seed: int, kind: str) -> list[Line]:
+    """Hold every instance of one world under one kind of model against CP-SAT."""
+    try:
+        return [{"method": kind, **_held_against(world(seed), kind)}]
+    except Exception as error:  # whatever it is, it should have been a status
+        return [crashed(kind, error)]
 
 
 def _held_against(place: World, kind: str) -> Counter[str]:
@@ -271,10 +269,13 @@ def _boosted(model: XGBClassifier) -> list[list[Leaf]]:
 WRONG = ("crashed", "disagree")
 
 
-def main() -> None:
-    """Run, printing what was found; the file of counts grows world by world."""
-    attacked("cpsat", __doc__ or "", attack, WRONG, worlds=12)
+def tasks(first: int, worlds: int) -> Iterator[list[Job]]:
+    """World after world, and in it one kind of model after another."""
+    for seed in range(first, first + worlds):
+        yield [(seed, kind) for kind in KINDS]
 
+
+ATTACK = Attack("cpsat", __doc__ or "", attack, WRONG, tasks, worlds=12)
 
 if __name__ == "__main__":
-    main()
+    ATTACK.main()

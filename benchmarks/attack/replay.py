@@ -1,6 +1,6 @@
 """Proofs under trees replayed by a checker that shares no code with the search, in random worlds.
 
-python -m benchmarks.attack.replay [--worlds 40] [--first 0] [--print]
+python -m benchmarks.attack.replay [--worlds 40] [--seed 0] [--processes 1] [--print]
 
 Every refused person's proof (`ExactSearch.proofs`) is followed by `_replayer`, from the schema's text and the
 trees as their libraries write them down. Each is then spoilt: an OPTIMAL is claimed to be INFEASIBLE, or at a
@@ -8,6 +8,7 @@ tenth more than it costs; such a proof must be rejected.
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,22 +16,20 @@ from xgboost import XGBClassifier
 
 import holdtrue as ht
 from benchmarks.attack._replayer import Replayer
-from benchmarks.attack._tally import attacked, crashed, rows_of
+from benchmarks.attack._tally import Attack, Job, Line, crashed, rows_of
 from benchmarks.attack._worlds import World, world
 from benchmarks.attack.cpsat import CLEAR, _boosted, _forest, _leads, _learned
 
+KINDS = ("forest", "boosting")
 PEOPLE = 6  # of one world under one model
 
 
-def attack(seed: int, small: bool | None = None) -> dict[str, Counter[str]]:
-    """Replay every proof of one world; counts per kind of model."""
-    place, out = world(seed, small=seed % 2 == 0 if small is None else small), {}
-    for kind in ("forest", "boosting"):
-        try:
-            out[kind] = _replayed(place, kind)
-        except Exception as error:  # whatever it is, it should have been a proof
-            out[kind] = crashed(seed, kind, error)
-    return out
+def attack(seed: int, kind: str) -> list[Line]:
+    """Replay every proof of one world under one kind of model; every second world has numbers without steps."""
+    try:
+        return [{"method": kind, **_replayed(world(seed, small=seed % 2 == 0), kind)}]
+    except Exception as error:  # whatever it is, it should have been a proof
+        return [crashed(kind, error)]
 
 
 def _replayed(place: World, kind: str) -> Counter[str]:
@@ -92,10 +91,13 @@ def read(model: Any, people: Any) -> tuple[Any, Any, float]:
 WRONG = ("crashed", "rejected", "spoilt, not rejected")
 
 
-def main() -> None:
-    """Run, printing what was found; the file of counts grows world by world."""
-    attacked("replay", __doc__ or "", attack, WRONG, worlds=40)
+def tasks(first: int, worlds: int) -> Iterator[list[Job]]:
+    """World after world, and in it one kind of model after another."""
+    for seed in range(first, first + worlds):
+        yield [(seed, kind) for kind in KINDS]
 
+
+ATTACK = Attack("replay", __doc__ or "", attack, WRONG, tasks, worlds=40)
 
 if __name__ == "__main__":
-    main()
+    ATTACK.main()

@@ -5,6 +5,7 @@ Reads ``benchmarks/results/attack/*.json``; what was not run yet is said to be s
 """
 
 import json
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,18 @@ PARTS: dict[str, tuple[str, str, int, str]] = {
         20_000,
         "people",
     ),
+    "cpsat": (
+        "every OPTIMAL and INFEASIBLE of `ExactSearch` under forests, boosting and linear models, against OR-Tools' CP-SAT: status and cost",
+        "instances",
+        1_000,
+        "instances",
+    ),
+    "replay": (
+        "every proof of `ExactSearch` under trees, against a checker of under 200 lines that follows it box by box; spoilt proofs must be rejected",
+        "proofs",
+        400,
+        "replayed",
+    ),
     "same": (
         "one question in another order, in halves, alone, by threads, from a file, by a run, Ray, replay",
         "answers",
@@ -126,6 +139,8 @@ PARTS: dict[str, tuple[str, str, int, str]] = {
 WRONG = {
     "schemas": ("crashed", "breaks a limit", "refused", "told otherwise", "not favourable"),
     "brute": ("crashed", "cheaper exists", "a way exists", "breaks a limit", "refused", "not favourable"),
+    "cpsat": ("crashed", "disagree"),
+    "replay": ("crashed", "rejected", "spoilt, not rejected"),
     "same": ("crashed", "differs"),
     "inputs": ("crashed", "obeyed", "slow"),
     "ledger": ("unseen", "crashed", "lost", "doubled"),
@@ -181,9 +196,13 @@ def _details() -> str:
     return "\n\n".join(said)
 
 
+def _wrapped(text: str) -> str:
+    return "\n\n".join(textwrap.fill(part, 118, break_on_hyphens=False) for part in text.split("\n\n"))
+
+
 def page() -> str:
     """The whole page."""
-    return PAGE.format(rows="\n".join(map(_row, PARTS)), details=_details())
+    return PAGE.format(rows="\n".join(map(_row, PARTS)), details=_wrapped(_details()))
 
 
 if __name__ == "__main__":

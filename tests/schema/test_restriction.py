@@ -62,7 +62,7 @@ def test_parts_of_restrictions() -> None:
         ([None], "one entry per row"),
         ({3: {"age": "fixed"}}, "row that is not there"),
         ({-1: {"age": "fixed"}}, "row that is not there"),
-        ({"0": {"age": "fixed"}}, "row that is not there"),
+        ({"0": {"age": "fixed"}}, "the table has no index"),
         ({True: {"age": "fixed"}}, "row that is not there"),
         ({0: "fixed"}, "must map features"),
         ([0, None, None], "must map features"),
