@@ -21,14 +21,14 @@ BLUE, ORANGE = "#1f6fb2", "#d9822b"
 def new_figure(width: float = 7.6, height: float = 5.0) -> tuple["Figure", "FigureCanvasAgg", "Axes"]:
     """Return a figure, its canvas and its axes, without pyplot: nothing stays open, and no window is asked for."""
     agg = need("matplotlib.backends.backend_agg", extra="plots", what="plot:")
-    figure = _picture()(figsize=(width, height), dpi=130, layout="constrained")
+    figures = need("matplotlib.figure", extra="plots", what="plot:")
+    figure = _picture(figures)(figsize=(width, height), dpi=130, layout="constrained")
     return figure, agg.FigureCanvasAgg(figure), figure.add_subplot()
 
 
 @lru_cache
-def _picture() -> Any:
-    """A figure that a notebook shows in its place; made when matplotlib is there."""
-    figures = need("matplotlib.figure", extra="plots", what="plot:")
+def _picture(figures: Any) -> Any:
+    """A figure that a notebook shows in its place, of matplotlib's module of figures."""
 
     class Picture(figures.Figure):
         def _repr_png_(self) -> bytes:

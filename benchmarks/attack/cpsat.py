@@ -97,6 +97,16 @@ def _learned(place: World, kind: str) -> Any:
     return make_pipeline(codes, trees).fit(table, y)
 
 
+def _as_learned(codes: Any, table: pd.DataFrame) -> pd.DataFrame:
+    """What is missing written as the encoder learned it: to it, None and NaN are two categories."""
+    _, encoder, words = codes[0].transformers_[0]
+    out = table.copy()
+    for name, known in zip(words, encoder.categories_, strict=True):
+        if any(value is None for value in known):
+            out[name] = pd.Series([None if v != v else v for v in table[name]], index=table.index, dtype=object)
+    return out
+
+
 class _Question:
     """One person's question as CP-SAT has it: a value of every feature, one leaf of every tree."""
 
@@ -187,7 +197,7 @@ class _Question:
         """The sum over trees, one leaf each; a leaf is open where its path's values are taken."""
         codes, trees = self.model[:-1], self.model[-1]
         boosted = isinstance(trees, XGBClassifier)
-        numbers = {name: np.asarray(codes.transform(self.rows(name)), float) for name in takes}
+        numbers = {name: np.asarray(codes.transform(_as_learned(codes, self.rows(name))), float) for name in takes}
         place = {}  # which feature a column of the transformed table comes from
         for column, name in enumerate(codes[0].get_feature_names_out()):
             place[column] = name.split("__", 1)[1]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 from holdtrue._cache import use_cache
@@ -43,6 +44,8 @@ def main(folder: Path, n_models: int = 100) -> None:
             phone = _enter(browser, address, token, PHONE)
             _phone(phone, address, row, folder)
             browser.close()
+    for path in sorted(folder.glob("page-*.png")):  # pages have few colours: a palette is as good, and small
+        Image.open(path).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def _desk(page: Page, address: str, row: int, folder: Path) -> None:

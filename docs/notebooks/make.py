@@ -41,7 +41,7 @@ def cells(source: str) -> list[Cell]:
         kind = "markdown" if "[markdown]" in head else "code"
         lines = body.strip("\n").splitlines()
         if kind == "markdown":
-            lines = [line.removeprefix("# ").removeprefix("#") for line in lines]
+            lines = [line[2:] if line.startswith("# ") else line.removeprefix("#") for line in lines]
         out.append(Cell(kind, "\n".join(lines)))
     return out
 

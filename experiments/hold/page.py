@@ -263,7 +263,7 @@ def draw(cells: list[dict[str, Any]], folder: Path) -> None:
                 panel.set_ylabel("survival")
     axes[0][0].legend(fontsize=6, loc="lower right")
     figure.tight_layout()
-    save(figure, folder, "hold-front")
+    save(figure, folder, "hold-front", dpi=100)
 
 
 def page() -> str:

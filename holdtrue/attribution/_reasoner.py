@@ -268,9 +268,9 @@ def reasons(
     Examples
     --------
     >>> import holdtrue as ht
-    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.ensemble import GradientBoostingClassifier
     >>> bank = ht.datasets.load("loanapp")
-    >>> model = LogisticRegression(max_iter=5000).fit(bank.X, bank.y)
+    >>> model = GradientBoostingClassifier(n_estimators=5).fit(bank.X, bank.y)
     >>> why = ht.reasons(model, bank.X[:20], bank.schema, reference=bank.X, threshold=0.9)
     >>> bool(abs(why.contributions.sum(axis=1) - why.gap).max() < 1e-9)
     True

@@ -13,6 +13,7 @@ MAY_WRITE = {
     ("release", "attest"): {"id-token", "attestations"},
     ("release", "publish"): {"id-token"},
     ("release", "announce"): {"contents"},
+    ("site", "publish"): {"pages", "id-token"},
 }
 """The rights to write that a job has, of which each needs its own."""
 

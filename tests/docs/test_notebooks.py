@@ -29,7 +29,7 @@ def test_a_notebook_is_its_source_and_runs(source):
 def test_cells():
     text = "# %% [markdown]\n# # Title\n#\n# Text.\n\n# %%\nx = 1\nprint(x)\nx + 1\n"
     first, second = make.cells(text)
-    assert first == ("markdown", "# Title\n\nText.")
+    assert (first.kind, first.source) == ("markdown", "# Title\n\nText.")
     shown = make.run(second.source, {}, 1)
     assert shown[0]["text"] == ["1\n"]
     assert shown[1]["data"] == {"text/plain": ["2"]}

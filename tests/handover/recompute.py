@@ -187,9 +187,7 @@ def newcombe(k, n, j, m, c):
         return interval(None, None, None)
     z, ends = stats.norm.ppf((1 + c) / 2), []
     for a, b in ((k, n), (j, m)):
-        roots = np.roots(
-            [b + z * z, -(2 * a + z * z), a * a / b]
-        )  # Wilson's interval as the roots of its equation
+        roots = np.roots([b + z * z, -(2 * a + z * z), a * a / b])  # Wilson's interval: roots of its equation
         ends.append(sorted(np.real(roots)))
     p, q = k / n, j / m
     lower = p - q - math.hypot(p - ends[0][0], ends[1][1] - q)
@@ -202,8 +200,10 @@ def welch(x, y, c):
     value = x.mean() - y.mean()
     if min(len(x), len(y)) < 2 or x.var() + y.var() == 0:
         return interval(value, None, None)
-    found = stats.ttest_ind(x, y, equal_var=False).confidence_interval(c)
-    return interval(value, found.low, found.high)
+    a, b = x.var(ddof=1) / len(x), y.var(ddof=1) / len(y)  # Welch and Satterthwaite
+    freedom = (a + b) ** 2 / (a**2 / (len(x) - 1) + b**2 / (len(y) - 1))
+    half = stats.t.ppf((1 + c) / 2, freedom) * math.sqrt(a + b)
+    return interval(value, value - half, value + half)
 
 
 def reasons(tables, c):

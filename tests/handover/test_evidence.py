@@ -61,7 +61,7 @@ def test_groups_are_the_columns_that_were_asked_for(made, people):
 
 def test_without_being_asked_groups_are_the_protected_columns(clf, people):
     found = ht.evidence(clf, people[0], n_people=5, n_reasons=2)
-    assert set(found.figures["groups"]) == {"black", "male"}
+    assert set(found.figures["groups"]) == {"black", "hispan", "male", "married"} & set(people[0])
     assert found.figures["everybody"]["performance"] is None
     assert found.figures["ledger"] is None
     assert any("No labels" in text for text in found.limits)

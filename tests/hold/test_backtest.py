@@ -349,7 +349,7 @@ def test_wrong_tables_and_recipes_are_answered():
         ht.backtest(LogisticRegression(), [*sure, third, last], **OPTIONS)
     stated = ht.Schema([MIXED["income"], replace(MIXED["trade"], levels=("farm", "shop"))])
     with pytest.raises(DataError, match=r"period 'Q1'.*trade"):
-        ht.backtest(LogisticRegression(), mixed(), stated, **FEW)
+        ht.backtest(LogisticRegression(), mixed(), stated, favourable="yes", **FEW)
     with pytest.raises(CapabilityError, match="cannot clone a Stubborn"):
         ht.backtest(Stubborn([1]), world(4), **OPTIONS)
     with pytest.raises(CapabilityError, match="cannot clone a dict"):

@@ -60,7 +60,7 @@ def test_the_least_sure_of_many_rows_is_that_of_each(spared):
 def test_a_panel_of_lines_has_the_furthest_boundary(guides):
     panel = PanelModel(boundary(0.5), (guides,), jnp.asarray(0.2), 1)
     assert panel.n_guides == 2
-    assert panel.capabilities == {"differentiable"}
+    assert panel.capabilities == {"differentiable", "layers"}
     for x in (0.3, 0.6, 0.79, 0.81):
         row = jnp.array([x])
         gap = panel.logits(row)[1] - panel.logits(row)[0]

@@ -31,11 +31,11 @@ def cut_by_limits(
         a = room.rows_of_numbers[row]
         end = np.where(a > 0, np.fmin(least, value), np.fmax(most, value))
         relief = np.where(np.isfinite(end), np.abs(a * (value - end)), 0.0)
-        at = relief.argmax(axis=1)
         hit = broken[0].any(axis=1) & (slot < 0) & (relief.max(axis=1, initial=0.0) > 1e-7)
-        i = np.flatnonzero(hit)
-        slot[i] = at[i]
-        edge[i] = ((value[i, at[i]] + end[i, at[i]]) / 2).astype(np.float32)
+        i = np.flatnonzero(hit)  # nobody, where there is no number
+        at = relief[i].argmax(axis=1) if len(i) else i
+        slot[i] = at
+        edge[i] = ((value[i, at] + end[i, at]) / 2).astype(np.float32)
         for j in range(room.n_levels):
             named = (room.rows_of_levels[:, room.spans[j] : room.spans[j + 1]] != 0).any(axis=1)[row]
             hit = broken[0].any(axis=1) & (slot < 0) & named & open_levels[:, j]

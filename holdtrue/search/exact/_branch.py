@@ -465,7 +465,7 @@ class BranchAndBound:
         """Offer points that break one linear constraint, with one number set to where it holds."""
         room = self.room
         rows = np.flatnonzero(broken.any(axis=1))
-        if not len(rows):
+        if not len(rows) or not room.own.shape[1]:
             return
         person = person[rows]
         value, row = points.value[rows], broken[rows].argmax(axis=1)

@@ -44,7 +44,7 @@ def front(curve: Any) -> Any:
 
 def check(model: Any, kind: type, tol: float) -> ht.batch.Predictor:
     table, _ = people()
-    predictor = ht.wrap(model, SCHEMA, table)
+    predictor = ht.wrap(model, SCHEMA, table, favourable=model.classes_[-1])
     assert isinstance(predictor.decision.model, kind), predictor.foreign.note
     for rows in (table, mixed(table, 300, seed=3)):
         theirs = model.predict_proba(rows)
