@@ -124,7 +124,7 @@ def test_the_workflow_asks_for_little():
 # ---- choosing, and words --------------------------------------------------------------------------------
 
 MODELS = {
-    "a tree ensemble": {"trees"},
+    "trees, linear, or a small ReLU network": {"layers", "trees"},
     "a network, or linear": {"differentiable"},
     "anything with predictions": set(),
     "predictions, no training rows": set(),
@@ -135,7 +135,7 @@ MODELS = {
 def fits(method: type, offered: set[str]) -> bool:
     """Whether a method needs just what a kind of model offers, or one of several such things."""
     one_of = set(getattr(method, "needs_one_of", ()))
-    return set(method.needs) == offered if not one_of else bool(one_of & offered)
+    return set(method.needs) == offered if not one_of else one_of == offered
 
 
 def test_the_choice_is_true_to_the_registry():
