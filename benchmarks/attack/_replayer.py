@@ -20,9 +20,8 @@ Leaf = tuple[dict[str, tuple[float, float, bool]], float]
 """By feature the interval ``low < number <= high`` that leads there, whether a missing value does; its value."""
 TOLERANCE = 1e-6  # of linear constraints
 CLOSE = 1e-5  # of costs: a number without a step is put a little beyond an edge
-ROUNDING = 1e-6  # of encoded edges
+ROUNDING, NEAR = 1e-6, 5e-7  # of encoded edges; below a value by so little, an edge lies on it
 Box = dict[str, np.ndarray]
-NEAR = 5e-7  # an edge that lies below a value by so little lies on it
 
 
 @dataclass
@@ -157,8 +156,12 @@ class Replayer:
         own, ways = self.row[feature["name"]], {feature.get("direction"), limit.get("direction")}
         given, own_limit = feature["bounds"], limit.get("bounds", feature["bounds"])
         low, high = max(given[0], own_limit[0]), min(given[1], own_limit[1])
-        low, high = max(low, own) if "increase" in ways else low, min(high, own) if "decrease" in ways else high
         cells = [(np.nan, np.nan) if own is None else (own, own)]
+        if own is not None:  # what is missing stays so
+            low, high = (
+                max(low, own) if "increase" in ways else low,
+                min(high, own) if "decrease" in ways else high,
+            )
         if own is not None and "fixed" not in ways and low <= high:
             cells += pairwise([low - 1e-9, *(e for e in edges if low <= e < high), high])
         first, last = (np.array([c[k] for c in cells], float) for k in (0, 1))

@@ -75,8 +75,9 @@ def read(model: Any, people: Any) -> tuple[Any, Any, float]:
     names = [name.split("__", 1)[1] for name in codes[0].get_feature_names_out()]
 
     def number(name: str, value: Any) -> float:
-        if value is None:
-            return np.nan
+        if value is None:  # to the encoder a category of its own, where it learned from None and not from NaN
+            known = [level is None for level in levels.get(name, ())]
+            return float(known.index(True)) if any(known) else np.nan
         return float(levels[name].index(value)) if name in levels else float(value)
 
     plain = _boosted(trees) if isinstance(trees, XGBClassifier) else _forest(trees)
