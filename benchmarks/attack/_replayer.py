@@ -157,13 +157,9 @@ class Replayer:
         given, own_limit = feature["bounds"], limit.get("bounds", feature["bounds"])
         low, high = max(given[0], own_limit[0]), min(given[1], own_limit[1])
         cells = [(np.nan, np.nan) if own is None else (own, own)]
-        if own is not None:  # what is missing stays so
-            low, high = (
-                max(low, own) if "increase" in ways else low,
-                min(high, own) if "decrease" in ways else high,
-            )
-        if own is not None and "fixed" not in ways and low <= high:
-            cells += pairwise([low - 1e-9, *(e for e in edges if low <= e < high), high])
+        if own is not None and "fixed" not in ways:  # what is missing stays so
+            low, high = max([low] + [own] * ("increase" in ways)), min([high] + [own] * ("decrease" in ways))
+            cells += pairwise([low - 1e-9, *(e for e in edges if low <= e < high), high] if low <= high else [])
         first, last = (np.array([c[k] for c in cells], float) for k in (0, 1))
         near = np.clip(cells[0][0], np.minimum(np.maximum(first, low), last), last)
         cost = feature.get("cost_weight", 1.0) * np.nan_to_num(np.abs(near - cells[0][0])) / scale
