@@ -199,7 +199,13 @@ def types(rng: random.Random) -> None:
         pq.write_table(base, sink)
         _read(right().wrong(sink.getvalue(), ".parquet"))
     else:
-        right().schema.check(base.replace_schema_metadata(None).to_pandas() if rng.random() < 0.5 else base)
+        given: Any = base
+        if rng.random() < 0.5:
+            try:
+                given = base.replace_schema_metadata(None).to_pandas()
+            except pa.ArrowException:  # no table of ours: pyarrow itself can make no dataframe of it
+                return
+        right().schema.check(given)
 
 
 def wide(rng: random.Random) -> None:
