@@ -51,7 +51,7 @@ class GrowingSpheres(AbstractSolverMethod):
     >>> import holdtrue as ht
     >>> bank = ht.datasets.load("loanapp")
     >>> method = ht.GrowingSpheres(n_candidates=200, random_state=0)
-    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=method)
+    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=method, random_state=0)
     >>> clf = clf.fit(bank.X, bank.y)
     >>> plan = clf.recourse(bank.X[clf.predict(bank.X) == 0][:5])
     >>> bool(plan.valid.all())

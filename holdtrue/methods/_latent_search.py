@@ -60,7 +60,7 @@ class LatentSearch(AbstractGenerativeMethod):
     >>> import holdtrue as ht
     >>> bank = ht.datasets.load("loanapp")
     >>> method = ht.LatentSearch(n_epochs=10, n_candidates=200, random_state=0)
-    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=method)
+    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=method, random_state=0)
     >>> clf = clf.fit(bank.X, bank.y)
     >>> plan = clf.recourse(bank.X[clf.predict(bank.X) == 0][:5])
     >>> bool(plan.valid[plan.found].all())

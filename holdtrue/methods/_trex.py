@@ -67,7 +67,7 @@ class TRex(AbstractClimbingMethod):
     >>> import holdtrue as ht
     >>> bank = ht.datasets.load("loanapp")
     >>> method = ht.TRex(n_samples=50)
-    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=method)
+    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=method, random_state=0)
     >>> clf = clf.fit(bank.X, bank.y)
     >>> plan = clf.recourse(bank.X[clf.predict(bank.X) == 0][:5])
     >>> bool(plan.valid.all())
