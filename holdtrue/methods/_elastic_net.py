@@ -64,7 +64,7 @@ class ElasticNet(AbstractSolverMethod):
     --------
     >>> import holdtrue as ht
     >>> bank = ht.datasets.load("loanapp")
-    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=ht.ElasticNet())
+    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=ht.ElasticNet(), random_state=0)
     >>> clf = clf.fit(bank.X, bank.y)
     >>> plan = clf.recourse(bank.X[clf.predict(bank.X) == 0][:5])
     >>> bool(plan.valid.all())

@@ -63,7 +63,7 @@ class ElliCE(AbstractClimbingMethod):
     --------
     >>> import holdtrue as ht
     >>> bank = ht.datasets.load("loanapp")
-    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=ht.ElliCE())
+    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=ht.ElliCE(), random_state=0)
     >>> clf = clf.fit(bank.X, bank.y)
     >>> refused = bank.X[clf.predict(bank.X) == 0][:5]
     >>> sure, near = clf.recourse(refused), clf.recourse(refused, method=ht.Wachter())

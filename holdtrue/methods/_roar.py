@@ -62,7 +62,7 @@ class ROAR(AbstractSolverMethod):
     --------
     >>> import holdtrue as ht
     >>> bank = ht.datasets.load("loanapp")
-    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=ht.ROAR())
+    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=ht.ROAR(), random_state=0)
     >>> clf = clf.fit(bank.X, bank.y)
     >>> plan = clf.recourse(bank.X[clf.predict(bank.X) == 0][:5])
     >>> bool(plan.valid.all())

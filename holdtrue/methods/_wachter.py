@@ -55,7 +55,7 @@ class Wachter(AbstractSolverMethod):
     --------
     >>> import holdtrue as ht
     >>> bank = ht.datasets.load("loanapp")
-    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=ht.Wachter())
+    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=ht.Wachter(), random_state=0)
     >>> clf = clf.fit(bank.X, bank.y)
     >>> plan = clf.recourse(bank.X[clf.predict(bank.X) == 0][:5])
     >>> bool(plan.valid.all())
