@@ -84,8 +84,8 @@ class Flipset(AbstractMethod):
     --------
     >>> import holdtrue as ht
     >>> bank = ht.datasets.load("loanapp")
-    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=ht.Flipset())
-    >>> clf = clf.fit(bank.X, bank.y)
+    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), hold=None, random_state=0)
+    >>> clf = clf.set_params(method=ht.Flipset()).fit(bank.X, bank.y)
     >>> plan = clf.recourse(bank.X[clf.predict(bank.X) == 0][:5])
     >>> {ht.Status(s).name for s in plan.status}
     {'OPTIMAL'}
