@@ -115,7 +115,7 @@ class RecourseClassifier(AbstractClassifier):
     --------
     >>> import holdtrue as ht
     >>> bank = ht.datasets.load("loanapp")
-    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear()).fit(bank.X, bank.y)
+    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), random_state=0).fit(bank.X, bank.y)
     >>> refused = bank.X[clf.predict(bank.X) == 0]
     >>> plan = clf.recourse(refused[:3])
     >>> len(plan.changes())

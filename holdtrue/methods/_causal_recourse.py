@@ -64,7 +64,9 @@ class CausalRecourse(AbstractSolverMethod):
     >>> bank = ht.datasets.load("loanapp")
     >>> less = Equation(terms=[Term(of="loanprc", coefficient=10.0)])
     >>> scm = SCM([Node(name="loanprc"), Node(name="obrat", parents=["loanprc"], equation=less)])
-    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=ht.CausalRecourse(scm=scm))
+    >>> clf = ht.RecourseClassifier(
+    ...     schema=bank.schema, model=ht.Linear(), method=ht.CausalRecourse(scm=scm), random_state=0
+    ... )
     >>> clf = clf.fit(bank.X, bank.y)
     >>> plan = clf.recourse(bank.X[clf.predict(bank.X) == 0][:5])
     >>> bool(plan.valid[plan.found].all())

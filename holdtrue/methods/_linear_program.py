@@ -48,7 +48,9 @@ class LinearProgram(AbstractSolverMethod):
     --------
     >>> import holdtrue as ht
     >>> bank = ht.datasets.load("loanapp")
-    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=ht.LinearProgram())
+    >>> clf = ht.RecourseClassifier(
+    ...     schema=bank.schema, model=ht.Linear(), method=ht.LinearProgram(), random_state=0
+    ... )
     >>> clf = clf.fit(bank.X, bank.y)
     >>> plan = clf.recourse(bank.X[clf.predict(bank.X) == 0][:5])
     >>> bool(plan.valid.all())

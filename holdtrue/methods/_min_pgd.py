@@ -61,7 +61,9 @@ class MinPGD(AbstractSolverMethod):
     --------
     >>> import holdtrue as ht
     >>> bank = ht.datasets.load("loanapp")
-    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=ht.MinPGD(radius=10.0))
+    >>> clf = ht.RecourseClassifier(
+    ...     schema=bank.schema, model=ht.Linear(), method=ht.MinPGD(radius=10.0), random_state=0
+    ... )
     >>> clf = clf.fit(bank.X, bank.y)
     >>> plan = clf.recourse(bank.X[clf.predict(bank.X) == 0][:5])
     >>> bool(plan.valid.all())

@@ -47,7 +47,9 @@ class SNS(AbstractClimbingMethod):
     --------
     >>> import holdtrue as ht
     >>> bank = ht.datasets.load("loanapp")
-    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=ht.SNS(radius=0.5))
+    >>> clf = ht.RecourseClassifier(
+    ...     schema=bank.schema, model=ht.Linear(), method=ht.SNS(radius=0.5), random_state=0
+    ... )
     >>> clf = clf.fit(bank.X, bank.y)
     >>> refused = bank.X[clf.predict(bank.X) == 0][:5]
     >>> sure, near = clf.recourse(refused), clf.recourse(refused, method=ht.Wachter())

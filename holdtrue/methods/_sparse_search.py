@@ -58,7 +58,9 @@ class SparseSearch(AbstractSolverMethod):
     --------
     >>> import holdtrue as ht
     >>> bank = ht.datasets.load("loanapp")
-    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), method=ht.SparseSearch(max_changes=2))
+    >>> clf = ht.RecourseClassifier(
+    ...     schema=bank.schema, model=ht.Linear(), method=ht.SparseSearch(max_changes=2), random_state=0
+    ... )
     >>> clf = clf.fit(bank.X, bank.y)
     >>> plan = clf.recourse(bank.X[clf.predict(bank.X) == 0][:5])
     >>> int(plan.changed().sum(axis=1).max()) <= 2

@@ -200,7 +200,9 @@ class NTK(AbstractArchitecture):
     --------
     >>> import holdtrue as ht
     >>> bank = ht.datasets.load("loanapp")
-    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.NTK()).fit(bank.X[:300], bank.y[:300])
+    >>> clf = ht.RecourseClassifier(
+    ...     schema=bank.schema, model=ht.NTK(), random_state=0
+    ... ).fit(bank.X[:300], bank.y[:300])
     >>> clf.predictor_.decision.model.rows.shape[0]
     300
     """

@@ -76,7 +76,9 @@ def promise(
     >>> import holdtrue as ht
     >>> bank = ht.datasets.load("loanapp")
     >>> quick = ht.StandardTraining(n_epochs=5)
-    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), regime=quick, threshold=0.8)
+    >>> clf = ht.RecourseClassifier(
+    ...     schema=bank.schema, model=ht.Linear(), regime=quick, threshold=0.8, random_state=0
+    ... )
     >>> plan = clf.fit(bank.X, bank.y).recourse(bank.X[:50])
     >>> with ht.Ledger.create(os.path.join(tempfile.mkdtemp(), "promises.db")) as ledger:
     ...     keys = [f"application {i}" for i in bank.X.index[:50]]
@@ -139,7 +141,9 @@ def records(
     >>> import holdtrue as ht
     >>> bank = ht.datasets.load("loanapp")
     >>> quick = ht.StandardTraining(n_epochs=5)
-    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), regime=quick, threshold=0.8)
+    >>> clf = ht.RecourseClassifier(
+    ...     schema=bank.schema, model=ht.Linear(), regime=quick, threshold=0.8, random_state=0
+    ... )
     >>> plan = clf.fit(bank.X, bank.y).recourse(bank.X[:50])
     >>> keys = [f"application {i}" for i in bank.X.index[:50]]
     >>> promised = ht.records(plan, keys, valid_for=90, reason="a demonstration")

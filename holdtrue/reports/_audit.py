@@ -66,7 +66,7 @@ def audit(
     --------
     >>> import holdtrue as ht
     >>> bank = ht.datasets.load("loanapp")
-    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear()).fit(bank.X, bank.y)
+    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), random_state=0).fit(bank.X, bank.y)
     >>> report = ht.audit(clf.recourse(bank.X[:50]))
     >>> report.validity, report.n_broken
     (1.0, 0)

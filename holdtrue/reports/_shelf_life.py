@@ -262,7 +262,9 @@ def shelf_life(
     >>> import holdtrue as ht
     >>> bank = ht.datasets.load("loanapp")
     >>> quick = ht.StandardTraining(n_epochs=5)
-    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), regime=quick, threshold=0.8)
+    >>> clf = ht.RecourseClassifier(
+    ...     schema=bank.schema, model=ht.Linear(), regime=quick, threshold=0.8, random_state=0
+    ... )
     >>> plan = clf.fit(bank.X, bank.y).recourse(bank.X[:50])
     >>> life = ht.shelf_life(plan, clf, n=10)
     >>> bool((life.lower <= life.survival)[plan.found].all())

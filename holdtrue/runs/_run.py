@@ -209,7 +209,9 @@ def run(
     >>> import holdtrue as ht
     >>> bank = ht.datasets.load("loanapp")
     >>> quick = ht.StandardTraining(n_epochs=5)
-    >>> clf = ht.RecourseClassifier(schema=bank.schema, model=ht.Linear(), regime=quick, threshold=0.8)
+    >>> clf = ht.RecourseClassifier(
+    ...     schema=bank.schema, model=ht.Linear(), regime=quick, threshold=0.8, random_state=0
+    ... )
     >>> out = os.path.join(tempfile.mkdtemp(), "answers.parquet")
     >>> done = ht.run(clf.fit(bank.X, bank.y), "dataset:loanapp", out)
     >>> done.rows, done.written

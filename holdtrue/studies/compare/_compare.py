@@ -99,7 +99,7 @@ def compare(
     Examples
     --------
     >>> import holdtrue as ht
-    >>> quick = ht.RecourseClassifier(model=ht.Linear(), regime=ht.StandardTraining(n_epochs=20))
+    >>> quick = ht.RecourseClassifier(model=ht.Linear(), regime=ht.StandardTraining(n_epochs=20), random_state=0)
     >>> pair = ht.compare("loanapp", methods=["wachter", "sparse_search"], model=quick, people=20, retrainings=2)
     >>> pair.to_frame()["valid"].tolist()
     [1.0, 1.0]
