@@ -1,4 +1,4 @@
-"""Cost against survival: four tables, five kinds of model, `hold` at three levels and the field's robust methods.
+"""Cost against survival: four tables, five kinds of model, `hold` at several levels and the field's robust methods.
 
     python -m experiments.hold.grid                    # all of it; what is in results/ is not run again
     python -m experiments.hold.grid german_credit xgboost 0 --processes 16
@@ -24,6 +24,7 @@ import numpy as np
 import holdtrue as ht
 from experiments._results import made_with
 from experiments.hold._judges import Judges, closely, judges_of, recipe
+from holdtrue.hold._calibrate import FEWEST_FOUND
 
 DATASETS = ("german_credit", "loanapp", "heloc", "adult")
 KINDS = ("logistic", "mlp", "forest", "xgboost", "lightgbm")
@@ -32,7 +33,8 @@ RESULTS = Path(__file__).parent / "results" / "grid"
 TRAIN = 4_000  # rows learned from, at most
 PEOPLE = 40
 UNSEEN = 50  # of resamples, and as many of other seeds
-LEVELS = (0.9, 0.95, 0.99)
+LEVEL = 0.99  # by which the number of people is chosen that margins are measured by
+LEVELS = (0.95, LEVEL, 0.9, 0.8, 0.7, 0.6, 0.999)
 SLOW = 40.0  # seconds after which a call is not made a second time for a time without compilation
 
 
@@ -110,8 +112,8 @@ def methods(of: Cell) -> Iterator[tuple[str, Callable[[], Any]]]:
 
     def held(name: str) -> Iterator[tuple[str, Callable[[], Any]]]:
         """All levels from one fitting, which measures the margins of each."""
-        method = ht.Holding(base=name, hold=LEVELS[2], random_state=0)  # people enough for the highest level
-        for level in (LEVELS[1], LEVELS[0], LEVELS[2]):
+        method = ht.Holding(base=name, hold=LEVEL, random_state=0)
+        for level in LEVELS:
             yield f"hold {level}, {name}", functools.partial(at, method, level)
 
     def at(method: ht.Holding, level: float) -> Any:
@@ -120,7 +122,8 @@ def methods(of: Cell) -> Iterator[tuple[str, Callable[[], Any]]]:
         try:
             return method.at(level)
         except ht.errors.DataError:  # not reached: the surest margin that was measured, which says so
-            surest = max(method.levels_, key=lambda known: known.lower or 0.0)
+            usable = [known for known in method.levels_ if (known.found or 0.0) >= FEWEST_FOUND]
+            surest = max(usable or method.levels_, key=lambda known: known.lower or 0.0)
             return method.at(replace(surest, hold=level, reached=False))
 
     yield "cheapest", plain(ht.SparseSearch(random_state=0))

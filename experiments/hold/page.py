@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from experiments._drawing import BLUE, GREY, ORANGE, dress, plt, save
-from experiments.hold.grid import DATASETS, KINDS
+from experiments.hold.grid import DATASETS, KINDS, LEVELS
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
@@ -103,8 +103,8 @@ def ratio(a: Row, b: Row) -> float:
 def front(pair: Pair, base: str) -> list[Row]:
     """From what a method finds without guides to `hold` about it at its highest level."""
     start = pair.get("cheapest" if base == "sparse_search" else base)
-    held = [pair.get(f"hold {level}, {base}") for level in ("0.9", "0.95", "0.99")]
-    return [row for row in (start, *held) if row is not None] if held[0] is not None else []
+    held = [pair[name] for level in sorted(LEVELS) if (name := f"hold {level}, {base}") in pair]
+    return [row for row in (start, *held) if row is not None] if held else []
 
 
 def ahead(pair: Pair) -> list[str]:

@@ -18,7 +18,7 @@ from holdtrue._registry import made
 from holdtrue.batch import FittedClassifier, Predictor
 from holdtrue.encoding import Norm
 from holdtrue.errors import CapabilityError, DataError
-from holdtrue.hold._calibrate import Outcome, Point, people_for, point_of, smallest_slack
+from holdtrue.hold._calibrate import FEWEST_FOUND, Outcome, Point, people_for, point_of, smallest_slack
 from holdtrue.hold._search import PanelSearch
 from holdtrue.methods import (
     AbstractBasedMethod,
@@ -314,11 +314,13 @@ class Holding(AbstractBasedMethod):
             out.levels_ = [hold, *self.levels_]
             return out
         wanted = checked_level(hold, "recourse")
-        enough = [level for level in self.levels_ if level.lower is not None and level.lower >= wanted]
+        # A margin at which few found recourse says nothing about the rest: `fit` does not choose such a one either.
+        usable = [level for level in self.levels_ if level.found is None or level.found >= FEWEST_FOUND]
+        enough = [level for level in usable if level.lower is not None and level.lower >= wanted]
         if wanted == self.level_.hold:
             return out
         if not enough:
-            shown = max((level.lower or 0.0 for level in self.levels_), default=0.0)
+            shown = max((level.lower or 0.0 for level in usable), default=0.0)
             raise DataError(
                 f"recourse: no margin was measured that keeps hold={wanted!r}; the surest is known to keep "
                 f"{shown:.1%}. Fit with hold={wanted!r}."

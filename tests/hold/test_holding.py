@@ -1,6 +1,8 @@
 """Recourse that holds: closed forms in one dimension, judges asked one by one, files, levels, other models."""
 
+import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -142,6 +144,17 @@ def test_a_level_that_was_not_measured_is_refused(holding, people):
         holding.recourse(people, hold=95)
     assert holding.recourse(people, hold=0.5).held.level.hold == 0.5
     assert holding.recourse(people, hold=LEVEL).held.level is LEVEL
+
+
+def test_a_margin_at_which_few_found_recourse_is_not_taken_for_another_level(holding):
+    own = copy.copy(holding)
+    few = replace(holding.level_, slack=6.0, lower=0.98, price=2.0, found=0.3)
+    many = replace(few, slack=3.0, price=4.0, found=0.9)
+    own.levels_ = [holding.level_, few, many]
+    assert own.at(0.975).level_.slack == 3.0
+    own.levels_ = [holding.level_, few]
+    with pytest.raises(DataError, match="no margin was measured that keeps hold=0"):
+        own.at(0.975)
 
 
 def test_level_files(tmp_path: Path, holding):
