@@ -314,7 +314,7 @@ class Holding(AbstractBasedMethod):
             out.levels_ = [hold, *self.levels_]
             return out
         wanted = checked_level(hold, "recourse")
-        # A margin at which few found recourse says nothing about the rest: `fit` does not choose such a one either.
+        # A margin at which few found recourse says nothing about the rest: `fit` chooses none such either.
         usable = [level for level in self.levels_ if level.found is None or level.found >= FEWEST_FOUND]
         enough = [level for level in usable if level.lower is not None and level.lower >= wanted]
         if wanted == self.level_.hold:
