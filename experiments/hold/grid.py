@@ -1,4 +1,4 @@
-"""Cost against survival: four tables, five kinds of model, `hold` at seven levels and the robust methods of the field.
+"""Cost against survival: four tables, five kinds of model, `hold` at seven levels, and methods of the field.
 
     python -m experiments.hold.grid                    # all of it; what is in results/ is not run again
     python -m experiments.hold.grid german_credit xgboost 0 --processes 16
