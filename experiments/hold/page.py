@@ -301,7 +301,7 @@ def releases() -> list[str]:
         "One period before the judge's, so nothing can be chosen by a backtest: the slack is the smallest that",
         "resamples of 1978 keep to 95%.",
         "",
-        "| model | people | cheapest: resamples, 1980 | slack | chosen: resamples, 1980 | over the cheapest's cost |",
+        "| model | people | cheapest: resamples, 1980 | slack | chosen: resamples, 1980 | times the cheapest |",
         "|---|---|---|---|---|---|",
     ]
     for kind, told in kinds.items():
