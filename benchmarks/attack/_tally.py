@@ -2,15 +2,18 @@
 
 import argparse
 import contextlib
+import hashlib
 import json
 import multiprocessing as mp
 import os
+import subprocess
 import sys
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -25,7 +28,7 @@ Line = dict[str, Any]
 Job = tuple[int, str]
 """A world, and what is asked in it."""
 
-UNCOUNTED = ("world", "asked", "method", "model", "error")
+UNCOUNTED = ("world", "asked", "method", "model", "error", "code")
 TASKS_EACH = 12  # of one process; then another takes its place, so that compiled programs do not pile up
 
 
@@ -34,6 +37,22 @@ def rows_of(table: pd.DataFrame, schema: ht.Schema) -> list[Row]:
     names = list(schema.names)
     columns = [[None if v is None or v != v else v for v in table[name].tolist()] for name in names]
     return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+@cache
+def code() -> str:
+    """What is attacked: the version, and the last commit of the package; elsewhere a number its sources make."""
+    package = Path(ht.__file__).parent
+    with contextlib.suppress(OSError, subprocess.CalledProcessError):
+        last, changed = (
+            subprocess.check_output(["git", *asked, "--", package], cwd=package, text=True, stderr=subprocess.DEVNULL)
+            for asked in (("log", "-1", "--format=%h", "--abbrev=10"), ("status", "--porcelain"))
+        )
+        return f"{ht.__version__} {last.strip()}{' and changes' if changed else ''}"
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return f"{ht.__version__} sources {digest.hexdigest()[:10]}"
 
 
 def crashed(name: str, error: Exception) -> Line:

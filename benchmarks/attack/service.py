@@ -1,7 +1,7 @@
 # ruff: noqa: E501  (requests are easier to read in long lines)
 """A service in a process of its own, attacked from outside: keys, bodies, lines, kills, and a long mixed load.
 
-python -m benchmarks.attack.service [--minutes 30] [--kills 20] [--parts roles,login,...] [--print]
+python -m benchmarks.attack.service [--minutes 30] [--rate 100] [--kills 20] [--parts roles,login,...] [--print]
 
 - *roles*: every route of the interface and the pages, without a key, with a wrong one, and for each role: nobody
   comes further than they may, and nothing fails.
@@ -44,7 +44,7 @@ import psutil
 import holdtrue as ht
 from benchmarks._common import RESULTS, record
 from benchmarks.attack._damage import damaged, hostile
-from benchmarks.attack._tally import read
+from benchmarks.attack._tally import code, read
 from holdtrue.ledger import Ledger
 from holdtrue.server import add_key
 from holdtrue.server._access import LOGINS, LOGINS_AT_ONCE
@@ -71,6 +71,7 @@ ROUTES: dict[tuple[str, str], set[str]] = {
 PAGES = {"/desk": {"officer", "admin"}, "/desk/new": {"officer", "admin"}, "/oversight": {"validator", "admin"}}
 SECRETS = (123.4567, 7654.321)  # values that stand nowhere else
 HEADERS = {"cache-control": "no-store", "referrer-policy": "no-referrer", "x-frame-options": "DENY"}
+SENDERS = 4
 GROWTH = 0.05  # of memory, from the second quarter of a soak to the last; files and maps: a few
 
 
@@ -309,9 +310,12 @@ def kills(bench: Bench, counts: Counter[str], rng: random.Random, n: int) -> Non
         counts["wrong"] += counts["lost"] + counts["doubled"] + (not ledger.verify().ok)
 
 
-def soak(bench: Bench, counts: Counter[str], rng: random.Random, minutes: float) -> dict[str, Any]:
-    """Mixed load; what grows."""
-    until = time.monotonic() + 60 * minutes
+def soak(
+    bench: Bench, counts: Counter[str], rng: random.Random, minutes: float, rate: float = 100.0
+) -> dict[str, Any]:
+    """Mixed load, at most so many requests a second; what grows."""
+    began = time.monotonic()
+    until = began + 60 * minutes
     process = psutil.Process(bench.process.pid)
     seen: list[tuple[float, int, int]] = []
     lock = threading.Lock()
@@ -320,7 +324,10 @@ def soak(bench: Bench, counts: Counter[str], rng: random.Random, minutes: float)
         mine = random.Random(seed)
         clients = {role: bench.client(role) for role in ROLES} | {None: bench.client()}
         desk = bench.page("officer")
-        while time.monotonic() < until:
+        due = began
+        while (now := time.monotonic()) < until:
+            due = max(due + SENDERS / rate, now - 1)  # who fell behind does not send all of it at once
+            time.sleep(max(0.0, due - now))
             what, some = mine.random(), mine.sample(bench.people, mine.randrange(1, 4))
             try:
                 if what < 0.3:
@@ -344,7 +351,7 @@ def soak(bench: Bench, counts: Counter[str], rng: random.Random, minutes: float)
                 counts["cases"] += 1
                 counts["wrong"] += code >= 500
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(SENDERS)]
     for thread in threads:
         thread.start()
     while time.monotonic() < until:
@@ -368,7 +375,7 @@ def soak(bench: Bench, counts: Counter[str], rng: random.Random, minutes: float)
         for when, part in (("second quarter", early), ("last quarter", late))
         for name, value in zip(names, part, strict=True)
     }
-    return {"minutes": minutes, **told}
+    return {"minutes": minutes, "rate": rate, **told}
 
 
 PARTS: dict[str, Callable[..., Any]] = {
@@ -380,6 +387,7 @@ def main() -> None:
     """Attack, part by part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=30, help="Of the soak.")
+    parser.add_argument("--rate", type=float, default=100, help="Of the soak: requests a second, at most.")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--to", type=Path, default=RESULTS / "attack" / "service.jsonl")
@@ -393,18 +401,19 @@ def main() -> None:
             assert bench is not None
             bench.start()
             counts: Counter[str] = Counter(cases=0, wrong=0)
-            more = {"kills": {"n": options.kills}, "soak": {"minutes": options.minutes}}.get(part, {})
+            more = {"kills": {"n": options.kills}, "soak": {"minutes": options.minutes, "rate": options.rate}}.get(part, {})
             try:
                 extra = PARTS[part](bench, counts, random.Random(part), **more) or {}
             finally:
                 bench.end()
-            line = {"part": part, **counts, **extra}
+            line = {"part": part, **counts, **extra, "code": code()}
             print(json.dumps(line), flush=True)
             made.append(line)
             if not options.show:
                 options.to.parent.mkdir(parents=True, exist_ok=True)
                 with options.to.open("a", encoding="utf-8") as stream:
                     stream.write(json.dumps(line) + "\n")
+                made = read(options.to)  # another process may have done another part meanwhile
     told = {"cases": sum(x["cases"] for x in made), "wrong": sum(x["wrong"] for x in made), "parts": made}
     if not options.show:
         record(options.to.stem, "python -m benchmarks.attack.service", told, folder=options.to.parent, shown=False)

@@ -1,6 +1,8 @@
 """No byte of the file can be changed unseen; a signature says who made it."""
 
 import io
+import json
+import tracemalloc
 import zipfile
 
 import pytest
@@ -68,6 +70,27 @@ def test_nothing_can_be_added_or_taken_away():
         archive.writestr("more.txt", "more")
     with pytest.raises(DataError, match="added"):
         unpacked(buffer.getvalue(), "it")
+
+
+def test_a_file_that_would_unpack_to_a_thousand_times_its_size_is_not_unpacked():
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("manifest.json", bytes(50_000_000))
+    tracemalloc.start()
+    with pytest.raises(DataError, match="not stored as they are"):
+        unpacked(buffer.getvalue(), "it")
+    assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("given", [None, [], {}, {"settings": 3}])
+def test_members_of_a_stranger_that_do_not_fit_are_a_data_error(tmp_path, made, given):
+    """Digests that fit say nothing: whoever packs a file can make them."""
+    members = made.members() | {"evidence.json": json.dumps({"given": given}).encode()}
+    write(packed(members), tmp_path / "odd.zip")
+    for read in (ht.verify_evidence, ht.Evidence.load):
+        with pytest.raises(DataError, match="do not fit together"):
+            read(tmp_path / "odd.zip")
 
 
 def test_a_signature_says_who_made_it(tmp_path, made, file):
