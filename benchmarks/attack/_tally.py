@@ -29,6 +29,8 @@ Job = tuple[int, str]
 """A world, and what is asked in it."""
 
 UNCOUNTED = ("world", "asked", "method", "model", "error", "code")
+UNITS = ("people", "cases", "answers", "instances", "replayed", "kills")
+UNLABELLED = "earlier code"
 TASKS_EACH = 12  # of one process; then another takes its place, so that compiled programs do not pile up
 
 
@@ -45,7 +47,9 @@ def code() -> str:
     package = Path(ht.__file__).parent
     with contextlib.suppress(OSError, subprocess.CalledProcessError):
         last, changed = (
-            subprocess.check_output(["git", *asked, "--", package], cwd=package, text=True, stderr=subprocess.DEVNULL)
+            subprocess.check_output(
+                ["git", *asked, "--", package], cwd=package, text=True, stderr=subprocess.DEVNULL
+            )
             for asked in (("log", "-1", "--format=%h", "--abbrev=10"), ("status", "--porcelain"))
         )
         return f"{ht.__version__} {last.strip()}{' and changes' if changed else ''}"
@@ -79,12 +83,21 @@ class Attack:
         options = self._options()
         lines = [] if options.show else read(options.to)
         known = {(line["world"], line["asked"]) for line in lines}
-        tasks = ([job for job in task if job not in known] for task in self.tasks(options.seed, options.worlds))
-        tasks = [task for task in tasks if task]
+        now = {(line["world"], line["asked"]) for line in lines if line.get("code") == options.code}
+        asked = [
+            [
+                job
+                for job in task
+                if job not in (now if options.again else known) and job[1].startswith(options.only)
+            ]
+            for task in self.tasks(options.seed, options.worlds)
+        ]
+        # What was never asked comes before what was asked of other code.
+        tasks = sorted(filter(None, asked), key=lambda task: all(job in known for job in task))
         until = time.monotonic() + options.seconds
         made = (
             one_by_one(self.ask, tasks, until)
-            if options.processes < 2
+            if options.processes < 2 or options.seconds <= 0
             else side_by_side(self.ask, tasks, until, options.processes)
         )
         with contextlib.ExitStack() as stack:
@@ -93,13 +106,14 @@ class Attack:
                 options.to.parent.mkdir(parents=True, exist_ok=True)
                 file = stack.enter_context(options.to.open("a", encoding="utf-8"))
             for line in made:
+                line["code"] = options.code
                 lines.append(line)
                 if file is not None:
                     file.write(json.dumps(line) + "\n")
                     file.flush()
                 if any(line.get(what) for what in (*self.wrong, "missed")):
                     print(json.dumps(line), flush=True)
-        sys.exit(1 if self._told(lines, options) else 0)
+        sys.exit(1 if self._told(latest(lines), options) else 0)
 
     def _options(self) -> argparse.Namespace:
         parser = argparse.ArgumentParser(
@@ -110,6 +124,9 @@ class Attack:
         add("--seed", "--first", type=int, default=0, help="Seed of the first world.")
         add("--processes", type=int, default=1, help="Side by side, each on a core of its own.")
         add("--seconds", type=float, default=float("inf"), help="Stop then, and keep what is there.")
+        add("--again", action="store_true", help="Ask again what other code was asked; the newer answer counts.")
+        add("--only", default="", metavar="BEGIN", help="Only what is asked by a name that begins so.")
+        add("--code", default=code(), help="What to call the code; version and commit unless said.")
         add("--to", type=Path, default=RESULTS / "attack" / f"{self.name}.jsonl", help="File of counts.")
         add("--print", action="store_true", dest="show", help="Print only; write nothing.")
         return parser.parse_args()
@@ -135,15 +152,30 @@ def read(path: Path) -> list[Line]:
     return lines
 
 
+def latest(lines: list[Line]) -> list[Line]:
+    """Lines without those of a question that other code was asked later."""
+    last = {(line["world"], line["asked"]): line.get("code") for line in lines}
+    return [line for line in lines if line.get("code") == last[line["world"], line["asked"]]]
+
+
+def by_code(lines: list[Line], units: Sequence[str] = UNITS) -> dict[str, dict[str, int]]:
+    """What was counted with which code; the first lines do not say."""
+    told: dict[str, Counter[str]] = {}
+    for line in lines:
+        told.setdefault(line.get("code", UNLABELLED), Counter()).update({u: line.get(u, 0) for u in units})
+    return {label: {unit: n for unit, n in counts.items() if n} for label, counts in told.items()}
+
+
 def summed(lines: list[Line], wrong: Sequence[str]) -> dict[str, Any]:
-    """Counts over all worlds, and per method."""
+    """Counts over all worlds, per method and per code."""
     total: dict[str, Counter[str]] = {}
     for line in lines:
         counts = {what: n for what, n in line.items() if what not in UNCOUNTED}
         total.setdefault(line["method"], Counter()).update(counts)
     everybody = sum(total.values(), Counter())
     told = {"worlds": len({line["world"] for line in lines}), "people": everybody["people"]}
-    return told | {what: everybody[what] for what in wrong} | {"methods": dict(sorted(total.items()))}
+    told |= {what: everybody[what] for what in wrong}
+    return told | {"codes": by_code(lines), "methods": dict(sorted(total.items()))}
 
 
 def _lines(ask: Callable[[int, str], list[Line]], job: Job) -> list[Line]:

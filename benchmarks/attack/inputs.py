@@ -327,7 +327,9 @@ def evidence(rng: random.Random) -> None:
         key = rng.choice(list(where))
         if isinstance(where[key], dict) and where[key] and rng.random() < 0.7:
             where, key = where[key], rng.choice(list(where[key]))
-        where[key] = rng.choice((None, -1, 1e308, "", [], {}, [[1]], {"a": {"b": 1}}, hostile(rng), [hostile(rng)]))
+        where[key] = rng.choice(
+            (None, -1, 1e308, "", [], {}, [[1]], {"a": {"b": 1}}, hostile(rng), [hostile(rng)])
+        )
         members["evidence.json"] = json.dumps(said).encode()
     path = right().wrong(packed(members).to_bytes(), ".zip")
     str(ht.verify_evidence(path))

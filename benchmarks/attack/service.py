@@ -44,7 +44,7 @@ import psutil
 import holdtrue as ht
 from benchmarks._common import RESULTS, record
 from benchmarks.attack._damage import damaged, hostile
-from benchmarks.attack._tally import code, read
+from benchmarks.attack._tally import by_code, code, read
 from holdtrue.ledger import Ledger
 from holdtrue.server import add_key
 from holdtrue.server._access import LOGINS, LOGINS_AT_ONCE
@@ -390,18 +390,22 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=100, help="Of the soak: requests a second, at most.")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--again", action="store_true", help="Do parts again that were done.")
     parser.add_argument("--to", type=Path, default=RESULTS / "attack" / "service.jsonl")
     parser.add_argument("--print", action="store_true", dest="show", help="Print only; write nothing.")
     options = parser.parse_args()
     made = [] if options.show else read(options.to)
-    parts = [p for p in options.parts.split(",") if p not in {line["part"] for line in made}]
+    done = set() if options.again else {line["part"] for line in made}
+    parts = [p for p in options.parts.split(",") if p not in done]
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder)) if parts else None
         for part in parts:
             assert bench is not None
             bench.start()
             counts: Counter[str] = Counter(cases=0, wrong=0)
-            more = {"kills": {"n": options.kills}, "soak": {"minutes": options.minutes, "rate": options.rate}}.get(part, {})
+            more = {"kills": {"n": options.kills}, "soak": {"minutes": options.minutes, "rate": options.rate}}.get(
+                part, {}
+            )
             try:
                 extra = PARTS[part](bench, counts, random.Random(part), **more) or {}
             finally:
@@ -414,7 +418,9 @@ def main() -> None:
                 with options.to.open("a", encoding="utf-8") as stream:
                     stream.write(json.dumps(line) + "\n")
                 made = read(options.to)  # another process may have done another part meanwhile
-    told = {"cases": sum(x["cases"] for x in made), "wrong": sum(x["wrong"] for x in made), "parts": made}
+    made = list({line["part"]: line for line in made}.values())  # of a part that was done again, the last
+    told = {"cases": sum(x["cases"] for x in made), "wrong": sum(x["wrong"] for x in made)}
+    told |= {"codes": by_code(made), "parts": made}
     if not options.show:
         record(options.to.stem, "python -m benchmarks.attack.service", told, folder=options.to.parent, shown=False)
     print(f"WRONG: {told['wrong']}" if told["wrong"] else "Nothing is wrong.")

@@ -99,7 +99,9 @@ def unpacked(raw: bytes, name: str) -> Archive:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             infos = archive.infolist()
             # Members are stored as they are: one that would unpack to more than the file has is not looked into.
-            if any(i.compress_type != zipfile.ZIP_STORED for i in infos) or sum(i.file_size for i in infos) > len(raw):
+            if any(i.compress_type != zipfile.ZIP_STORED for i in infos) or sum(i.file_size for i in infos) > len(
+                raw
+            ):
                 raise DataError(f"{damaged} (its members are not stored as they are).")
             parts = {info.filename: archive.read(info) for info in infos}
         manifest = parts.pop(MANIFEST)
