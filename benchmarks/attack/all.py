@@ -2,10 +2,11 @@
 
 python -m benchmarks.attack.all --seconds 360 [--processes 16] [--to FOLDER] [--again] [--code NAME]
 
-Counts go to files in the folder, which begin as the committed ones, line by line as they are made: whatever ends it,
-what it has is kept, and the same command goes on from there. What one attack leaves of its share goes to the next.
-With `--again`, what other code was asked is asked again, after what was never asked; the newer answer counts. With
-`--seconds 0` the sums are written from the lines that are there. Ends with 1 where something is wrong.
+Counts go to files in the folder, which begin as the committed ones, line by line as they are made: whatever ends
+it, what it has is kept, and the same command goes on from there. What one attack leaves of its share goes to the
+next. With `--again`, what other code was asked is asked again, after what was never asked; the newer answer
+counts. With `--seconds 0` the sums are written from the lines that are there. Ends with 1 where something is
+wrong.
 """
 
 import argparse

@@ -2,17 +2,17 @@
 
 python -m benchmarks.attack.schemas [--worlds 60] [--seed 0] [--processes 1] [--seconds 600] [--print]
 
-Twelve worlds in a row share columns of the same kinds, so that few programs are compiled, and every registered method
-is asked in each that has a model it can serve: linear ones and networks of the package's own, somebody else's of
-which trees or weights are read, and one that knows only `predict_proba`. Methods that need retrained models or a
-generator are asked with classifiers that have them. In one world of twelve, a part of the methods is also asked for
-answers that hold.
+Twelve worlds in a row share columns of the same kinds, so that few programs are compiled, and every registered
+method is asked in each that has a model it can serve: linear ones and networks of the package's own, somebody
+else's of which trees or weights are read, and one that knows only `predict_proba`. Methods that need retrained
+models or a generator are asked with classifiers that have them. In one world of twelve, a part of the methods is
+also asked for answers that hold.
 
 Of everyone who is told a recourse: it breaks no limit as `docs/reference/schema.md` has them, the model itself
-accepts it, and who does exactly what the sentence says ends at the row that was checked. Who is told that nothing
-needs to change is accepted already. Whatever else happens must be a status, or an error that says what the method
-cannot do. Results are written as they are made, so that a run that is stopped goes on where it was; the command
-ends with 1 where something is wrong.
+accepts it, and who does exactly what the sentence says ends at the row that was checked. Who is told that
+nothing needs to change is accepted already. Whatever else happens must be a status, or an error that says what
+the method cannot do. Results are written as they are made, so that a run that is stopped goes on where it was;
+the command ends with 1 where something is wrong.
 """
 
 import re

@@ -29,7 +29,7 @@ the tests (`tests/attack`).
 
 Whatever is wrong in a row of this table is a defect that is open. *Done* is what the committed files hold, not what
 has ever been run; of a question that was asked again of newer code, the newer answer counts. `python -m
-benchmarks.attack.all --seconds 360 --again` runs the first of them that want many cores, one after another.
+benchmarks.attack.all --seconds 360 --again` runs those that want many cores (`ledger`, `same`, `brute`, `schemas`).
 
 {codes}
 

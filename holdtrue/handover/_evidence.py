@@ -136,7 +136,7 @@ def unpack(archive: Archive) -> Evidence:
         return found
     except Exception as error:  # whatever members may raise that a stranger put together, with digests that fit
         raise DataError(
-            f"evidence: the file's members do not fit together ({type(error).__name__}: {error}). Have it made again."
+            f"evidence: the file's members do not fit together ({type(error).__name__}: {error}). Make it again."
         ) from error
 
 
