@@ -105,6 +105,8 @@ class Attack:
             if not options.show:
                 options.to.parent.mkdir(parents=True, exist_ok=True)
                 file = stack.enter_context(options.to.open("a", encoding="utf-8"))
+                if file.tell() and not options.to.read_bytes().endswith(b"\n"):
+                    file.write("\n")  # after a line that was cut off
             for line in made:
                 line["code"] = options.code
                 lines.append(line)

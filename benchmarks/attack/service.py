@@ -68,7 +68,11 @@ ROUTES: dict[tuple[str, str], set[str]] = {
     ("GET", "/v1/gate"): ALL - {"officer"},
     ("POST", "/v1/gate"): ALL - {"officer"},
 }
-PAGES = {"/desk": {"officer", "admin"}, "/desk/new": {"officer", "admin"}, "/oversight": {"validator", "admin"}}
+PAGES = {
+    "/desk": {"officer", "admin"},
+    "/desk/promises": {"officer", "admin"},
+    "/oversight": {"validator", "admin"},
+}
 SECRETS = (123.4567, 7654.321)  # values that stand nowhere else
 HEADERS = {"cache-control": "no-store", "referrer-policy": "no-referrer", "x-frame-options": "DENY"}
 SENDERS = 4
@@ -165,10 +169,10 @@ def roles(bench: Bench, counts: Counter[str], rng: random.Random) -> None:
             counts["wrong"] += (bench.page(role).get(path).status_code == 200) != (role in may)
 
 
-def login(bench: Bench, counts: Counter[str], rng: random.Random) -> None:
+def login(bench: Bench, counts: Counter[str], rng: random.Random, n: int = 1200) -> None:
     """Wrong keys, and forms of others."""
     desk, other = bench.page("officer"), bench.page("officer")
-    token = re.search(r'name="csrf" value="([^"]+)"', other.get("/desk/new").text)
+    token = re.search(r'name="csrf" value="([^"]+)"', other.get("/desk").text)
     for csrf in (None, "", "x", token[1] if token else "y"):
         for action in ("/desk/case", "/desk/confirm", "/desk/promise", "/logout"):
             counts["cases"] += 1
@@ -182,19 +186,19 @@ def login(bench: Bench, counts: Counter[str], rng: random.Random) -> None:
         def guess(i: int) -> int:
             return clients[i % 8].post("/login", data={"key": secrets.token_hex(32)}).status_code
 
-        codes.update(pool.map(guess, range(1200)))
+        codes.update(pool.map(guess, range(n)))
     most = LOGINS_AT_ONCE + LOGINS * (time.monotonic() - began) + 8
-    counts["cases"] += 1200
+    counts["cases"] += n
     counts["limited"] += codes[429]
     counts["wrong"] += codes[303] + codes[200] + int(codes[401] > most)
 
 
-def fuzz(bench: Bench, counts: Counter[str], rng: random.Random) -> None:
+def fuzz(bench: Bench, counts: Counter[str], rng: random.Random, n: int = 1500) -> None:
     """Bodies and headers that nobody should send."""
     officer = bench.client("admin")
     right = json.dumps({"people": bench.people[:2], "options": 2}).encode()
     promise = json.dumps({"subject": "somebody", "person": bench.people[0], "id": "0" * 32}).encode()
-    for i in range(1500):
+    for i in range(n):
         path, body = rng.choice(
             [
                 ("/v1/predict", right),
@@ -265,7 +269,7 @@ def told(bench: Bench, counts: Counter[str], rng: random.Random) -> None:
         counts["cases"] += 1
         counts["wrong"] += secret in said
     desk = bench.page("officer")
-    for path in ("/login", "/desk", "/desk/new", "/desk/99999"):
+    for path in ("/login", "/desk", "/desk/promises", "/desk/99999"):
         page = desk.get(path)
         counts["cases"] += 1
         policy = page.headers.get("content-security-policy", "")
@@ -339,7 +343,7 @@ def soak(
                     body = {"subject": f"person {mine.random()}", "person": some[0]}
                     code = clients["officer"].post("/v1/records", json=body).status_code
                 elif what < 0.85:
-                    code = desk.get("/desk/new").status_code
+                    code = desk.get("/desk").status_code
                 elif what < 0.93:
                     content = damaged(json.dumps({"people": some}).encode(), mine)
                     code = clients["officer"].post("/v1/predict", content=content).status_code
