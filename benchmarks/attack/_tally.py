@@ -2,15 +2,18 @@
 
 import argparse
 import contextlib
+import hashlib
 import json
 import multiprocessing as mp
 import os
+import subprocess
 import sys
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -25,7 +28,9 @@ Line = dict[str, Any]
 Job = tuple[int, str]
 """A world, and what is asked in it."""
 
-UNCOUNTED = ("world", "asked", "method", "model", "error")
+UNCOUNTED = ("world", "asked", "method", "model", "error", "code")
+UNITS = ("people", "cases", "answers", "instances", "replayed", "kills")
+UNLABELLED = "earlier code"
 TASKS_EACH = 12  # of one process; then another takes its place, so that compiled programs do not pile up
 
 
@@ -34,6 +39,24 @@ def rows_of(table: pd.DataFrame, schema: ht.Schema) -> list[Row]:
     names = list(schema.names)
     columns = [[None if v is None or v != v else v for v in table[name].tolist()] for name in names]
     return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+@cache
+def code() -> str:
+    """What is attacked: the version, and the last commit of the package; elsewhere a number its sources make."""
+    package = Path(ht.__file__).parent
+    with contextlib.suppress(OSError, subprocess.CalledProcessError):
+        last, changed = (
+            subprocess.check_output(
+                ["git", *asked, "--", package], cwd=package, text=True, stderr=subprocess.DEVNULL
+            )
+            for asked in (("log", "-1", "--format=%h", "--abbrev=10"), ("status", "--porcelain"))
+        )
+        return f"{ht.__version__} {last.strip()}{' and changes' if changed else ''}"
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return f"{ht.__version__} sources {digest.hexdigest()[:10]}"
 
 
 def crashed(name: str, error: Exception) -> Line:
@@ -60,12 +83,21 @@ class Attack:
         options = self._options()
         lines = [] if options.show else read(options.to)
         known = {(line["world"], line["asked"]) for line in lines}
-        tasks = ([job for job in task if job not in known] for task in self.tasks(options.seed, options.worlds))
-        tasks = [task for task in tasks if task]
+        now = {(line["world"], line["asked"]) for line in lines if line.get("code") == options.code}
+        asked = [
+            [
+                job
+                for job in task
+                if job not in (now if options.again else known) and job[1].startswith(options.only)
+            ]
+            for task in self.tasks(options.seed, options.worlds)
+        ]
+        # What was never asked comes before what was asked of other code.
+        tasks = sorted(filter(None, asked), key=lambda task: all(job in known for job in task))
         until = time.monotonic() + options.seconds
         made = (
             one_by_one(self.ask, tasks, until)
-            if options.processes < 2
+            if options.processes < 2 or options.seconds <= 0
             else side_by_side(self.ask, tasks, until, options.processes)
         )
         with contextlib.ExitStack() as stack:
@@ -73,14 +105,17 @@ class Attack:
             if not options.show:
                 options.to.parent.mkdir(parents=True, exist_ok=True)
                 file = stack.enter_context(options.to.open("a", encoding="utf-8"))
+                if file.tell() and not options.to.read_bytes().endswith(b"\n"):
+                    file.write("\n")  # after a line that was cut off
             for line in made:
+                line["code"] = options.code
                 lines.append(line)
                 if file is not None:
                     file.write(json.dumps(line) + "\n")
                     file.flush()
                 if any(line.get(what) for what in (*self.wrong, "missed")):
                     print(json.dumps(line), flush=True)
-        sys.exit(1 if self._told(lines, options) else 0)
+        sys.exit(1 if self._told(latest(lines), options) else 0)
 
     def _options(self) -> argparse.Namespace:
         parser = argparse.ArgumentParser(
@@ -91,6 +126,9 @@ class Attack:
         add("--seed", "--first", type=int, default=0, help="Seed of the first world.")
         add("--processes", type=int, default=1, help="Side by side, each on a core of its own.")
         add("--seconds", type=float, default=float("inf"), help="Stop then, and keep what is there.")
+        add("--again", action="store_true", help="Ask again what other code was asked; the newer answer counts.")
+        add("--only", default="", metavar="BEGIN", help="Only what is asked by a name that begins so.")
+        add("--code", default=code(), help="What to call the code; version and commit unless said.")
         add("--to", type=Path, default=RESULTS / "attack" / f"{self.name}.jsonl", help="File of counts.")
         add("--print", action="store_true", dest="show", help="Print only; write nothing.")
         return parser.parse_args()
@@ -116,15 +154,30 @@ def read(path: Path) -> list[Line]:
     return lines
 
 
+def latest(lines: list[Line]) -> list[Line]:
+    """Lines without those of a question that other code was asked later."""
+    last = {(line["world"], line["asked"]): line.get("code") for line in lines}
+    return [line for line in lines if line.get("code") == last[line["world"], line["asked"]]]
+
+
+def by_code(lines: list[Line], units: Sequence[str] = UNITS) -> dict[str, dict[str, int]]:
+    """What was counted with which code; the first lines do not say."""
+    told: dict[str, Counter[str]] = {}
+    for line in lines:
+        told.setdefault(line.get("code", UNLABELLED), Counter()).update({u: line.get(u, 0) for u in units})
+    return {label: {unit: n for unit, n in counts.items() if n} for label, counts in told.items()}
+
+
 def summed(lines: list[Line], wrong: Sequence[str]) -> dict[str, Any]:
-    """Counts over all worlds, and per method."""
+    """Counts over all worlds, per method and per code."""
     total: dict[str, Counter[str]] = {}
     for line in lines:
         counts = {what: n for what, n in line.items() if what not in UNCOUNTED}
         total.setdefault(line["method"], Counter()).update(counts)
     everybody = sum(total.values(), Counter())
     told = {"worlds": len({line["world"] for line in lines}), "people": everybody["people"]}
-    return told | {what: everybody[what] for what in wrong} | {"methods": dict(sorted(total.items()))}
+    told |= {what: everybody[what] for what in wrong}
+    return told | {"codes": by_code(lines), "methods": dict(sorted(total.items()))}
 
 
 def _lines(ask: Callable[[int, str], list[Line]], job: Job) -> list[Line]:

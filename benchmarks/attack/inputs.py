@@ -4,7 +4,7 @@
 python -m benchmarks.attack.inputs [--worlds 1000] [--seed 0] [--processes 1] [--seconds 600] [--print]
 
 Each block is a hundred cases of one kind: a CSV or Parquet file, records, schema, codes and causal model as YAML,
-model, certificate, record, level, anchor and key files, flipped, cut, grown, put together anew, coded otherwise, or
+model, certificate, record, level, anchor, evidence and key files, flipped, cut, grown, put together anew, coded otherwise, or
 made of types and numbers that no schema has; tables of ten thousand columns; and texts of people that are formulas,
 markup, templates, escapes of terminals, in letters, pages, sentences, reports and what commands print. A case is
 *fine* (it was read, and means something), *refused* (by an error of the package's own), or wrong: *crashed* (any
@@ -39,6 +39,7 @@ from holdtrue.attribution import CodeTable
 from holdtrue.causal import SCM
 from holdtrue.cli._console import print_json, visible
 from holdtrue.errors import HoldtrueError
+from holdtrue.handover._archive import packed
 from holdtrue.ledger import Anchor, Ledger, Record, read_records
 from holdtrue.promises import letters
 from holdtrue.reports._render import Page, Section, document, html, markdown
@@ -99,6 +100,9 @@ class Right:
         add_key(self.file("keys"), "somebody", "officer")
         made = ht.certify(self.clf, self.table, miscoverage=0.9, failure=0.3, threshold=0.5, apply=False)
         made.save(self.file("certificate"))
+        handed = ht.evidence(self.clf, self.table, y, n_people=5, n_reasons=5, groups=["owner"], notes=["a note"])
+        handed.save(self.file("evidence"))
+        self.members = handed.members()
         for path in self.folder.glob("right *"):
             self.bytes[path.name.removeprefix("right ").removesuffix(".x")] = path.read_bytes()
 
@@ -302,6 +306,37 @@ def structure(rng: random.Random) -> None:
     {"record": Record.load, "level": ht.Level.load, "anchor": Anchor.load}[kind](path)
 
 
+def evidence(rng: random.Random) -> None:
+    """A damaged file of evidence; or one whose members were changed and whose digests were made to fit."""
+    how = rng.randrange(4)
+    if how < 2:
+        content = damaged(right().bytes["evidence"], rng)
+        path = right().wrong(content, ".zip")
+        ht.verify_evidence(path)
+        if content != right().bytes["evidence"]:
+            raise Obeyed("a file of evidence that was changed was read")
+        return
+    members = dict(right().members)
+    if how == 2:
+        name = rng.choice(list(members))
+        members[name] = damaged(members[name], rng)
+    else:
+        said = json.loads(members["evidence.json"])
+        part = rng.choice(["given", "given", "figures", "limits"])
+        where = said if rng.random() < 0.2 or not isinstance(said[part], dict) else said[part]
+        key = rng.choice(list(where))
+        if isinstance(where[key], dict) and where[key] and rng.random() < 0.7:
+            where, key = where[key], rng.choice(list(where[key]))
+        where[key] = rng.choice(
+            (None, -1, 1e308, "", [], {}, [[1]], {"a": {"b": 1}}, hostile(rng), [hostile(rng)])
+        )
+        members["evidence.json"] = json.dumps(said).encode()
+    path = right().wrong(packed(members).to_bytes(), ".zip")
+    str(ht.verify_evidence(path))
+    page = ht.Evidence.load(path).html()
+    _hold(page.translate(UNSEEN), html=True)
+
+
 # ---- texts that are told ----------------------------------------------------------------------------------
 
 
@@ -387,7 +422,7 @@ def attack(block: int, kind: str, *, cases: int = CASES) -> list[Line]:
     """A block of cases of one kind."""
     counts: Counter[str] = Counter(cases=0, crashed=0, obeyed=0, slow=0)
     first: dict[str, str] = {}
-    case = wide if kind == "wide" else KINDS[kind][0]
+    case = {"wide": wide, "evidence": evidence}.get(kind) or KINDS[kind][0]
     right()  # made before any clock runs
     for i in range(3 if kind == "wide" else cases):
         counts["cases"] += 1
@@ -408,9 +443,10 @@ def attack(block: int, kind: str, *, cases: int = CASES) -> list[Line]:
 
 
 def tasks(first: int, blocks: int) -> Iterator[list[Job]]:
-    """Blocks one after another; a table of ten thousand columns now and then."""
+    """Blocks one after another; files of evidence and a table of ten thousand columns now and then."""
     for block in range(first, first + blocks):
-        yield [(block, TURNS[block % len(TURNS)])] + ([(block, "wide")] if block % 100 == 99 else [])
+        now_and_then = [(block, "evidence")] * (block % 10 == 5) + [(block, "wide")] * (block % 100 == 99)
+        yield [(block, TURNS[block % len(TURNS)]), *now_and_then]
 
 
 ATTACK = Attack("inputs", __doc__ or "", attack, WRONG, tasks, worlds=1000)

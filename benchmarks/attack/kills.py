@@ -29,7 +29,7 @@ from typing import Any
 
 import holdtrue as ht
 from benchmarks._common import RESULTS, record
-from benchmarks.attack._tally import read
+from benchmarks.attack._tally import UNLABELLED, by_code, code, read
 from benchmarks.faults import ended, forked, killed
 from holdtrue.batch import Predictor
 from holdtrue.ledger import Ledger
@@ -199,7 +199,7 @@ def campaign(kills: int, seed: int, to: Path | None, until: float = float("inf")
             if to is not None:
                 to.parent.mkdir(parents=True, exist_ok=True)
                 with to.open("a", encoding="utf-8") as stream:
-                    stream.write(json.dumps({"run": run, "counts": counts}) + "\n")
+                    stream.write(json.dumps({"run": run, "counts": counts, "code": code()}) + "\n")
     return total
 
 
@@ -256,6 +256,9 @@ def main() -> None:
     else:
         total = campaign(options.kills, options.seed, None if options.show else options.to, until)
     told = {"kills": total["kills"], **{w: total[w] for w in WRONG}, "counts": dict(sorted(total.items()))}
+    if not options.show:
+        lines = [line["counts"] | {"code": line.get("code", UNLABELLED)} for line in read(options.to)]
+        told["codes"] = by_code(lines, ["kills"])
     print(json.dumps(told, indent=1))
     if not options.show:
         command = "python -m benchmarks.attack.kills"

@@ -56,6 +56,7 @@ def attack(seed: int, name: str, *, people: int = PEOPLE) -> list[Line]:
                 continue
             there, again = ask(clf, place, right)
             counts["answers"] += len(again)
+            counts[f"by {way}"] += len(again)
             differs = sum(a != b for a, b in zip(there, again, strict=True))
             counts["differs"] += differs
             if differs:

@@ -1,18 +1,18 @@
 """Schemas at random: every limit and every sentence of methods' answers, held against an independent checker.
 
-python -m benchmarks.attack.schemas [--worlds 36] [--seed 0] [--processes 1] [--seconds 600] [--print]
+python -m benchmarks.attack.schemas [--worlds 60] [--seed 0] [--processes 1] [--seconds 600] [--print]
 
-Six worlds in a row share columns of the same kinds, so that few programs are compiled, and every registered method
-is asked in each that has a model it can serve: linear ones and networks of the package's own, somebody else's of
-which trees or weights are read, and one that knows only `predict_proba`. Methods that need retrained models or a
-generator are asked with classifiers that have them. In one world of six, a part of the methods is also asked for
-answers that hold.
+Twelve worlds in a row share columns of the same kinds, so that few programs are compiled, and every registered
+method is asked in each that has a model it can serve: linear ones and networks of the package's own, somebody
+else's of which trees or weights are read, and one that knows only `predict_proba`. Methods that need retrained
+models or a generator are asked with classifiers that have them. In one world of twelve, a part of the methods is
+also asked for answers that hold.
 
 Of everyone who is told a recourse: it breaks no limit as `docs/reference/schema.md` has them, the model itself
-accepts it, and who does exactly what the sentence says ends at the row that was checked. Who is told that nothing
-needs to change is accepted already. Whatever else happens must be a status, or an error that says what the method
-cannot do. Results are written as they are made, so that a run that is stopped goes on where it was; the command
-ends with 1 where something is wrong.
+accepts it, and who does exactly what the sentence says ends at the row that was checked. Who is told that
+nothing needs to change is accepted already. Whatever else happens must be a status, or an error that says what
+the method cannot do. Results are written as they are made, so that a run that is stopped goes on where it was;
+the command ends with 1 where something is wrong.
 """
 
 import re
@@ -42,12 +42,15 @@ SAID = re.compile(r"(f\d) from (\S+) to (\S+?)(?=, | and |\. |\.$)")
 WRONG = ("crashed", "breaks a limit", "refused", "told otherwise", "not favourable")
 
 
-def attack(seed: int, asked: str, *, people: int = PEOPLE) -> list[Line]:
-    """Hold one method's answers in one world against the checker."""
-    mould, turn = divmod(seed, PER_MOULD)
+def attack(
+    seed: int, asked: str, *, people: int = PEOPLE, mould: int | None = None, kind: str | None = None
+) -> list[Line]:
+    """Hold one method's answers in one world against the checker; mould and kind of model as its turn has them."""
+    mould = seed // PER_MOULD if mould is None else mould
     place = world(seed, small=False, mould=mould, rows=people)
     name, held = asked.removesuffix(HELD), asked.endswith(HELD)
-    kind = NEEDS.get(name, HELD_KINDS[mould % len(HELD_KINDS)] if held else KINDS[turn])
+    turn = HELD_KINDS[mould % len(HELD_KINDS)] if held else KINDS[seed % PER_MOULD]
+    kind = NEEDS.get(name, turn) if kind is None else kind
     try:
         made = model(place, kind)
         plan = _answered(METHODS[name](random_state=0), place, made, 0.9 if held else None)
@@ -120,7 +123,7 @@ def _followed(schema: Any, row: Row, sentence: str) -> Row:
     return out
 
 
-ATTACK = Attack("schemas", __doc__ or "", attack, WRONG, tasks, worlds=36)
+ATTACK = Attack("schemas", __doc__ or "", attack, WRONG, tasks, worlds=60)
 
 if __name__ == "__main__":
     ATTACK.main()

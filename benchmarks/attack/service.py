@@ -1,7 +1,7 @@
 # ruff: noqa: E501  (requests are easier to read in long lines)
 """A service in a process of its own, attacked from outside: keys, bodies, lines, kills, and a long mixed load.
 
-python -m benchmarks.attack.service [--minutes 30] [--kills 20] [--parts roles,login,...] [--print]
+python -m benchmarks.attack.service [--minutes 30] [--rate 100] [--kills 20] [--parts roles,login,...] [--print]
 
 - *roles*: every route of the interface and the pages, without a key, with a wrong one, and for each role: nobody
   comes further than they may, and nothing fails.
@@ -44,7 +44,7 @@ import psutil
 import holdtrue as ht
 from benchmarks._common import RESULTS, record
 from benchmarks.attack._damage import damaged, hostile
-from benchmarks.attack._tally import read
+from benchmarks.attack._tally import by_code, code, read
 from holdtrue.ledger import Ledger
 from holdtrue.server import add_key
 from holdtrue.server._access import LOGINS, LOGINS_AT_ONCE
@@ -68,9 +68,14 @@ ROUTES: dict[tuple[str, str], set[str]] = {
     ("GET", "/v1/gate"): ALL - {"officer"},
     ("POST", "/v1/gate"): ALL - {"officer"},
 }
-PAGES = {"/desk": {"officer", "admin"}, "/desk/new": {"officer", "admin"}, "/oversight": {"validator", "admin"}}
+PAGES = {
+    "/desk": {"officer", "admin"},
+    "/desk/promises": {"officer", "admin"},
+    "/oversight": {"validator", "admin"},
+}
 SECRETS = (123.4567, 7654.321)  # values that stand nowhere else
 HEADERS = {"cache-control": "no-store", "referrer-policy": "no-referrer", "x-frame-options": "DENY"}
+SENDERS = 4
 GROWTH = 0.05  # of memory, from the second quarter of a soak to the last; files and maps: a few
 
 
@@ -164,10 +169,10 @@ def roles(bench: Bench, counts: Counter[str], rng: random.Random) -> None:
             counts["wrong"] += (bench.page(role).get(path).status_code == 200) != (role in may)
 
 
-def login(bench: Bench, counts: Counter[str], rng: random.Random) -> None:
+def login(bench: Bench, counts: Counter[str], rng: random.Random, n: int = 1200) -> None:
     """Wrong keys, and forms of others."""
     desk, other = bench.page("officer"), bench.page("officer")
-    token = re.search(r'name="csrf" value="([^"]+)"', other.get("/desk/new").text)
+    token = re.search(r'name="csrf" value="([^"]+)"', other.get("/desk").text)
     for csrf in (None, "", "x", token[1] if token else "y"):
         for action in ("/desk/case", "/desk/confirm", "/desk/promise", "/logout"):
             counts["cases"] += 1
@@ -181,19 +186,19 @@ def login(bench: Bench, counts: Counter[str], rng: random.Random) -> None:
         def guess(i: int) -> int:
             return clients[i % 8].post("/login", data={"key": secrets.token_hex(32)}).status_code
 
-        codes.update(pool.map(guess, range(1200)))
+        codes.update(pool.map(guess, range(n)))
     most = LOGINS_AT_ONCE + LOGINS * (time.monotonic() - began) + 8
-    counts["cases"] += 1200
+    counts["cases"] += n
     counts["limited"] += codes[429]
     counts["wrong"] += codes[303] + codes[200] + int(codes[401] > most)
 
 
-def fuzz(bench: Bench, counts: Counter[str], rng: random.Random) -> None:
+def fuzz(bench: Bench, counts: Counter[str], rng: random.Random, n: int = 1500) -> None:
     """Bodies and headers that nobody should send."""
     officer = bench.client("admin")
     right = json.dumps({"people": bench.people[:2], "options": 2}).encode()
     promise = json.dumps({"subject": "somebody", "person": bench.people[0], "id": "0" * 32}).encode()
-    for i in range(1500):
+    for i in range(n):
         path, body = rng.choice(
             [
                 ("/v1/predict", right),
@@ -264,7 +269,7 @@ def told(bench: Bench, counts: Counter[str], rng: random.Random) -> None:
         counts["cases"] += 1
         counts["wrong"] += secret in said
     desk = bench.page("officer")
-    for path in ("/login", "/desk", "/desk/new", "/desk/99999"):
+    for path in ("/login", "/desk", "/desk/promises", "/desk/99999"):
         page = desk.get(path)
         counts["cases"] += 1
         policy = page.headers.get("content-security-policy", "")
@@ -309,9 +314,12 @@ def kills(bench: Bench, counts: Counter[str], rng: random.Random, n: int) -> Non
         counts["wrong"] += counts["lost"] + counts["doubled"] + (not ledger.verify().ok)
 
 
-def soak(bench: Bench, counts: Counter[str], rng: random.Random, minutes: float) -> dict[str, Any]:
-    """Mixed load; what grows."""
-    until = time.monotonic() + 60 * minutes
+def soak(
+    bench: Bench, counts: Counter[str], rng: random.Random, minutes: float, rate: float = 100.0
+) -> dict[str, Any]:
+    """Mixed load, at most so many requests a second; what grows."""
+    began = time.monotonic()
+    until = began + 60 * minutes
     process = psutil.Process(bench.process.pid)
     seen: list[tuple[float, int, int]] = []
     lock = threading.Lock()
@@ -320,7 +328,10 @@ def soak(bench: Bench, counts: Counter[str], rng: random.Random, minutes: float)
         mine = random.Random(seed)
         clients = {role: bench.client(role) for role in ROLES} | {None: bench.client()}
         desk = bench.page("officer")
-        while time.monotonic() < until:
+        due = began
+        while (now := time.monotonic()) < until:
+            due = max(due + SENDERS / rate, now - 1)  # who fell behind does not send all of it at once
+            time.sleep(max(0.0, due - now))
             what, some = mine.random(), mine.sample(bench.people, mine.randrange(1, 4))
             try:
                 if what < 0.3:
@@ -332,7 +343,7 @@ def soak(bench: Bench, counts: Counter[str], rng: random.Random, minutes: float)
                     body = {"subject": f"person {mine.random()}", "person": some[0]}
                     code = clients["officer"].post("/v1/records", json=body).status_code
                 elif what < 0.85:
-                    code = desk.get("/desk/new").status_code
+                    code = desk.get("/desk").status_code
                 elif what < 0.93:
                     content = damaged(json.dumps({"people": some}).encode(), mine)
                     code = clients["officer"].post("/v1/predict", content=content).status_code
@@ -344,7 +355,7 @@ def soak(bench: Bench, counts: Counter[str], rng: random.Random, minutes: float)
                 counts["cases"] += 1
                 counts["wrong"] += code >= 500
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(SENDERS)]
     for thread in threads:
         thread.start()
     while time.monotonic() < until:
@@ -368,7 +379,7 @@ def soak(bench: Bench, counts: Counter[str], rng: random.Random, minutes: float)
         for when, part in (("second quarter", early), ("last quarter", late))
         for name, value in zip(names, part, strict=True)
     }
-    return {"minutes": minutes, **told}
+    return {"minutes": minutes, "rate": rate, **told}
 
 
 PARTS: dict[str, Callable[..., Any]] = {
@@ -380,32 +391,40 @@ def main() -> None:
     """Attack, part by part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=30, help="Of the soak.")
+    parser.add_argument("--rate", type=float, default=100, help="Of the soak: requests a second, at most.")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--again", action="store_true", help="Do parts again that were done.")
     parser.add_argument("--to", type=Path, default=RESULTS / "attack" / "service.jsonl")
     parser.add_argument("--print", action="store_true", dest="show", help="Print only; write nothing.")
     options = parser.parse_args()
     made = [] if options.show else read(options.to)
-    parts = [p for p in options.parts.split(",") if p not in {line["part"] for line in made}]
+    done = set() if options.again else {line["part"] for line in made}
+    parts = [p for p in options.parts.split(",") if p not in done]
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder)) if parts else None
         for part in parts:
             assert bench is not None
             bench.start()
             counts: Counter[str] = Counter(cases=0, wrong=0)
-            more = {"kills": {"n": options.kills}, "soak": {"minutes": options.minutes}}.get(part, {})
+            more = {"kills": {"n": options.kills}, "soak": {"minutes": options.minutes, "rate": options.rate}}.get(
+                part, {}
+            )
             try:
                 extra = PARTS[part](bench, counts, random.Random(part), **more) or {}
             finally:
                 bench.end()
-            line = {"part": part, **counts, **extra}
+            line = {"part": part, **counts, **extra, "code": code()}
             print(json.dumps(line), flush=True)
             made.append(line)
             if not options.show:
                 options.to.parent.mkdir(parents=True, exist_ok=True)
                 with options.to.open("a", encoding="utf-8") as stream:
                     stream.write(json.dumps(line) + "\n")
-    told = {"cases": sum(x["cases"] for x in made), "wrong": sum(x["wrong"] for x in made), "parts": made}
+                made = read(options.to)  # another process may have done another part meanwhile
+    made = list({line["part"]: line for line in made}.values())  # of a part that was done again, the last
+    told = {"cases": sum(x["cases"] for x in made), "wrong": sum(x["wrong"] for x in made)}
+    told |= {"codes": by_code(made), "parts": made}
     if not options.show:
         record(options.to.stem, "python -m benchmarks.attack.service", told, folder=options.to.parent, shown=False)
     print(f"WRONG: {told['wrong']}" if told["wrong"] else "Nothing is wrong.")

@@ -6,6 +6,7 @@ Reads ``benchmarks/results/attack/*.json``; what was not run yet is said to be s
 
 import json
 import textwrap
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,10 @@ the tests (`tests/attack`).
 {rows}
 
 Whatever is wrong in a row of this table is a defect that is open. *Done* is what the committed files hold, not what
-has ever been run.
+has ever been run; of a question that was asked again of newer code, the newer answer counts. `python -m
+benchmarks.attack.all --seconds 360 --again` runs those that want many cores (`ledger`, `same`, `brute`, `schemas`).
+
+{codes}
 
 A world is two to four columns of any kind with bounds, steps, directions, transitions, missing values, linear
 constraints that some people lie on exactly, implications, and people of whom a third have restrictions of their own.
@@ -172,6 +176,17 @@ def _row(name: str) -> str:
     return f"| `{name}` | {about} | {aim:,} {unit} | {total(result, what):,} | {said} |"
 
 
+def _codes() -> str:
+    """Which code was attacked: version, and the last commit of the package."""
+    said = []
+    for name, (_, unit, _, what) in PARTS.items():
+        codes = (read(name) or {}).get("codes") or {"earlier code": {what: total(read(name) or {}, what)}}
+        parts = [f"{counts[what]:,} by {label}" for label, counts in codes.items() if counts.get(what)]
+        if parts:
+            said.append(f"*{name}* ({unit}): {', '.join(parts)}")
+    return f"Made with: {'; '.join(said)}." if said else ""
+
+
 def _details() -> str:
     said = []
     schemas, brute, service = read("schemas"), read("brute"), read("service")
@@ -193,6 +208,11 @@ def _details() -> str:
     rest = [part for part in ("roles", "login", "fuzz", "lines", "told", "kills", "soak") if part not in done]
     if rest:
         said.append(f"Of *service* not run yet: {', '.join(rest)}.")
+    ways = Counter[str]()
+    for counts in (read("same") or {}).get("methods", {}).values():
+        ways.update({what.removeprefix("by "): n for what, n in counts.items() if what.startswith("by ")})
+    if ways:
+        said.append(f"*same*, by way of asking: {', '.join(f'{way} {n:,}' for way, n in ways.items())}.")
     return "\n\n".join(said)
 
 
@@ -202,7 +222,7 @@ def _wrapped(text: str) -> str:
 
 def page() -> str:
     """The whole page."""
-    return PAGE.format(rows="\n".join(map(_row, PARTS)), details=_wrapped(_details()))
+    return PAGE.format(rows="\n".join(map(_row, PARTS)), details=_wrapped(_details()), codes=_wrapped(_codes()))
 
 
 if __name__ == "__main__":

@@ -97,7 +97,13 @@ def unpacked(raw: bytes, name: str) -> Archive:
     damaged = f"evidence: the file was changed after it was made, or is not one of holdtrue's; got {name!r}"
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            parts = {info.filename: archive.read(info) for info in archive.infolist()}
+            infos = archive.infolist()
+            # Members are stored as they are: one that would unpack to more than the file has is not looked into.
+            if any(i.compress_type != zipfile.ZIP_STORED for i in infos) or sum(i.file_size for i in infos) > len(
+                raw
+            ):
+                raise DataError(f"{damaged} (its members are not stored as they are).")
+            parts = {info.filename: archive.read(info) for info in infos}
         manifest = parts.pop(MANIFEST)
         signature = parts.pop(SIGNATURE, None)
         said = json.loads(manifest)

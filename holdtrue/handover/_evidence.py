@@ -131,9 +131,13 @@ def unpack(archive: Archive) -> Evidence:
             for name, raw in archive.members.items()
             if name.startswith(TABLES)
         }
-        return Evidence(said["given"], tables)
-    except (KeyError, ValueError, pa.ArrowException) as error:
-        raise DataError(f"evidence: the file's members do not fit together ({error}).") from error
+        found = Evidence(said["given"], tables)
+        found.html()  # all figures and words, while a fault can still be told for what it is
+        return found
+    except Exception as error:  # whatever members may raise that a stranger put together, with digests that fit
+        raise DataError(
+            f"evidence: the file's members do not fit together ({type(error).__name__}: {error}). Make it again."
+        ) from error
 
 
 class Inputs(NamedTuple):

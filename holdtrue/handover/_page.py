@@ -171,7 +171,7 @@ def _level(given: JsonObject, figures: JsonObject) -> Iterator[str]:
     bound = "" if level["lower"] is None or not kept else f", at least {_percent(level['lower'])}"
     yield _p(
         f"Wanted: {_percent(level['hold'])} of retrainings accept ({html.escape(level['vary'] or 'not said')}), "
-        f"{reached}. Margin {level['slack']:.4g} in log-odds, {level['guides']} guides, {level['judges']} "
+        f"{reached}. Margin {level['slack']:.4g} in log-odds, {level['guides']:d} guides, {level['judges']:d} "
         f"judges.{kept}{bound}{'.' if kept else ''} {html.escape(level['note'])}",
         raw=True,
     )
@@ -181,7 +181,7 @@ def _level(given: JsonObject, figures: JsonObject) -> Iterator[str]:
         return
     rows = [(ALL if name is None else name, [f"{of['n']:,}", _share(of)])
             for name, of in [*past["periods"].items(), (None, past["all"])]]  # fmt: skip
-    term = "" if level["term"] is None else f", {level['term']} period(s) later"
+    term = "" if level["term"] is None else f", {level['term']:d} period(s) later"
     yield _table(f"Kept in past periods{term}", ("people", "kept"), rows)
 
 
@@ -280,7 +280,9 @@ def _rests(given: JsonObject) -> Iterator[str]:
     rows = [("model, with its threshold", given["model"]["sha256"]), ("schema", given["schema"]["sha256"])]
     rows += [("rows, in any order", given["data"]["sha256"]), ("labels", given["data"]["labels_sha256"])]
     rows += [(f"file: {what}, {one['name']}", one["sha256"]) for what, one in given["files"].items()]
-    yield _table("SHA-256", ("",), [(what, [f"<code>{digest or DASH}</code>"]) for what, digest in rows])
+    yield _table(
+        "SHA-256", ("",), [(what, [f"<code>{html.escape(str(digest or DASH))}</code>"]) for what, digest in rows]
+    )
     method = given["method"]
     yield _p(f"Search: {method['name']}, seed {method['seed']}. Settings of this evidence:")
     told = [f"{name}: {value}" for name, value in given["settings"].items()]

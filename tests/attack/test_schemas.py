@@ -44,15 +44,15 @@ def test_the_checker_itself(change, restriction, n_broken) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seed", "names"),
+    ("seed", "mould", "kind", "names"),
     [
-        (9, ["sparse_search", "flipset"]),  # a logistic regression that is read
-        (12, ["sparse_search"]),  # a linear model of the package's own
-        (6, ["sparse_search, held"]),  # trees; nobody is found a way by which every guide is pleased
+        (9, 1, "logistic", ["sparse_search", "flipset"]),  # read
+        (12, 2, "linear", ["sparse_search"]),  # of the package's own
+        (6, 1, "trees", ["sparse_search, held"]),  # nobody is found a way by which every guide is pleased
     ],
 )
-def test_no_answer_is_wrong(seed: int, names: list[str]) -> None:
-    told = [line for name in names for line in attack(seed, name, people=60)]
+def test_no_answer_is_wrong(seed: int, mould: int, kind: str, names: list[str]) -> None:
+    told = [line for name in names for line in attack(seed, name, people=60, mould=mould, kind=kind)]
     assert len(told) == len(names)
     assert sum(counts.get("people", 0) for counts in told) == 60 * len(names)
     for counts in told:

@@ -1,6 +1,9 @@
 """No byte of the file can be changed unseen; a signature says who made it."""
 
+import copy
 import io
+import json
+import tracemalloc
 import zipfile
 
 import pytest
@@ -8,6 +11,7 @@ import pytest
 import holdtrue as ht
 from holdtrue.errors import DataError
 from holdtrue.handover._archive import packed, unpacked, write
+from holdtrue.handover._page import page
 
 MEMBERS = {"evidence.json": b'{"a": 1}\n', "evidence.html": b"<p>", "tables/people.parquet": bytes(range(64))}
 
@@ -68,6 +72,53 @@ def test_nothing_can_be_added_or_taken_away():
         archive.writestr("more.txt", "more")
     with pytest.raises(DataError, match="added"):
         unpacked(buffer.getvalue(), "it")
+
+
+def test_a_file_that_would_unpack_to_a_thousand_times_its_size_is_not_unpacked():
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("manifest.json", bytes(50_000_000))
+    tracemalloc.start()
+    with pytest.raises(DataError, match="not stored as they are"):
+        unpacked(buffer.getvalue(), "it")
+    assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("given", [None, [], {}, {"settings": 3}])
+def test_members_of_a_stranger_that_do_not_fit_are_a_data_error(tmp_path, made, given):
+    """Digests that fit say nothing: whoever packs a file can make them."""
+    members = made.members() | {"evidence.json": json.dumps({"given": given}).encode()}
+    write(packed(members), tmp_path / "odd.zip")
+    for read in (ht.verify_evidence, ht.Evidence.load):
+        with pytest.raises(DataError, match="do not fit together"):
+            read(tmp_path / "odd.zip")
+
+
+def test_markup_that_a_stranger_put_into_a_file_stays_text(made):
+    """Every text that was handed in, wherever it stands: on the page it is text, or the file is refused."""
+    markup = "<svg onload=alert(7)>"
+
+    def places(part, path=()):
+        for key, value in part.items() if isinstance(part, dict) else enumerate(part):
+            yield (*path, key)
+            if isinstance(value, (dict, list)):
+                yield from places(value, (*path, key))
+
+    told = 0
+    for path in places(made.given):
+        given = copy.deepcopy(made.given)
+        part = given
+        for key in path[:-1]:
+            part = part[key]
+        part[path[-1]] = markup
+        try:
+            text = page(given, made.figures, made.limits)
+        except (TypeError, ValueError, KeyError, AttributeError):  # it is no text there; of a file, a DataError
+            continue
+        told += 1
+        assert markup not in text, path
+    assert told > 50
 
 
 def test_a_signature_says_who_made_it(tmp_path, made, file):

@@ -1,0 +1,32 @@
+"""What is answered is forgotten: memory does not grow with requests."""
+
+import gc
+import tracemalloc
+
+
+def test_no_request_leaves_anything_behind(world, desk, rows, refused):
+    """Before, 25,700 requests of every kind left 44 MB: 1,700 bytes each."""
+
+    def asked(times: int) -> None:
+        for i in range(times):
+            person = refused[i % len(refused)]
+            assert world.officer.post("/v1/predict", json={"people": [person]}).status_code == 200
+            assert world.officer.post("/v1/recourse", json={"people": [person]}).status_code == 200
+            assert world.officer.post("/v1/predict", content=b"{").status_code in (400, 422)
+            assert world.officer.get(f"/v1/records/{i}").status_code == 404
+            assert world.anybody.get("/metrics").status_code == 401
+            assert desk.get("/desk").status_code == 200
+
+    asked(10)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        asked(3)  # what tracing itself begins with
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        asked(20)
+        gc.collect()
+        left = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert left / (6 * 20) < 300
