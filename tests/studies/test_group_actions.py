@@ -133,7 +133,12 @@ def test_the_cheapest_who_keep_a_mean_are_the_most_people_who_can():
         subsets = (some for n in range(9) for some in itertools.combinations(paid, n))
         assert most_people(paid[None], mean) == max(len(s) for s in subsets if sum(s) <= mean * len(s) + 1e-9)
         assert worth(paid[None], mean)[0] == most_people(paid[None], mean)
-    assert worth(np.array([[0.1, 0.2, 0.4, 0.4, 0.4]]), 0.25) == (2, pytest.approx(-0.3))  # equals are treated alike
+    alike = np.array([[0.1, 0.2, 0.4, 0.4, 0.4]])  # of people who would pay the same all are served or none
+    assert worth(alike, 0.25) == (2, 0, pytest.approx(-0.3))
+    # What is left to spend goes to a second action for the same people, before it is saved.
+    two = np.array([[0.1, 0.1, np.inf], [np.inf, 0.3, 0.3], [np.inf, np.inf, 0.1]])
+    assert chosen_of(two, 2, 0.2) == [0, 1]
+    assert chosen_of(two, 2) == [0, 2]
 
 
 def test_changing_what_is_asked_loses_nobody(trial):
@@ -205,7 +210,9 @@ def test_a_mean_cost_is_kept_by_those_who_choose_and_caps_what_others_are_asked(
 def test_along_a_direction_everybody_goes_as_far_as_they_need(world, trial):
     schema, people = world[1], pd.DataFrame(world[3].factual.columns)
     action = (Change("a", "up to", 5.0), Change("b", "up to", 2.0))
-    assert sentence(action, schema) == "Raise a by up to 5 and raise b by up to 2, in proportion, as far as needed."
+    assert (
+        sentence(action, schema) == "Raise a by up to 5 and raise b by up to 2, in proportion, as far as needed."
+    )
     steps = [(max(1, np.ceil(0.5 * s)), max(1, np.ceil(0.2 * s))) for s in range(1, 11)]
     assert [tuple(c.value for c in way) for way in ways(action, schema)] == list(dict.fromkeys(steps))
     best = np.full(len(people), np.inf)

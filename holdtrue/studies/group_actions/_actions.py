@@ -45,7 +45,9 @@ class Change:
         if self.how in ("by", "up to"):
             way, most = "raise" if size > 0 else "lower", "up to " if self.how == "up to" else ""
             steps = int(abs(size))
-            text = f"{steps} level{'' if steps == 1 else 's'}" if feature.has_levels else number(abs(size), feature)
+            text = (
+                f"{steps} level{'' if steps == 1 else 's'}" if feature.has_levels else number(abs(size), feature)
+            )
             return f"{way} {feature.title} by {most}{text}"
         if feature.has_levels:
             level = number(plain((feature.levels or ())[int(size)]), feature)

@@ -42,70 +42,85 @@ def served(costs: np.ndarray, most: float | None = None) -> Served:
     return Served(np.where(np.isfinite(least), best, -1), least)
 
 
-def counted(least: np.ndarray, mean: float | None) -> tuple[np.ndarray, np.ndarray]:
-    """How many people can be served and what that costs together, of the least cost of each; rows of many.
+def counted(least: np.ndarray, mean: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """How many people can be served, what that costs together and the dearest, of the least cost of each.
 
     With a `mean` the cheapest come first, as many as keep it: no other choice of people serves more. Of people who
-    would pay the same all are served or none.
+    would pay the same all are served or none. Rows of many are counted at once; where all are served who can be,
+    the dearest is infinite: nobody is too dear.
     """
-    if mean is None:
-        reach = np.isfinite(least)
-        return reach.sum(axis=-1), np.where(reach, least, 0.0).sum(axis=-1)
     order, number = np.sort(least, axis=-1), np.arange(1, least.shape[-1] + 1)
     spent = np.cumsum(order, axis=-1)
     after = np.concatenate([order[..., 1:], np.full((*order.shape[:-1], 1), np.inf)], axis=-1)
-    inside = (spent <= mean * number + SLACK) & (after > order + TIE)
+    most = np.inf if mean is None else mean * number + SLACK
+    inside = np.isfinite(order) & (spent <= most) & (after > order + TIE)
     counts = np.where(inside, number, 0).max(axis=-1, initial=0)
-    last = np.take_along_axis(spent, np.maximum(counts - 1, 0)[..., None], axis=-1)[..., 0]
-    return counts, np.where(counts > 0, last, 0.0)
+    at = np.maximum(counts - 1, 0)[..., None]
+    last, paid = (np.take_along_axis(part, at, axis=-1)[..., 0] for part in (order, spent))
+    dearest = np.where(counts == np.isfinite(order).sum(axis=-1), np.inf, np.where(counts > 0, last + TIE, 0.0))
+    return counts, np.where(counts > 0, paid, 0.0), dearest
 
 
 def cap_of(costs: np.ndarray, mean: float | None) -> float | None:
     """What nobody may be asked to exceed so that those whom some actions serve keep the mean; None: no cap."""
-    least = served(costs).cost
-    reach, (count, _) = int(np.isfinite(least).sum()), counted(least, mean)
-    return None if count == reach else float(np.sort(least)[count - 1]) + TIE if count else 0.0
+    cap = float(counted(served(costs).cost, mean)[2])
+    return None if np.isinf(cap) else cap
 
 
-def worth(costs: np.ndarray, mean: float | None = None) -> tuple[int, float]:
-    """How many some actions serve; of equal ones, what they cost together, less is more."""
-    count, spent = counted(served(costs).cost, mean)
-    return int(count), -float(spent)
+Worth = tuple[int, int, float]
 
 
-def _best(costs: np.ndarray, rest: np.ndarray, mean: float | None) -> tuple[int, tuple[int, float]]:
-    """Which row serves most beside others, of whom everybody's least cost is given, and what they are worth."""
-    counts, spent = counted(np.minimum(costs, rest), mean)
-    at = int(np.lexsort((spent, -counts))[0])
-    return at, (int(counts[at]), -float(spent[at]))
+def worths(costs: np.ndarray, rest: np.ndarray, mean: float | None) -> list[Worth]:
+    """What each row is worth beside the rows of `rest`: how many they serve, how many times more, less the cost.
+
+    Within a mean cost that leaves something to spend, who is served by a further action matters before the cost:
+    people who have no part in the choice differ, and what one action misses the other may reach.
+    """
+    least = np.minimum(costs, rest.min(axis=0, initial=np.inf))
+    counts, spent, dearest = counted(least, mean)
+    more = np.zeros(len(costs), int)
+    if mean is not None:
+        most = np.minimum(dearest, np.finfo(float).max)[:, None]  # an infinite cost is above every cap
+        more = (costs <= most).sum(axis=1) + sum((row <= most).sum(axis=1) for row in rest) - counts
+    return list(zip(counts.tolist(), more.tolist(), (-spent).tolist(), strict=True))
+
+
+def worth(costs: np.ndarray, mean: float | None = None) -> Worth:
+    """What some actions are worth together: see `worths`."""
+    return worths(costs[:1], costs[1:], mean)[0] if len(costs) else (0, 0, 0.0)
+
+
+def _best(costs: np.ndarray, rest: np.ndarray, mean: float | None) -> tuple[int, Worth]:
+    """Which row is worth most beside others, and what they are worth together."""
+    found = worths(costs, rest, mean)
+    best = max(range(len(found)), key=found.__getitem__)
+    return best, found[best]
 
 
 def greedy(costs: np.ndarray, k: int, mean: float | None = None) -> list[int]:
-    """At most `k` rows, each the one that serves most beside those before it; of equal ones the cheapest.
+    """At most `k` rows, each the one that is worth most beside those before it.
 
     Without a `mean` the number served is submodular, so that this many serve at least 1 - (1 - 1/k)^k of what the
     best `k` do.
     """
     chosen: list[int] = []
-    least, most = np.full(costs.shape[1], np.inf), (0, 0.0)
+    most: Worth = (0, 0, 0.0)
     for _ in range(min(k, len(costs))):
-        best, here = _best(costs, least, mean)
-        if here[0] <= most[0]:
+        best, here = _best(costs, costs[chosen], mean)
+        if here[:2] <= most[:2]:
             break
         chosen.append(best)
-        least, most = np.minimum(least, costs[best]), here
+        most = here
     return chosen
 
 
 def swapped(costs: np.ndarray, chosen: Sequence[int], mean: float | None = None) -> list[int]:
-    """A choice after exchanging one at a time for whichever other serves more, or as many at less cost."""
+    """A choice after exchanging one at a time for whichever other is worth more."""
     out = list(chosen)
     for _ in range(SWAPS):
         before = list(out)
         for at in range(len(out)):
-            rest = [i for j, i in enumerate(out) if j != at]
-            least = costs[rest].min(axis=0) if rest else np.full(costs.shape[1], np.inf)
-            best, here = _best(costs, least, mean)
+            best, here = _best(costs, costs[[i for j, i in enumerate(out) if j != at]], mean)
             if _more(here, worth(costs[out], mean)):
                 out[at] = best
         if out == before:
@@ -113,9 +128,9 @@ def swapped(costs: np.ndarray, chosen: Sequence[int], mean: float | None = None)
     return out
 
 
-def _more(one: tuple[int, float], other: tuple[int, float]) -> bool:
+def _more(one: Worth, other: Worth) -> bool:
     """Whether it is worth more, and not by rounding alone."""
-    return one > (other[0], other[1] + SLACK)
+    return one > (*other[:2], other[2] + SLACK)
 
 
 def covering(costs: np.ndarray, k: int) -> list[int]:
@@ -164,7 +179,10 @@ def covering_within(costs: np.ndarray, k: int, mean: float) -> list[int]:
 def chosen_of(costs: np.ndarray, k: int, mean: float | None = None) -> list[int]:
     """At most `k` rows: those that serve most, exchanged for cheaper ones that serve as many."""
     best = covering(costs, k) if mean is None else covering_within(costs, k, mean)
-    found = [swapped(costs, rows, mean) for rows in (greedy(costs, k, mean), best)]
+    quick = greedy(costs, k, mean)
+    if best:  # what is left of the k: whoever serves people once more
+        best = [*best, *(i for i in quick if i not in best)][:k]
+    found = [swapped(costs, rows, mean) for rows in (quick, best)]
     return max(found, key=lambda rows: worth(costs[rows], mean))
 
 
@@ -205,10 +223,9 @@ def choose(
 def _mended(trial: Trial, chosen: list[Action], at: int, pool: list[Action], mean: float | None) -> Action:
     encoder = trial.predictor.encoder
     rest = trial.matrix([action for i, action in enumerate(chosen) if i != at])
-    least = rest.min(axis=0) if len(rest) else np.full(len(trial.target), np.inf)
     near = variants(chosen[at], encoder.schema, encoder)
     both = (joined(chosen[at], action) for action in pool)
     some = list(dict.fromkeys([chosen[at], *near, *(action for action in both if action is not None)]))
     costs = trial.matrix(some)
-    best, here = _best(costs, least, mean)
-    return some[best] if _more(here, _best(costs[:1], least, mean)[1]) else chosen[at]
+    best, here = _best(costs, rest, mean)
+    return some[best] if _more(here, worths(costs[:1], rest, mean)[0]) else chosen[at]

@@ -47,8 +47,8 @@ def group_actions(
     it is not there"), or to a level. It serves a person where the model then accepts them and no limit of the
     schema is broken; who would have to break one is not served. Candidates are what single people's recourse
     changes, and more of it; the `k` of these that serve most are chosen by an integer program (greedily where it
-    is not solved, or where a mean cost is to be kept), and each is then changed as long as that serves more people,
-    or as many at less cost. What they do is measured on people who had no part in the choice.
+    is not solved), and each is then changed as long as that serves more people, or as many at less cost. What they
+    do is measured on people who had no part in the choice.
 
     Parameters
     ----------
