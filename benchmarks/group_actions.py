@@ -23,7 +23,8 @@ what they ask is put on the grid, so that they lose nobody whom they could keep.
 
 Ours may cost in the mean what the other's actions cost in the mean, both of those whom they serve among the people
 who choose (`mean_cost`): once with common changes, and beside GLOBE-CE also with directions as it has them, where
-they do better (`forms=("by", "to", "along")`).
+they do better (`forms=("by", "to", "along")`). Among the others the means may differ: `at their mean` is the share
+whom ours serve, the cheapest first, at the mean that theirs have there.
 """
 
 import argparse
@@ -42,7 +43,7 @@ from holdtrue.methods import RecourseFrame
 from holdtrue.schema import plain
 from holdtrue.studies.group_actions import Action, Change, Served, Trial
 from holdtrue.studies.group_actions._actions import COMMON, FORMS, Form, sentence
-from holdtrue.studies.group_actions._choose import cap_of, choose, greedy, served
+from holdtrue.studies.group_actions._choose import cap_of, choose, counted, greedy, served
 from holdtrue.studies.group_actions._choose import worth as worth_of
 from holdtrue.studies.group_actions._group_actions import candidates, trial_of
 
@@ -270,6 +271,8 @@ def compare(data: str, kind: str, n_people: int, k: int) -> dict[str, Any]:
             theirs = np.isfinite(np.concatenate([first[other][0].cost, second[other][0].cost]))
             mine = np.isfinite(cost)
             out[name] |= {"only ours": int((mine & ~theirs).sum()), "only theirs": int((theirs & ~mine).sum())}
+            # Where ours cost more in the mean of those measured: how many, the cheapest first, at their mean.
+            out[name]["at their mean"] = int(counted(cost, out[other]["cost"])[0]) / len(cost)
     return out
 
 

@@ -235,6 +235,14 @@ def _ledger(given: JsonObject, figures: JsonObject) -> Iterator[str]:
     rows = [(_short(model), [f"{one[k]:,}" for k in ("promised", "kept", "broken")])
             for model, one in of["by_model"].items()]  # fmt: skip
     yield _table("By the model that promised", ("promised", "kept", "broken"), rows)
+    if of["gates"]:
+        rows = []
+        for one in of["gates"].values():
+            cells = [_share(one["broken"]), f"{one['unreadable']:,}", _percent(one["max_broken"])]
+            when = one["at"][:16].replace("T", " ")
+            rows.append((f"{when}, {_short(one['model'])}", [*cells, "yes" if one["ok"] else "no"]))
+        columns = ("live promises it would break", "cannot be read", "may break", "passed")
+        yield _table("Gates that were written down: when, and which model was asked", columns, rows)
 
 
 def _reasons(given: JsonObject, figures: JsonObject) -> Iterator[str]:

@@ -104,6 +104,9 @@ def _rest(given: JsonObject, figures: JsonObject) -> list[str]:
         out.append("The certificate does not hold for this model and these people; see its check.")
     if figures["ledger"] is None:
         out.append("No ledger was given: what was promised to people, and kept, is not part of this.")
-    elif not figures["ledger"]["fulfilled_and_kept"]["n"]:
-        out.append("Nobody has come back on a promise yet, so that none is known to have been kept.")
+    else:
+        if not figures["ledger"]["fulfilled_and_kept"]["n"]:
+            out.append("Nobody has come back on a promise yet, so that none is known to have been kept.")
+        if not figures["ledger"]["gates"]:
+            out.append("The ledger has no gate: whether earlier models were held against promises is not known.")
     return out

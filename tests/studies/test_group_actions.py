@@ -213,7 +213,7 @@ def test_along_a_direction_everybody_goes_as_far_as_they_need(world, trial):
     assert (
         sentence(action, schema) == "Raise a by up to 5 and raise b by up to 2, in proportion, as far as needed."
     )
-    steps = [(max(1, np.ceil(0.5 * s)), max(1, np.ceil(0.2 * s))) for s in range(1, 11)]
+    steps = [(np.ceil(0.25 * s), np.ceil(0.1 * s - 1e-9)) for s in range(1, 21)]
     assert [tuple(c.value for c in way) for way in ways(action, schema)] == list(dict.fromkeys(steps))
     best = np.full(len(people), np.inf)
     for a, b in dict.fromkeys(steps):

@@ -15,7 +15,7 @@ How = Literal["by", "up to", "at least", "at most", "to"]
 Form = Literal["by", "to", "along"]
 FORMS: tuple[Form, ...] = ("by", "to", "along")
 COMMON: tuple[Form, ...] = ("by", "to")  # those that ask the same of everybody
-SHARES = 10  # of a direction: everybody goes some tenths of it
+SHARES = 20  # of a direction: everybody goes some twentieths of it
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def is_direction(action: Action) -> bool:
 
 
 def ways(action: Action, schema: Schema) -> tuple[Action, ...]:
-    """The common changes that an action stands for: itself, or for a direction its tenths, the smallest first."""
+    """The common changes that an action stands for: itself; of a direction its twentieths, the smallest first."""
     if not is_direction(action):
         return (action,)
     out = [
