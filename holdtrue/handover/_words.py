@@ -1,6 +1,7 @@
 """Limits and known weaknesses, in sentences: what a reader must know before quoting a figure."""
 
 from holdtrue._types import JsonObject
+from holdtrue.encoding import join
 
 SMALL = 30  # people in a group, below which nothing is said by its figures
 FEW_JUDGES = 20
@@ -41,8 +42,10 @@ def _people(given: JsonObject, figures: JsonObject) -> list[str]:
         small = [label for label, one in labels.items() if one["measures"]["people"] < SMALL]
         if small:
             out.append(f"Groups of {name} with fewer than {SMALL} people say little: {', '.join(small)}.")
-    for name in given["data"]["protected_without_groups"]:
-        out.append(f"{name} is protected and has too many values to be a group each; give its edges.")
+    hidden = given["data"]["protected_without_groups"]
+    if hidden:
+        are = "is protected and is" if len(hidden) == 1 else "are protected and are"
+        out.append(f"{join(hidden)} {are} not reported by group; a number needs edges.")
     return out
 
 

@@ -204,8 +204,7 @@ def choose(
     candidates : iterable of Action
     k : int
     rounds : int
-        How often each may be changed: a little, or to ask also what a candidate asks that serves somebody who is
-        left.
+        How often each may be changed: a little, or to ask also what a candidate asks.
     mean : float, optional
         What those who are served may be asked in the mean.
     """
@@ -225,9 +224,7 @@ def _mended(trial: Trial, chosen: list[Action], at: int, pool: list[Action], mea
     encoder = trial.predictor.encoder
     rest = trial.matrix([action for i, action in enumerate(chosen) if i != at])
     near = variants(chosen[at], encoder.schema, encoder)
-    left = ~served(trial.matrix(chosen), cap_of(trial.matrix(chosen), mean)).covered
-    helps = np.isfinite(trial.matrix(pool)[:, left]).any(axis=1)
-    both = (joined(chosen[at], pool[i]) for i in np.flatnonzero(helps).tolist())
+    both = (joined(chosen[at], action) for action in pool)
     some = list(dict.fromkeys([chosen[at], *near, *(action for action in both if action is not None)]))
     costs = trial.matrix(some)
     best, here = _best(costs, rest, mean)
