@@ -1,25 +1,30 @@
 """A few actions for many people: `ht.group_actions` beside GLANCE and GLOBE-CE, coverage at equal cost and k.
 
-    python -m benchmarks.group_actions [--people 300] [--k 3] [--data german_credit,heloc,loanapp,adult]
+    python -m benchmarks.group_actions [--people 200] [--k 3] [--data german_credit,heloc,loanapp,adult]
 
-A model is fitted on the first 60 % of a dataset's rows; of the refused in the rest, half choose the actions and
-half measure them. Everybody's actions are tried by the same code: one serves a person where the model then
-accepts them and no limit of the schema is broken, and each person takes the cheapest that serves them. Costs are
-l1 in scaled units.
+A model is fitted on the first 60 % of a dataset's rows. The refused in the rest are halved: each half chooses
+actions that are measured on the other, so that everybody is measured once, by actions that they had no part in.
+Everybody's actions are tried by the same code: one serves a person where the model then accepts them and no limit
+of the schema is broken, and each person takes the cheapest that serves them. Costs are l1 in scaled units.
 
 GLANCE (Kavouras et al., arXiv 2405.18921): the refused are clustered, each centre is given local counterfactuals,
 and clusters whose centres and actions are near are merged until `k` are left; each gives the action that serves
 most. Local counterfactuals are accepted training rows next to the centre and the recourse of people next to it,
-the same that ours starts from; the number of clusters and of local ones is the best of four settings.
+the same that ours starts from; the number of clusters and of local ones is the best of nine settings, by the
+people who choose.
 
-GLOBE-CE (Ley, Mishra, Magazzeni, ICML 2023): random directions over one to four columns, each person going as far
-along one as they need; the `k` directions are added one by one, each the one that serves most of who is left.
+GLOBE-CE (Ley, Mishra, Magazzeni, ICML 2023): random directions over a few columns, each person going as far along
+one as they need, in twentieths of up to the columns' whole ranges; the `k` directions are added one by one, each
+the one that serves most of who is left. How many columns a direction has is the best of four settings, by the
+people who choose.
 
 Both were made for models without limits. Here they are told which columns may change and in which direction, and
 what they ask is put on the grid, so that they lose nobody whom they could keep.
 
-Ours is asked for at most what the other's actions cost in the mean, on the people who choose: with the largest cap
-on what one person may be asked that stays below it.
+Ours may cost in the mean what the other's actions cost in the mean, both of those whom they serve among the people
+who choose (`mean_cost`): once with common changes, and beside GLOBE-CE also with directions as it has them, where
+they do better (`forms=("by", "to", "along")`). Among the others the means may differ: `at their mean` is the share
+whom ours serve, the cheapest first, at the mean that theirs have there.
 """
 
 import argparse
@@ -37,13 +42,16 @@ from holdtrue.encoding import to_grid, told_decimals
 from holdtrue.methods import RecourseFrame
 from holdtrue.schema import plain
 from holdtrue.studies.group_actions import Action, Change, Served, Trial
-from holdtrue.studies.group_actions._choose import choose, chosen_of, greedy, served
+from holdtrue.studies.group_actions._actions import COMMON, FORMS, Form, sentence
+from holdtrue.studies.group_actions._choose import cap_of, choose, counted, greedy, served
+from holdtrue.studies.group_actions._choose import worth as worth_of
 from holdtrue.studies.group_actions._group_actions import candidates, trial_of
 
 TRAIN = 0.6
-SETTINGS = ((20, 5), (20, 10), (50, 5), (50, 10))  # clusters at first, local actions of each
-DIRECTIONS, SCALES = 200, 10
-ROUNDS, HALVINGS = 2, 6  # of changing what is asked a little; of looking for the cap
+SETTINGS = tuple((n, m) for n in (20, 50, 100) for m in (5, 10, 20))  # clusters at first, local actions of each
+SIZES = ((1, 2), (1, 4), (2, 6), (1, 99))  # how many columns a direction has, at least and at most
+DIRECTIONS, SCALES = 200, 20
+ROUNDS, CANDIDATES = 3, 100  # as by default
 
 
 def job(data: str, kind: str, n_people: int) -> tuple[RecourseFrame, pd.DataFrame]:
@@ -148,13 +156,14 @@ def apart(points: np.ndarray) -> np.ndarray:
 # ---- GLOBE-CE ---------------------------------------------------------------------------------------
 
 
-def directions(plan: RecourseFrame, seed: int = 0) -> list[list[Action]]:
+def directions(plan: RecourseFrame, sizes: tuple[int, int]) -> list[list[Action]]:
     """Random directions, each as the actions of growing scale along it."""
-    rng, encoder = np.random.default_rng(seed), plan.predictor.encoder
+    rng, encoder = np.random.default_rng(0), plan.predictor.encoder
     free = [f for f in plan.schema if f.direction != "fixed"]
     out = []
     for _ in range(DIRECTIONS):
-        chosen = [free[i] for i in rng.choice(len(free), min(len(free), int(rng.integers(1, 5))), replace=False)]
+        n = int(rng.integers(sizes[0], min(sizes[1], len(free)) + 1))
+        chosen = [free[i] for i in rng.choice(len(free), n, replace=False)]
         way = {f.name: rng.uniform(0.1, 1.0) * _sign(f, rng) for f in chosen}
         levels = {f.name: (f.levels or (None,))[int(rng.integers(len(f.levels or (None,))))] for f in chosen}
         line = []
@@ -183,95 +192,103 @@ def _sign(feature: Any, rng: np.random.Generator) -> float:
 
 
 def globe_ce(trial: Trial, plan: RecourseFrame, k: int) -> list[list[Action]]:
-    lines = directions(plan)
-    costs = np.stack([trial.matrix(line).min(axis=0) for line in lines])
-    return [lines[i] for i in greedy(costs, k)]
+    tried = []
+    for sizes in SIZES:
+        lines = directions(plan, sizes)
+        costs = along(trial, lines)
+        chosen = greedy(costs, k)
+        tried.append((worth_of(costs[chosen]), [lines[i] for i in chosen]))
+    return max(tried, key=lambda one: one[0])[1]
+
+
+def along(trial: Trial, lines: list[list[Action]]) -> np.ndarray:
+    """What everybody pays along each direction: as far as is cheapest."""
+    steps = trial.matrix([action for line in lines for action in line])
+    ends = np.cumsum([len(line) for line in lines])[:-1]
+    return np.stack([part.min(axis=0) for part in np.split(steps, ends)])
 
 
 # ---- both beside ours -------------------------------------------------------------------------------
 
 
 def worth(trial: Trial, actions: Sequence[Action]) -> tuple[int, float]:
-    found = served(trial.matrix(actions))
-    return int(found.covered.sum()), -float(found.cost[found.covered].sum())
+    return worth_of(trial.matrix(actions))
 
 
-def told(found: Served) -> dict[str, Any]:
-    n, k = len(found.which), int(found.covered.sum())
-    lower, upper = ht.metrics.clopper_pearson(k, n, 0.95, "both")
-    return {
-        "coverage": k / n, "lower": float(lower), "upper": float(upper), "people": n,
-        "cost": float(found.cost[found.covered].mean()) if k else None,
-    }  # fmt: skip
-
-
-def capped(trial: Trial, cap: float | None) -> Trial:
-    """The same people, nobody of whom is asked more than a cap; what was tried is known."""
-    out = Trial(trial.predictor, trial.people, trial.target, trial.norm, cap)
-    if cap is not None:
-        out.known = {action: np.where(cost <= cap, cost, np.inf) for action, cost in trial.known.items()}
-    else:
-        out.known = trial.known
-    return out
-
-
-def ours(trial: Trial, pool: list[Action], k: int, most: float | None) -> tuple[list[Action], float | None]:
-    """Our actions whose mean cost on the people who choose is at most this, and the cap on what one is asked."""
-    if most is None:
-        return choose(trial, pool, k, ROUNDS), None
-    known = trial.matrix(pool)
-
-    def mean_at(cap: float) -> float:
-        costs = np.where(known <= cap, known, np.inf)
-        return mean_of(served(costs[chosen_of(costs, k)]))
-
-    low, high = most, float(np.max(known[np.isfinite(known)]))  # at the first nobody pays more than the mean
-    if mean_at(high) <= most:
-        low = high
-    for _ in range(HALVINGS if low < high else 0):
-        middle = (low + high) / 2
-        low, high = (middle, high) if mean_at(middle) <= most else (low, middle)
-    cap = low
-    inside = capped(trial, cap)
-    costs = inside.matrix(pool)
-    plain_ones = [pool[i] for i in chosen_of(costs, k)]
-    better = choose(inside, pool, k, ROUNDS)
-    return (better if mean_of(served(inside.matrix(better))) <= most else plain_ones), cap
+def ours(
+    trial: Trial, asked: Trial, pool: list[Action], k: int, mean: float | None
+) -> tuple[Served, list[Action]]:
+    """What our actions do for others, with at most this mean cost among the people who choose."""
+    actions = choose(trial, pool, k, ROUNDS, mean)
+    return served(asked.matrix(actions), cap_of(trial.matrix(actions), mean)), actions
 
 
 def mean_of(found: Served) -> float:
-    return float(found.cost[found.covered].mean()) if found.covered.any() else 0.0
+    return float(found.cost[found.covered].mean())
+
+
+def half(learn: RecourseFrame, test: RecourseFrame, good: pd.DataFrame, k: int) -> dict[str, tuple[Served, Any]]:
+    """Everybody's actions, chosen by one half of the people: what they do for the other."""
+    trial, asked = trial_of(learn, None), trial_of(test, None)
+    pools: dict[str, list[Action]] = {
+        name: [a for a in dict.fromkeys(candidates(learn, forms, CANDIDATES, 0)) if a]
+        for name, forms in KINDS.items()
+    }
+    theirs, lines = glance(trial, learn, good, k), globe_ce(trial, learn, k)
+    out: dict[str, tuple[Served, Any]] = {
+        "glance": (served(asked.matrix(theirs)), [sentence(a, learn.schema) for a in theirs]),
+        "globe_ce": (served(along(asked, lines)), [sentence(line[-1], learn.schema) for line in lines]),
+    }
+    means = {"glance": mean_of(served(trial.matrix(theirs))), "globe_ce": mean_of(served(along(trial, lines)))}
+    asks = [
+        ("ours at the cost of glance", "common", means["glance"]),
+        ("ours at the cost of globe_ce", "common", means["globe_ce"]),
+        ("ours with directions at the cost of globe_ce", "all", means["globe_ce"]),
+        ("ours", "common", None),
+    ]
+    for name, form, mean in asks:
+        found, actions = ours(trial, asked, pools[form], k, mean)
+        out[name] = found, [sentence(a, learn.schema) for a in actions]
+    return out
+
+
+KINDS: dict[str, tuple[Form, ...]] = {"common": COMMON, "all": FORMS}
 
 
 def compare(data: str, kind: str, n_people: int, k: int) -> dict[str, Any]:
     plan, good = job(data, kind, n_people)
     order = np.random.default_rng(0).permutation(len(plan))
-    learn, test = plan.take(np.sort(order[: len(plan) // 2])), plan.take(np.sort(order[len(plan) // 2 :]))
-    trial, asked = trial_of(learn, None), trial_of(test, None)
+    halves = np.sort(order[: len(plan) // 2]), np.sort(order[len(plan) // 2 :])
+    first = half(plan.take(halves[0]), plan.take(halves[1]), good, k)
+    second = half(plan.take(halves[1]), plan.take(halves[0]), good, k)
     out: dict[str, Any] = {"people": len(plan), "with recourse alone": float(plan.found.mean())}
-    pool = list(dict.fromkeys(a for a in candidates(learn, ("by", "to"), 100, 0) if a))
-    theirs = glance(trial, learn, good, k)
-    lines = globe_ce(trial, learn, k)
-    seen = served(np.stack([trial.matrix(line).min(axis=0) for line in lines])) if lines else None
-    far = served(np.stack([asked.matrix(line).min(axis=0) for line in lines])) if lines else None
-    parts = [("glance", served(trial.matrix(theirs)), served(asked.matrix(theirs)))]
-    parts += [] if seen is None or far is None else [("globe_ce", seen, far)]
-    for name, chosen, measured in parts:
-        most = float(chosen.cost[chosen.covered].mean()) if chosen.covered.any() else None
-        out[name] = told(measured)
-        if most is not None:
-            actions, cap = ours(trial, pool, k, most)
-            out[f"ours at the cost of {name}"] = told(served(capped(asked, cap).matrix(actions))) | {"cap": cap}
-    actions, _ = ours(trial, pool, k, None)
-    out["ours"] = told(served(asked.matrix(actions))) | {
-        "actions": [ht.studies.group_actions._actions.sentence(a, plan.schema) for a in actions]
-    }
+    for name in first:
+        parts = [first[name], second[name]]
+        cost = np.concatenate([found.cost for found, _ in parts])
+        out[name] = told(cost) | {"actions": [actions for _, actions in parts]}
+        other = "glance" if name.endswith("glance") else "globe_ce" if name.endswith("globe_ce") else name
+        if other != name:
+            theirs = np.isfinite(np.concatenate([first[other][0].cost, second[other][0].cost]))
+            mine = np.isfinite(cost)
+            out[name] |= {"only ours": int((mine & ~theirs).sum()), "only theirs": int((theirs & ~mine).sum())}
+            # Where ours cost more in the mean of those measured: how many, the cheapest first, at their mean.
+            out[name]["at their mean"] = int(counted(cost, out[other]["cost"])[0]) / len(cost)
     return out
+
+
+def told(cost: np.ndarray) -> dict[str, Any]:
+    covered = np.isfinite(cost)
+    n, k = len(cost), int(covered.sum())
+    lower, upper = ht.metrics.clopper_pearson(k, n, 0.95, "both")
+    return {
+        "coverage": k / n, "lower": float(lower), "upper": float(upper), "people": n,
+        "cost": float(cost[covered].mean()) if k else None,
+    }  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--people", type=int, default=300)
+    parser.add_argument("--people", type=int, default=200)
     parser.add_argument("--k", type=int, default=3)
     parser.add_argument("--data", default="german_credit,heloc,loanapp,adult")
     parser.add_argument("--models", default="xgboost,logistic regression")
@@ -283,7 +300,7 @@ def main() -> None:
             for name, one in found.items():
                 if isinstance(one, dict):
                     print(
-                        f"{data:<16}{kind:<22}{name:<32}{one['coverage']:>7.1%}{one['cost'] or np.nan:>8.3f}",
+                        f"{data:<16}{kind:<22}{name:<40}{one['coverage']:>7.1%}{one['cost'] or np.nan:>8.3f}",
                         flush=True,
                     )
             done = dict.fromkeys(job.partition(", ")[0] for job in jobs)

@@ -82,7 +82,9 @@ def _make(model: str, table: str, out: str, asked: dict[str, Any]) -> None:
     classifier, X, y, inputs = _inputs(model, table, asked)
     level, certificate = asked["level"], asked["certificate"]
     files = {"model": model, "table": table} | {
-        name: asked[name] for name in ("calibration", "reference", "codes") if asked[name] is not None
+        name: asked[name]
+        for name in ("level", "certificate", "calibration", "reference", "codes")
+        if asked[name] is not None
     }
     made = interruptible(
         lambda: evidence(
@@ -147,6 +149,7 @@ def _groups(texts: tuple[str, ...]) -> dict[str, list[float] | None] | None:
 
 def _command(model: str, table: str, asked: dict[str, Any]) -> str:
     """What was asked, with the names of files and without their folders."""
+    import shlex
     from pathlib import Path
 
     words = ["holdtrue", "evidence", Path(model).name, Path(table).name]
@@ -154,6 +157,7 @@ def _command(model: str, table: str, asked: dict[str, Any]) -> str:
         if asked[name] is not None:
             words += [f"--{name}", Path(str(asked[name])).name]
     words += [part for text in asked["groups"] for part in ("--group", text)]
+    words += [part for text in asked["notes"] for part in ("--note", text)]
     if asked["ledger"] is not None:
         words += ["--ledger", "..."]  # a URL may hold a password
-    return " ".join([*words, "--reasons", str(asked["n_reasons"]), "--seed", str(asked["seed"])])
+    return shlex.join([*words, "--reasons", str(asked["n_reasons"]), "--seed", str(asked["seed"])])

@@ -34,17 +34,19 @@ from holdtrue.errors import DataError
               help="Write every broken promise, what was told and what could be done, as JSON lines.")  # fmt: skip
 @click.option("--out", "outs", multiple=True, metavar="FILE",
               help="Write the report: .json, .md or .html. May be repeated.")  # fmt: skip
+@click.option("--write-down", is_flag=True,
+              help="Append what was found, in counts, to the ledger: `holdtrue evidence` tells it.")  # fmt: skip
 @json_option
 @click.pass_context
 def command(
     ctx: click.Context, model: str, place: str, limit: str, group: str | None, bins: str | None,
     people: str | None, subject: str | None, labelled: str | None, target: str | None, alternatives: int | None,
-    further: bool, cases: str | None, outs: tuple[str, ...], as_json: bool,
+    further: bool, cases: str | None, outs: tuple[str, ...], write_down: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Ask NEW_MODEL about every live promise in the ledger, and report what would break.
 
-    Exit code 1 where more break than may. The ledger is only read. The report names no person; the file of --cases
-    does, and lists whom to approve regardless if every promise is to be kept.
+    Exit code 1 where more break than may. The ledger is only read, but for --write-down. The report names no
+    person; the file of --cases does, and lists whom to approve regardless if every promise is to be kept.
 
     \b
     holdtrue gate next.holdtrue --ledger promises.db --max-broken 1% --group sex
@@ -67,6 +69,7 @@ def command(
         asked: Keywords = {
             "max_broken": share, "group": who, "bins": edges, "labelled": rows,
             "alternatives": alternatives, "further": further, "cases": cases,
+            "write_down": write_down,
         }  # fmt: skip
         # Counting takes a while in a large ledger, and is for those who look.
         total = ledger.counts()["live"] if sys.stderr.isatty() else None

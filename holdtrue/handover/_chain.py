@@ -1,4 +1,4 @@
-"""What a ledger's chain says, from its public part alone: what was promised, kept, broken and fulfilled."""
+"""What a ledger's chain says, from its public part alone: what was promised, kept and broken, what gates found."""
 
 import json
 from collections import Counter
@@ -18,10 +18,14 @@ def ledger_figures(tables: Mapping[str, pa.Table], given: JsonObject, confidence
     states: dict[str, str] = {}
     issued: dict[str, JsonObject] = {}
     kept: dict[str, bool] = {}
+    gates: JsonObject = {}
     for event in events:
         said = json.loads(event["public"])
         if event["kind"] == "forget":
             states.update(dict.fromkeys(said["ended"], "forgotten"))
+        elif event["kind"] == "gate":
+            of = {name: said[name] for name in ("model", "at", "unreadable", "max_broken", "ok")}
+            gates[str(event["seq"])] = of | {"broken": share(said["broken"], said["live"], confidence)}
         elif event["kind"] in STATE_AFTER:
             states[event["promise"]] = STATE_AFTER[event["kind"]]
             if event["kind"] == "issue":
@@ -44,6 +48,7 @@ def ledger_figures(tables: Mapping[str, pa.Table], given: JsonObject, confidence
             model: {name: counts[name] for name in ("promised", "kept", "broken")}
             for model, counts in sorted(by_model.items())
         },
+        "gates": gates,
         "gate": None,
     }
     if "broken" in tables:

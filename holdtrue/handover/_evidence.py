@@ -364,9 +364,12 @@ def _kind(clf: AbstractClassifier) -> str:
 
 def _features(clf: AbstractClassifier) -> list[JsonObject]:
     return [
-        {"name": f.name, "kind": f.kind, "direction": f.direction, "protected": f.protected, "group": f.group}
+        {
+            "name": f.name, "title": f.title, "kind": f.kind, "direction": f.direction, "protected": f.protected,
+            "group": f.group,
+        }
         for f in clf.schema_
-    ]
+    ]  # fmt: skip
 
 
 def _files(files: Mapping[str, str | Path]) -> JsonObject:

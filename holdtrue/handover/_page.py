@@ -1,6 +1,7 @@
 """The page of a piece of evidence: self-contained HTML, made from its figures and from what was given."""
 
 import html
+import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -169,10 +170,11 @@ def _level(given: JsonObject, figures: JsonObject) -> Iterator[str]:
     reached = "reached" if level["reached"] else '<span class="bad">not known to be reached</span>'
     kept = "" if level["kept"] is None else f" Measured when it was fitted: {_percent(level['kept'])} kept"
     bound = "" if level["lower"] is None or not kept else f", at least {_percent(level['lower'])}"
+    panel = "".join(f", {level[who]:d} {who}" for who in ("guides", "judges") if level[who])
     yield _p(
         f"Wanted: {_percent(level['hold'])} of retrainings accept ({html.escape(level['vary'] or 'not said')}), "
-        f"{reached}. Margin {level['slack']:.4g} in log-odds, {level['guides']:d} guides, {level['judges']:d} "
-        f"judges.{kept}{bound}{'.' if kept else ''} {html.escape(level['note'])}",
+        f"{reached}. Margin {level['slack']:.4g} in log-odds{panel}.{kept}{bound}{'.' if kept else ''} "
+        f"{html.escape(level['note'])}",
         raw=True,
     )
     past = figures["backtest"]
@@ -181,7 +183,8 @@ def _level(given: JsonObject, figures: JsonObject) -> Iterator[str]:
         return
     rows = [(ALL if name is None else name, [f"{of['n']:,}", _share(of)])
             for name, of in [*past["periods"].items(), (None, past["all"])]]  # fmt: skip
-    term = "" if level["term"] is None else f", {level['term']:d} period(s) later"
+    later = "one period" if level["term"] == 1 else f"{level['term']:d} periods"
+    term = "" if level["term"] is None else f", {later} later"
     yield _table(f"Kept in past periods{term}", ("people", "kept"), rows)
 
 
@@ -229,12 +232,20 @@ def _ledger(given: JsonObject, figures: JsonObject) -> Iterator[str]:
     kept = of["fulfilled_and_kept"]
     rows.append(("of those who came back, the promise was kept", [_share(kept)]))
     if of["gate"] is not None:
-        rows.append((f"live at {given['ledger']['at']}: this model would break", [_share(of["gate"]["broken"])]))
+        when = _minute(given["ledger"]["at"])
+        rows.append((f"live at {when}: this model would break", [_share(of["gate"]["broken"])]))
         rows.append(("  of these, it cannot read", [f"{of['gate']['not_readable']:,}"]))
     yield _table("", ("promises",), rows)
     rows = [(_short(model), [f"{one[k]:,}" for k in ("promised", "kept", "broken")])
             for model, one in of["by_model"].items()]  # fmt: skip
     yield _table("By the model that promised", ("promised", "kept", "broken"), rows)
+    if of["gates"]:
+        rows = []
+        for one in of["gates"].values():
+            cells = [_share(one["broken"]), f"{one['unreadable']:,}", _percent(one["max_broken"])]
+            rows.append((f"{_minute(one['at'])}, {_short(one['model'])}", [*cells, "yes" if one["ok"] else "no"]))
+        columns = ("live promises it would break", "cannot be read", "may break", "passed")
+        yield _table("Gates that were written down: when, and which model was asked", columns, rows)
 
 
 def _reasons(given: JsonObject, figures: JsonObject) -> Iterator[str]:
@@ -265,8 +276,11 @@ def _reasons(given: JsonObject, figures: JsonObject) -> Iterator[str]:
         rows.append((name, [_brief(one["named"]), f"{one['first']:,}", stands]))
     yield _table("What is named", ("people", "as the first", "stands"), rows)
     parts = sorted(of["contributions"].items(), key=lambda pair: (-(pair[1]["mean"]["value"] or 0), pair[0]))
-    rows = [(name, [_value(one["mean"], _three), "protected, never named" if one["protected"] else ""])
-            for name, one in parts]  # fmt: skip
+    titles = {f["name"]: f.get("title", f["name"]) for f in given["schema"]["features"]}
+    rows = []
+    for name, one in parts:
+        marked = "protected, never named" if one["protected"] else ""
+        rows.append((titles.get(name, name), [_value(one["mean"], _three), marked]))
     unit = html.escape(str(given["reasons"]["unit"]))
     yield _table(
         "Mean contribution to the gap", ("contribution", ""), rows, f"In {unit}; above 0 it widens the gap."
@@ -285,7 +299,7 @@ def _rests(given: JsonObject) -> Iterator[str]:
     )
     method = given["method"]
     yield _p(f"Search: {method['name']}, seed {method['seed']}. Settings of this evidence:")
-    told = [f"{name}: {value}" for name, value in given["settings"].items()]
+    told = [f"{name}: {json.dumps(value)}" for name, value in given["settings"].items()]
     yield f"<pre>{html.escape(chr(10).join(told))}</pre>"
     if given["command"] is not None:
         yield _p("Made by:")
@@ -316,7 +330,7 @@ def _table(title: str, heads: Sequence[str], rows: Sequence[tuple[str, Sequence[
         kind = ' class="all"' if name == ALL else ""
         texts = "".join(f"<td>{cell}</td>" for cell in cells)
         body.append(f"<tr{kind}><td>{html.escape(name)}</td>{texts}</tr>")
-    caption = " ".join(part for part in (title, note) if part)
+    caption = ". ".join(part for part in (title, note) if part)
     above = f"<caption>{caption}</caption>" if caption else ""
     inside = f"{above}<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>"
     kind = "wide short" if len(rows) <= SHORT else "wide"
@@ -363,7 +377,11 @@ def _two(value: float | None) -> str:
 
 
 def _three(value: float | None) -> str:
-    return DASH if value is None else f"{value:.3f}"
+    return DASH if value is None else f"{round(value, 3) + 0.0:.3f}"  # and no -0
+
+
+def _minute(time: str) -> str:
+    return time[:16].replace("T", " ")
 
 
 def _short(digest: str | None) -> str:

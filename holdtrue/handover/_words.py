@@ -1,6 +1,7 @@
 """Limits and known weaknesses, in sentences: what a reader must know before quoting a figure."""
 
 from holdtrue._types import JsonObject
+from holdtrue.encoding import join
 
 SMALL = 30  # people in a group, below which nothing is said by its figures
 FEW_JUDGES = 20
@@ -41,8 +42,10 @@ def _people(given: JsonObject, figures: JsonObject) -> list[str]:
         small = [label for label, one in labels.items() if one["measures"]["people"] < SMALL]
         if small:
             out.append(f"Groups of {name} with fewer than {SMALL} people say little: {', '.join(small)}.")
-    for name in given["data"]["protected_without_groups"]:
-        out.append(f"{name} is protected and has too many values to be a group each; give its edges.")
+    hidden = given["data"]["protected_without_groups"]
+    if hidden:
+        are = "is protected and is" if len(hidden) == 1 else "are protected and are"
+        out.append(f"{join(hidden)} {are} not reported by group; a number needs edges.")
     return out
 
 
@@ -104,6 +107,9 @@ def _rest(given: JsonObject, figures: JsonObject) -> list[str]:
         out.append("The certificate does not hold for this model and these people; see its check.")
     if figures["ledger"] is None:
         out.append("No ledger was given: what was promised to people, and kept, is not part of this.")
-    elif not figures["ledger"]["fulfilled_and_kept"]["n"]:
-        out.append("Nobody has come back on a promise yet, so that none is known to have been kept.")
+    else:
+        if not figures["ledger"]["fulfilled_and_kept"]["n"]:
+            out.append("Nobody has come back on a promise yet, so that none is known to have been kept.")
+        if not figures["ledger"]["gates"]:
+            out.append("The ledger has no gate: whether earlier models were held against promises is not known.")
     return out

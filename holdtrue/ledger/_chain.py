@@ -12,8 +12,11 @@ from typing import Any
 
 from holdtrue.ledger._canonical import canonical, sha256
 
-KINDS = ("issue", "supersede", "fulfil", "expire", "forget", "policy")
+KINDS = ("issue", "supersede", "fulfil", "expire", "forget", "policy", "gate")
 STATE_AFTER = {"issue": "live", "supersede": "superseded", "fulfil": "fulfilled", "expire": "expired"}
+ABOUT_NONE = ("policy", "gate")
+"""Kinds that concern no promise, and stand in the place of a promise's id: events of a kind are found by it."""
+GATE = "gate"
 STATES = ("live", "superseded", "fulfilled", "expired", "forgotten")
 HASHED = ("seq", "kind", "promise", "at", "public", "commitment", "token")
 

@@ -68,9 +68,10 @@ class Event:
     Attributes
     ----------
     seq : int
-    kind : {"issue", "supersede", "fulfil", "expire", "forget"}
+    kind : {"issue", "supersede", "fulfil", "expire", "forget", "policy", "gate"}
     promise : str or None
-        Which promise; None for `forget`, which may concern several.
+        Which promise; None for `forget`, which may concern several. For `policy` and `gate`, which concern none,
+        the kind again.
     at : datetime
     public : dict
         What is kept for good: hashes, times and counts.

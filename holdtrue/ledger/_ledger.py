@@ -3,31 +3,29 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache, partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import sqlalchemy as sa
 
 from holdtrue._types import JsonObject, Keywords, Label
-from holdtrue.errors import AgainstPolicy, DataError, IdTaken, LedgerError, NoSuchPromise, NotLive
+from holdtrue.errors import DataError, IdTaken, LedgerError, NoSuchPromise
 from holdtrue.ledger import _migrate
 from holdtrue.ledger._anchor import Anchor
+from holdtrue.ledger._append import PROMISES, Entry, append, batches, issue_batch, live_promise, set_state
 from holdtrue.ledger._canonical import canonical, check_plain, parse
-from holdtrue.ledger._chain import HASHED, STATE_AFTER, STATES, Head, commitment, event_hash, new_salt
+from holdtrue.ledger._chain import GATE, HASHED, STATES, Head
 from holdtrue.ledger._database import Database
 from holdtrue.ledger._entries import Event, Issued, Promise, Verification
 from holdtrue.ledger._find import live_counts, matching
 from holdtrue.ledger._policy import NAME as POLICY
-from holdtrue.ledger._policy import OPERATOR, Check, Policy, policy_of
+from holdtrue.ledger._policy import OPERATOR, Policy, policy_of
 from holdtrue.ledger._record import Record, aware, check_subject, from_text, new_id, to_text, utc_now
 from holdtrue.ledger._tables import events, head, personal, promises
 from holdtrue.ledger._verify import verify
 from holdtrue.schema import plain
 
 T = TypeVar("T")
-Entry = tuple[str, str | None, JsonObject, tuple[str, str] | None]
-"""Kind, promise, public part, and subject with body where something is said about a person."""
 
 
 class Ledger:
@@ -121,10 +119,10 @@ class Ledger:
             with them the whole batch.
         """
         total = Issued()
-        for batch in _batches([records] if isinstance(records, Record) else records, batch_size):
+        for batch in batches([records] if isinstance(records, Record) else records, batch_size):
             pairs = [(record, record.to_json()) for record in batch]
             how: Keywords = {"at_any_time": at_any_time, "role": role, "leave_out": leave_out}
-            total += self._write(partial(_issue_batch, pairs, **how))
+            total += self._write(partial(issue_batch, pairs, **how))
         return total
 
     def policy(self) -> Policy:
@@ -135,15 +133,30 @@ class Ledger:
         """Say what may be promised from now on; an event of the chain, so that what stood when can be seen."""
         self._write(lambda _: ([("policy", POLICY, policy.to_dict(), None)], None))
 
+    def note_gate(self, said: JsonObject) -> int:
+        """Write down what a gate found, for `gates` and for evidence; return the event's number.
+
+        Parameters
+        ----------
+        said : dict
+            Counts and digests, in plain types: it stays for good, and must say nothing of a person.
+        """
+        check_plain(said, "note_gate")
+
+        def work(connection: sa.Connection) -> Any:
+            return [("gate", GATE, dict(said), None)], int(connection.execute(_END).one().seq) + 1
+
+        return self._write(work)
+
     def supersede(self, promise: str, record: Record, *, role: str = OPERATOR) -> None:
         """Put a new promise in the place of a live one, to the same person."""
 
         def work(connection: sa.Connection) -> Any:
-            old = _live(connection, promise, "supersede")
+            old = live_promise(connection, promise, "supersede")
             if old.subject != record.subject:
                 raise LedgerError(f"supersede: promise {promise!r} was made to another subject. Issue a new one.")
             before = Record.from_json(old.body)
-            entries, issued = _issue_batch([(record, record.to_json())], connection, role=role, instead=before)
+            entries, issued = issue_batch([(record, record.to_json())], connection, role=role, instead=before)
             if not issued.new:
                 raise IdTaken(f"supersede: the new record is in the ledger already; got {record.id!r}.")
             return [*entries, ("supersede", promise, {"by": record.id}, None)], None
@@ -171,7 +184,7 @@ class Ledger:
         check_plain(body, "fulfil")
 
         def work(connection: sa.Connection) -> Any:
-            old = _live(connection, promise, "fulfil")
+            old = live_promise(connection, promise, "fulfil")
             record = Record.from_json(old.body)
             unknown = sorted(set(actual or ()) - set(record.factual))
             if unknown:
@@ -217,7 +230,7 @@ class Ledger:
                 return [], 0
             ended = sa.select(promises.c.id).where(promises.c.state == "live", promises.c.seq.in_(about))
             ids = connection.execute(ended.order_by(promises.c.seq)).scalars().all()
-            _set_state(connection, ids, "forgotten")
+            set_state(connection, ids, "forgotten")
             connection.execute(sa.delete(personal).where(personal.c.subject == subject))
             return [("forget", None, {"erased": list(seqs), "ended": list(ids)}, None)], len(seqs)
 
@@ -236,7 +249,7 @@ class Ledger:
                 return answers[-1]
             entries, answer = work(connection)
             if entries:
-                _append(connection, end, token, entries)
+                append(connection, end, token, entries)
             answers.append(answer)
             return answer
 
@@ -256,14 +269,14 @@ class Ledger:
 
     def promise(self, id: str) -> Promise:
         """One promise, by its id."""
-        row = self._database.run(lambda c: c.execute(_PROMISES.where(promises.c.id == id)).first())
+        row = self._database.run(lambda c: c.execute(PROMISES.where(promises.c.id == id)).first())
         if row is None:
             raise NoSuchPromise(f"ledger: no such promise; got {id!r}.")
         return _promise(row)
 
     def recent(self, n: int = 20) -> list[Promise]:
         """The promises that were made last and are live, the latest first."""
-        latest = _PROMISES.where(promises.c.state == "live").order_by(promises.c.seq.desc()).limit(n)
+        latest = PROMISES.where(promises.c.state == "live").order_by(promises.c.seq.desc()).limit(n)
         return [_promise(row) for row in self._database.run(lambda c: c.execute(latest).all())]
 
     def find(
@@ -297,7 +310,7 @@ class Ledger:
         (list of Promise, int)
             Those, and how many there are in all.
         """
-        joined = _PROMISES.join(events, events.c.seq == promises.c.seq)
+        joined = PROMISES.join(events, events.c.seq == promises.c.seq)
         joined = joined.where(*matching(text, subject, state, since, until))
         page = joined.order_by(promises.c.seq.desc()).limit(n).offset(start)
         count = sa.select(sa.func.count()).select_from(joined.subquery())
@@ -317,7 +330,7 @@ class Ledger:
         among the last. With `up_to`, such as ``ledger.head().seq``, only what was issued by that event is read.
         """
         moment, last = to_text(aware(at)), 0
-        binding = _PROMISES.where(
+        binding = PROMISES.where(
             promises.c.state == "live",
             sa.or_(promises.c.valid_until.is_(None), promises.c.valid_until > moment),
         )
@@ -342,6 +355,13 @@ class Ledger:
         )
         rows = self._database.run(
             lambda c: c.execute(_EVENTS.where(events.c.promise.in_(of)).order_by(events.c.seq)).all()
+        )
+        return [_event(row) for row in rows]
+
+    def gates(self) -> list[Event]:
+        """What gates found that was written down, oldest first."""
+        rows = self._database.run(
+            lambda c: c.execute(_EVENTS.where(events.c.promise == GATE).order_by(events.c.seq)).all()
         )
         return [_event(row) for row in rows]
 
@@ -399,115 +419,7 @@ class Ledger:
 
 
 _END = sa.select(head.c.ledger, head.c.seq, head.c.hash).where(head.c.id == 1)
-_PROMISES = sa.select(
-    promises.c.id, promises.c.seq, promises.c.state, promises.c.valid_until, personal.c.body
-).outerjoin(personal, personal.c.seq == promises.c.seq)
 _EVENTS = sa.select(events, personal.c.body).outerjoin(personal, personal.c.seq == events.c.seq)
-
-
-def _issue(record: Record, text: str, noted: JsonObject) -> Entry:
-    until = None if record.valid_until is None else to_text(record.valid_until)
-    public = {
-        "model": record.model["hash"],
-        "schema": record.schema,
-        "method": record.method["name"],
-        "valid_until": until,
-        **noted,
-    }
-    return "issue", record.id, public, (record.subject, text)
-
-
-def _append(connection: sa.Connection, end: Head, token: str, entries: Sequence[Entry]) -> None:
-    """Write events after the end of the chain, what they say about people, and where promises stand now."""
-    before = connection.execute(sa.select(events.c.at).where(events.c.seq == end.seq)).scalar()
-    # A clock that was set back does not put events before those they follow.
-    at, seq, last = max(to_text(utc_now()), before or ""), end.seq, end.hash
-    rows: list[JsonObject] = []
-    people: list[JsonObject] = []
-    issued: list[JsonObject] = []
-    changed: dict[str, list[str]] = {}
-    for kind, promise, public, about in entries:
-        seq += 1
-        row = {"seq": seq, "kind": kind, "promise": promise, "at": at, "public": canonical(public), "token": token}
-        row["commitment"] = None
-        if about is not None:
-            subject, body = about
-            salt = new_salt()
-            row["commitment"] = commitment(salt, subject, body)
-            people.append({"seq": seq, "subject": subject, "salt": salt, "body": body})
-        last = row["hash"] = event_hash(last, row)
-        rows.append(row)
-        if kind == "issue":
-            issued.append({"seq": seq, "id": promise, "state": "live", "valid_until": public["valid_until"]})
-        elif promise is not None and kind in STATE_AFTER:
-            changed.setdefault(STATE_AFTER[kind], []).append(promise)
-    connection.execute(sa.insert(events), rows)
-    for table, some in ((personal, people), (promises, issued)):
-        if some:
-            connection.execute(sa.insert(table), some)
-    for state, ids in changed.items():
-        _set_state(connection, ids, state)
-    connection.execute(sa.update(head).where(head.c.id == 1).values(seq=seq, hash=last))
-
-
-def _set_state(connection: sa.Connection, ids: Sequence[str], state: str) -> None:
-    for part in _batches(ids, 500):  # databases limit the length of a list
-        connection.execute(sa.update(promises).where(promises.c.id.in_(part)).values(state=state))
-
-
-def _issue_batch(
-    batch: Sequence[tuple[Record, str]],
-    connection: sa.Connection,
-    *,
-    at_any_time: bool = False,
-    role: str = OPERATOR,
-    leave_out: bool = False,
-    instead: Record | None = None,
-) -> tuple[list[Entry], Issued]:
-    """Entries for the records that the ledger has not, and what became of each."""
-    there: dict[str, str | None] = {}
-    for part in _batches((record.id for record, _ in batch), 500):
-        there |= {row.id: row.body for row in connection.execute(_PROMISES.where(promises.c.id.in_(part)))}
-    entries, repeated, forgotten, refused = [], 0, 0, 0
-    check = Check(connection, [record for record, _ in batch if record.id not in there], role, instead)
-    for record, text in batch:
-        if record.id not in there:
-            try:
-                noted = check.admit(record)
-            except AgainstPolicy:
-                if not leave_out:
-                    raise
-                refused += 1
-                continue
-            entries.append(_issue(record, text, noted))
-            there[record.id] = text
-            continue
-        old = there[record.id]
-        if old is None:
-            forgotten += 1
-        elif old == text or (at_any_time and _timeless(old) == _timeless(text)):
-            repeated += 1
-        else:
-            raise IdTaken(
-                f"issue: there is another record of this id; got {record.id!r}. A promise is not rewritten: "
-                "supersede it."
-            )
-    return entries, Issued(len(entries), repeated, forgotten, refused)
-
-
-def _timeless(text: str) -> JsonObject:
-    """What a record says, but for when and with which versions it was made."""
-    said = parse(text, "ledger")
-    return {name: value for name, value in said.items() if name not in ("issued", "valid_until", "software")}
-
-
-def _live(connection: sa.Connection, id: str, where: str) -> sa.Row:
-    found = connection.execute(_PROMISES.add_columns(personal.c.subject).where(promises.c.id == id)).first()
-    if found is None:
-        raise NoSuchPromise(f"{where}: no such promise; got {id!r}.")
-    if found.state != "live":
-        raise NotLive(f"{where}: the promise is not live; got {id!r}, which is {found.state}.")
-    return found
 
 
 def _promise(row: sa.Row) -> Promise:
@@ -526,11 +438,3 @@ def _event(row: sa.Row) -> Event:
 
 def _same_label(a: object, b: object) -> bool:
     return a == b and isinstance(a, bool) == isinstance(b, bool)
-
-
-def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    if size < 1:
-        raise DataError(f"ledger: `batch_size` must be at least 1; got {size!r}.")
-    iterator = iter(items)
-    while batch := list(islice(iterator, size)):
-        yield batch

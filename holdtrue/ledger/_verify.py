@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from holdtrue.errors import DataError
 from holdtrue.ledger._canonical import parse
-from holdtrue.ledger._chain import STATE_AFTER, commitment, event_hash, genesis
+from holdtrue.ledger._chain import ABOUT_NONE, STATE_AFTER, commitment, event_hash, genesis
 from holdtrue.ledger._database import Database
 from holdtrue.ledger._entries import Verification
 from holdtrue.ledger._record import from_text
@@ -60,7 +60,7 @@ class Walk:
             self.erased |= set(said["erased"])
             self.missing -= self.erased
             self.states.update(dict.fromkeys(said["ended"], "forgotten"))
-        elif row.kind != "policy":
+        elif row.kind not in ABOUT_NONE:
             if row.kind == "issue" and (row.id, row.valid_until) != (row.promise, _until(row)):
                 raise Broken(row.seq, "its promise is not listed as it was issued")
             self.states[row.promise] = STATE_AFTER[row.kind]

@@ -14,7 +14,7 @@ import numpy as np
 from holdtrue._types import JsonObject
 from holdtrue.batch import Predictor, proba_of
 from holdtrue.errors import CapabilityError, DataError
-from holdtrue.ledger import Ledger, Promise
+from holdtrue.ledger import Ledger, Promise, to_text
 from holdtrue.methods import AbstractMethod
 from holdtrue.promises._alternatives import Search
 from holdtrue.promises._cases import Case, CaseFile
@@ -46,12 +46,14 @@ def gate(
     at: datetime | None = None,
     batch_size: int = BATCH,
     on_promises: Callable[[int], None] | None = None,
+    write_down: bool = False,
 ) -> GateReport:
     """Ask a new model about every live promise of a ledger, and say what would break.
 
     A promise is kept where the model decides its wanted class about the row that was promised. One that the model
     cannot be asked about (it reads a column that the promise says nothing about, a level is unknown to it) counts
-    as broken. The ledger is only read, a batch at a time, up to the event that was its last when the gate began.
+    as broken. The ledger is read a batch at a time, up to the event that was its last when the gate began, and is
+    written to only where that is asked for.
 
     Parameters
     ----------
@@ -84,6 +86,9 @@ def gate(
         Promises held at once.
     on_promises : callable, optional
         Told how many more were asked about, for a progress bar.
+    write_down : bool, default=False
+        Append an event to the ledger that says what the gate found, in counts: which model, how many promises bind
+        and break, whether that is within the limit. Evidence tells these as the ledger's gate history.
 
     Returns
     -------
@@ -112,10 +117,18 @@ def gate(
             if on_promises is not None:
                 on_promises(len(batch))
         run.finish()
-    n, broken = run.n_live, run.n_broken
+        n, broken = run.n_live, run.n_broken
+        ok = n == 0 or broken / n <= max_broken  # a product would make 29 of 100 more than 0.29
+        if write_down:
+            book.note_gate(
+                {
+                    "model": predictor.digest(), "live": n, "broken": broken, "unreadable": run.n_unreadable,
+                    "max_broken": float(max_broken), "ok": ok, "at": to_text(moment), "up_to": end.seq,
+                }
+            )  # fmt: skip
     share = rate(broken, n, confidence)
     return GateReport(
-        ok=n == 0 or broken / n <= max_broken,  # a product would make 29 of 100 more than 0.29
+        ok=ok,
         max_broken=float(max_broken),
         n_live=n,
         n_broken=broken,

@@ -169,6 +169,7 @@ class Gate(Strict):
     max_broken: float = Field(0.0, ge=0, le=1)
     group: str | None = Field(None, max_length=200)
     alternatives: int = Field(0, ge=0, le=1000, description="Broken promises to search another way for.")
+    write_down: bool = Field(False, description="Append to the ledger what was found, in counts.")
 
 
 class Bodies:

@@ -64,6 +64,8 @@ def ledger(tmp_path_factory, clf, people):
         book.fulfil(records[3].id, decision=1 - records[3].target)
         book.supersede(records[4].id, dataclasses.replace(records[11], subject=records[4].subject))
         book.forget(records[5].subject)
+        ht.gate(clf.at_threshold(0.99), book, alternatives=0, write_down=True)
+        ht.gate(clf, book, alternatives=0, max_broken=0.1, write_down=True)
         yield book
 
 

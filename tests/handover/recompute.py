@@ -244,7 +244,7 @@ def calibrated(table, certificate):
 
 def ledger(tables, given, c):
     follows, previous = True, given["first"]  # what the first event's hash stands on
-    where, issued, kept = {}, {}, {}
+    where, issued, kept, gates = {}, {}, {}, {}
     for event in tables["ledger"].astype(object).where(lambda t: t.notna(), None).to_dict("records"):
         body = {name: event[name] for name in ("seq", "kind", "promise", "at", "public", "commitment", "token")}
         text = json.dumps(body | {"previous": previous}, sort_keys=True, separators=(",", ":"))
@@ -258,6 +258,9 @@ def ledger(tables, given, c):
             issued[event["promise"]] = said
         if kind == "fulfil":
             kept[event["promise"]] = said["kept"]
+        if kind == "gate":
+            of = {name: said[name] for name in ("model", "at", "unreadable", "max_broken", "ok")}
+            gates[str(event["seq"])] = of | {"broken": share(said["broken"], said["live"], c)}
     models = {said["model"]: {"promised": 0, "kept": 0, "broken": 0} for said in issued.values()}
     for promise, said in issued.items():
         models[said["model"]]["promised"] += 1
@@ -269,14 +272,11 @@ def ledger(tables, given, c):
         unread = int(tables["broken"].unreadable.sum())
         gate = {"broken": share(len(tables["broken"]), len(live), c), "not_readable": unread}
     return {
-        "events": len(tables["ledger"]),
+        "events": len(tables["ledger"]), "promised": len(issued), "by_model": models, "gates": gates, "gate": gate,
         "chain_follows": follows and previous == given["hash"],
-        "promised": len(issued),
         "states": pd.Series(where).value_counts().to_dict() if where else {},
         "fulfilled_and_kept": share(sum(kept.values()), len(kept), c),
-        "by_model": models,
-        "gate": gate,
-    }
+    }  # fmt: skip
 
 
 def differences(said, own, where=""):

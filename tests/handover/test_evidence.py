@@ -82,6 +82,12 @@ def test_promises_are_counted_by_where_they_stand(made, ledger):
     assert of["chain_follows"]
     assert of["gate"]["broken"]["n"] == 6
     assert of["gate"]["broken"]["k"] == 0  # the model that promised keeps what it promised
+    first, second = of["gates"].values()
+    assert (first["ok"], second["ok"]) == (False, True)
+    assert (first["broken"]["n"], second["broken"]["n"], second["broken"]["k"]) == (6, 6, 0)
+    assert second["model"] == made.given["model"]["sha256"] != first["model"]
+    assert "Gates that were written down" in made.html()
+    assert not any("no gate" in text for text in made.limits)
 
 
 def test_a_chain_that_was_changed_does_not_follow(made):

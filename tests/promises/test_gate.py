@@ -35,6 +35,25 @@ def test_counts_and_shortfall(ledger, sixty):
     assert report.instead is None  # a bare predictor has no method
 
 
+def test_what_was_found_is_written_down_where_asked(ledger, sixty):
+    ledger.issue([promise(i, income) for i, income in enumerate(INCOMES)])
+    before = ledger.head()
+    ask(sixty, ledger)
+    assert ledger.head() == before
+    report = ask(sixty, ledger, max_broken=0.4, write_down=True)
+    (event,) = ledger.gates()
+    assert (event.seq, event.kind, event.body) == (before.seq + 1, "gate", None)
+    assert event.public == {
+        "model": report.model, "live": 5, "broken": 2, "unreadable": 0, "max_broken": 0.4, "ok": True,
+        "at": event.public["at"], "up_to": before.seq,
+    }  # fmt: skip
+    assert ledger.verify(before).ok  # the chain goes on, and what was noted before is in it
+    assert ledger.counts()["live"] == 5
+    assert ask(sixty, ledger).n_live == 5
+    with pytest.raises(DataError, match="note_gate"):
+        ledger.note_gate({"model": object()})
+
+
 @pytest.mark.parametrize(("limit", "ok"), [(0.0, False), (0.39, False), (0.4, True), (1.0, True)])
 def test_the_limit(ledger, sixty, limit, ok):
     ledger.issue([promise(i, income) for i, income in enumerate(INCOMES)])

@@ -13,6 +13,13 @@ def test_oversight(world, overseer, clf, refused, tmp_path):
     page = overseer.get("/oversight").text
     counts = world.ledger.counts()
     assert f"{counts['live']} live" in Forms(page).words
+    assert send(overseer, page, "/oversight/gate", group="male").status_code == 303
+    assert world.ledger.gates() == []
+    assert send(overseer, page, "/oversight/gate", write_down="true").status_code == 303
+    asked = world.validator.post("/v1/gate", json={"max_broken": 0.05, "write_down": True}).json()["report"]
+    said = [event.public for event in world.ledger.gates()]
+    assert [one["max_broken"] for one in said] == [0.0, 0.05]
+    assert (said[1]["live"], said[1]["broken"], said[1]["model"]) == (asked["n_live"], 0, asked["model"])
     assert send(overseer, page, "/oversight/gate", group="male", max_broken="5").status_code == 303
     shown = Forms(overseer.get("/oversight").text)
     expected = ht.gate(clf, world.ledger, group="male", alternatives=0)

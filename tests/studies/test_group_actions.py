@@ -14,8 +14,8 @@ import holdtrue as ht
 from holdtrue.encoding import broken_limits
 from holdtrue.errors import DataError
 from holdtrue.studies.group_actions import Change, Trial, best_of, greedy
-from holdtrue.studies.group_actions._actions import sentence, taken
-from holdtrue.studies.group_actions._choose import choose, chosen_of, served, swapped
+from holdtrue.studies.group_actions._actions import joined, sentence, taken, ways
+from holdtrue.studies.group_actions._choose import cap_of, choose, chosen_of, served, swapped, worth
 from holdtrue.studies.group_actions._group_actions import trial_of
 
 
@@ -102,6 +102,45 @@ def test_greedy_keeps_its_bound_on_random_worlds():
             assert np.isfinite(costs[chosen_of(costs, k)]).any(axis=0).sum() == best
 
 
+def test_within_a_mean_cost_the_choice_is_the_best_of_all():
+    rng = np.random.default_rng(2)
+    for _ in range(12):
+        reach = rng.random((10, 20)) < 0.3
+        costs = np.where(reach, rng.random((10, 20)) * 3 * rng.random((10, 1)), np.inf)
+        mean = float(rng.uniform(0.1, 0.8))
+        for k in (1, 2, 3):
+            best = max(most_people(costs[[*some]], mean) for some in itertools.combinations(range(10), k))
+            chosen = chosen_of(costs, k, mean)
+            assert worth(costs[best_of(costs, k, mean)], mean)[0] == best
+            assert worth(costs[chosen], mean)[0] == best
+            inside = served(costs[chosen], cap_of(costs[chosen], mean))
+            assert inside.covered.sum() == best
+            assert inside.cost[inside.covered].sum() <= mean * best + 1e-9
+
+
+def most_people(costs, mean):
+    """The most people whose costs keep the mean, each at the least cost, counted one by one."""
+    least = costs.min(axis=0)
+    paid = sorted(c for c in least if np.isfinite(c))
+    return max((n for n in range(1, len(paid) + 1) if sum(paid[:n]) <= mean * n + 1e-9), default=0)
+
+
+def test_the_cheapest_who_keep_a_mean_are_the_most_people_who_can():
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        paid = rng.random(8)
+        mean = float(rng.uniform(0.05, 0.6))
+        subsets = (some for n in range(9) for some in itertools.combinations(paid, n))
+        assert most_people(paid[None], mean) == max(len(s) for s in subsets if sum(s) <= mean * len(s) + 1e-9)
+        assert worth(paid[None], mean)[0] == most_people(paid[None], mean)
+    alike = np.array([[0.1, 0.2, 0.4, 0.4, 0.4]])  # of people who would pay the same all are served or none
+    assert worth(alike, 0.25) == (2, 0, pytest.approx(-0.3))
+    # What is left to spend goes to a second action for the same people, before it is saved.
+    two = np.array([[0.1, 0.1, np.inf], [np.inf, 0.3, 0.3], [np.inf, np.inf, 0.1]])
+    assert chosen_of(two, 2, 0.2) == [0, 1]
+    assert chosen_of(two, 2) == [0, 2]
+
+
 def test_changing_what_is_asked_loses_nobody(trial):
     some = [(Change("a", "by", 2.0),), (Change("b", "by", 5.0),)]
     before = served(trial.matrix(some))
@@ -152,6 +191,50 @@ def test_nobody_is_asked_more_than_the_most(world):
     dear = ht.group_actions(plan, k=3, n_candidates=20, rounds=1)
     assert cheap.served.cost[cheap.served.covered].max() <= 0.4
     assert cheap.coverage.value <= dear.coverage.value
+
+
+def test_a_mean_cost_is_kept_by_those_who_choose_and_caps_what_others_are_asked(world):
+    plan = world[3]
+    found = ht.group_actions(plan, k=2, mean_cost=0.3, n_candidates=20, rounds=1)
+    paid = found.learned.cost[found.learned.covered]
+    assert paid.mean() <= 0.3 < found.max_cost
+    assert found.max_cost == pytest.approx(paid.max(), abs=1e-5)
+    assert found.served.cost[found.served.covered].max() <= found.max_cost
+    assert found.to_dict()["max_cost"] == found.max_cost
+    capped = ht.group_actions(plan, k=2, max_cost=0.3, n_candidates=20, rounds=1)
+    assert found.learned.covered.sum() >= capped.learned.covered.sum()  # nobody above is in the mean, too
+    free = ht.group_actions(plan, k=2, mean_cost=100.0, n_candidates=20, rounds=1)
+    assert free.max_cost is None
+
+
+def test_along_a_direction_everybody_goes_as_far_as_they_need(world, trial):
+    schema, people = world[1], pd.DataFrame(world[3].factual.columns)
+    action = (Change("a", "up to", 5.0), Change("b", "up to", 2.0))
+    assert (
+        sentence(action, schema) == "Raise a by up to 5 and raise b by up to 2, in proportion, as far as needed."
+    )
+    steps = [(np.ceil(0.25 * s), np.ceil(0.1 * s - 1e-9)) for s in range(1, 21)]
+    assert [tuple(c.value for c in way) for way in ways(action, schema)] == list(dict.fromkeys(steps))
+    best = np.full(len(people), np.inf)
+    for a, b in dict.fromkeys(steps):
+        after = people.assign(a=people.a + a, b=people.b + b)
+        inside = ((after.a <= 9) & (after.b <= 9)).to_numpy() & (world[4].predict(after) == 1)
+        best = np.where(inside, np.minimum(best, (a + b) / 9), best)
+    np.testing.assert_allclose(trial.costs(action), best, atol=1e-6)
+    found = ht.group_actions(world[3], k=1, forms=("along",), n_candidates=20, rounds=1)
+    assert "as far as needed" in found.sentences()[0]
+    fixed = ht.group_actions(world[3], k=1, forms=("by",), n_candidates=20, rounds=1)
+    assert found.learned.covered.sum() >= fixed.learned.covered.sum()
+
+
+def test_two_actions_in_one():
+    a, b, home = Change("a", "by", 2.0), Change("b", "at most", 3.0), Change("home", "to", "own")
+    assert joined((a, b), (Change("a", "by", 1.0), home)) == (a, b, home)
+    assert joined((b,), (Change("b", "at most", 2.0),)) == (Change("b", "at most", 2.0),)
+    assert joined((Change("a", "by", -1.0),), (Change("a", "by", -2.0),)) == (Change("a", "by", -2.0),)
+    for other in (Change("a", "by", -1.0), Change("a", "at least", 1.0)):
+        assert joined((a,), (other,)) is None
+    assert joined((home,), (Change("home", "to", "rent"),)) is None
 
 
 def test_judges_are_asked_after_the_action(people_of_a_bank):
@@ -207,6 +290,7 @@ def test_missing_values_and_levels_beyond_the_last():
     ("wrong", "text"),
     [
         ({"k": 0}, "positive whole number"),
+        ({"mean_cost": 0.0}, "`mean_cost` must be a number above 0"),
         ({"held_out": 1.0}, "`held_out` must be a share"),
         ({"forms": ("up",)}, "`forms` must be"),
         ({"by": "nothing"}, "`by` is not a column"),
@@ -230,4 +314,7 @@ def test_a_model_needs_people(world):
 def test_trials_remember(trial):
     assert isinstance(trial, Trial)
     action = (Change("a", "by", 4.0),)
-    assert trial.costs(action) is trial.costs(action)
+    trial.costs(action)
+    known = trial.known[action]
+    trial.matrix([action, (Change("b", "by", 4.0),)])
+    assert trial.known[action] is known

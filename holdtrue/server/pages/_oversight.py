@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
-from holdtrue._types import JsonObject
+from holdtrue._types import JsonObject, Keywords
 from holdtrue.ledger import Ledger
 from holdtrue.server._middleware import Refused
 from holdtrue.server._promises import ledger_of
@@ -47,7 +47,8 @@ def oversight_routes(pages: Pages) -> APIRouter:
             share = math.nan
         if not 0 <= share <= 1:
             raise Refused(422, "gate: the share that may break must be a number from 0 to 100 percent.")
-        report = await run_in_threadpool(service.run_gate, max_broken=share, group=group, alternatives=0)
+        how: Keywords = {"max_broken": share, "group": group, "write_down": form.text("write_down") == "true"}
+        report = await run_in_threadpool(service.run_gate, alternatives=0, **how)
         if report is None:
             raise Refused(409, "gate: is at work already.")
         return RedirectResponse("/oversight", 303, headers=SAFE)

@@ -11,9 +11,11 @@ from holdtrue.encoding import Encoder, join, number, to_grid, told_decimals
 from holdtrue.methods import RecourseFrame
 from holdtrue.schema import Feature, Schema, Table, plain
 
-How = Literal["by", "at least", "at most", "to"]
-Form = Literal["by", "to"]
-FORMS: tuple[Form, ...] = ("by", "to")
+How = Literal["by", "up to", "at least", "at most", "to"]
+Form = Literal["by", "to", "along"]
+FORMS: tuple[Form, ...] = ("by", "to", "along")
+COMMON: tuple[Form, ...] = ("by", "to")  # those that ask the same of everybody
+SHARES = 20  # of a direction: everybody goes some twentieths of it
 
 
 @dataclass(frozen=True)
@@ -23,9 +25,9 @@ class Change:
     Attributes
     ----------
     feature : str
-    how : {"by", "at least", "at most", "to"}
-        By an amount (of an ordered feature: by so many levels); to an end, from which on nothing changes; or to a
-        level.
+    how : {"by", "up to", "at least", "at most", "to"}
+        By an amount (of an ordered feature: by so many levels); by up to an amount, everybody as far as they need;
+        to an end, from which on nothing changes; or to a level.
     value : number or label
         The amount, the end (of an ordered feature: its position), or the level.
     """
@@ -39,16 +41,17 @@ class Change:
         feature = schema[self.feature]
         if self.how == "to":
             return f"change {feature.title} to {number(plain(self.value), feature)}"
-        size = float(self.value)  # type: ignore[arg-type]
+        size = float(self.value) + 0.0  # type: ignore[arg-type]  # and no -0
+        if self.how in ("by", "up to"):
+            way, most = "raise" if size > 0 else "lower", "up to " if self.how == "up to" else ""
+            steps = int(abs(size))
+            text = (
+                f"{steps} level{'' if steps == 1 else 's'}" if feature.has_levels else number(abs(size), feature)
+            )
+            return f"{way} {feature.title} by {most}{text}"
         if feature.has_levels:
-            if self.how == "by":
-                steps = int(abs(size))
-                way = "raise" if size > 0 else "lower"
-                return f"{way} {feature.title} by {steps} level{'' if steps == 1 else 's'}"
             level = number(plain((feature.levels or ())[int(size)]), feature)
             return f"bring {feature.title} to {level} {'or higher' if self.how == 'at least' else 'or lower'}"
-        if self.how == "by":
-            return f"{'raise' if size > 0 else 'lower'} {feature.title} by {number(abs(size), feature)}"
         way = "raise" if self.how == "at least" else "lower"
         return f"{way} {feature.title} to {number(size, feature)}, where it is not there"
 
@@ -60,7 +63,29 @@ Action = tuple[Change, ...]
 def sentence(action: Action, schema: Schema) -> str:
     """An action in words."""
     text = join([change.words(schema) for change in action])
+    if is_direction(action):
+        text += ", as far as needed" if len(action) == 1 else ", in proportion, as far as needed"
     return text[:1].upper() + text[1:] + "."
+
+
+def is_direction(action: Action) -> bool:
+    """Whether everybody goes as far along it as they need."""
+    return any(change.how == "up to" for change in action)
+
+
+def ways(action: Action, schema: Schema) -> tuple[Action, ...]:
+    """The common changes that an action stands for: itself; of a direction its twentieths, the smallest first."""
+    if not is_direction(action):
+        return (action,)
+    out = [
+        tuple(
+            Change(c.feature, "by", _amount(schema[c.feature], float(c.value), share / SHARES))  # type: ignore[arg-type]
+            if c.how == "up to" else c
+            for c in action
+        )
+        for share in range(1, SHARES + 1)
+    ]  # fmt: skip
+    return tuple(dict.fromkeys(out))
 
 
 def to_dict(action: Action) -> list[JsonObject]:
@@ -122,8 +147,8 @@ def from_plan(plan: RecourseFrame, i: int, form: Form, scale: float = 1.0) -> Ac
     ----------
     plan : RecourseFrame
     i : int
-    form : {"by", "to"}
-        By as much, or up to where it leads.
+    form : {"by", "to", "along"}
+        By as much, up to where it leads, or as far in its direction as everybody needs.
     scale : float, default=1.0
         How much more (or less) of it; of amounts alone.
     """
@@ -141,19 +166,25 @@ def from_plan(plan: RecourseFrame, i: int, form: Form, scale: float = 1.0) -> Ac
 def _change(feature: Feature, before: Any, after: Any, form: Form, scale: float) -> Change | None:
     if feature.kind in ("categorical", "binary"):
         return Change(feature.name, "to", after)
-    if feature.has_levels:
-        places = list(feature.levels or ())
-        if before is None or before != before:
-            return None
-        old, new = places.index(before), places.index(after)
-        return Change(feature.name, "by", _steps(new - old, scale)) if form == "by" else _end(feature, old, new)
     if before is None or before != before:
         return None
+    places = list(feature.levels or ())
+    old, new = (places.index(v) if feature.has_levels else float(v) for v in (before, after))
     if form == "to":
-        return _end(feature, float(before), float(after))
-    step = feature.grid or 10.0 ** -told_decimals(feature)
-    size = float(to_grid(np.array([_steps((after - before) / step, scale) * step]), step)[0])
-    return Change(feature.name, "by", size) if size else None
+        return _end(feature, old, new)
+    size = _amount(feature, new - old, scale)
+    return Change(feature.name, "by" if form == "by" else "up to", size) if size else None
+
+
+def step_of(feature: Feature) -> float:
+    """What an amount is a multiple of."""
+    return 1.0 if feature.has_levels else feature.grid or 10.0 ** -told_decimals(feature)
+
+
+def _amount(feature: Feature, size: float, scale: float) -> float:
+    """More or less of an amount, in whole steps."""
+    step = step_of(feature)
+    return float(to_grid(np.array([_steps(size / step, scale) * step]), step)[0])
 
 
 def _steps(count: float, scale: float) -> int:
@@ -175,17 +206,36 @@ def variants(action: Action, schema: Schema, encoder: Encoder) -> Sequence[Actio
         if change.how == "to":
             continue
         feature = schema[change.feature]
-        size, step = float(change.value), 1.0  # type: ignore[arg-type]
-        if not feature.has_levels:
-            step = feature.grid or 10.0 ** -told_decimals(feature)
+        size, step = float(change.value), step_of(feature)  # type: ignore[arg-type]
         scale = encoder.scale[encoder.layout.slot(feature.name).start]
         for far in (0.02, 0.1):
             width = step if feature.has_levels else max(step, float(to_grid(np.array([far * scale]), step)[0]))
             for new in (size - width, size + width):
-                new = float(to_grid(np.array([new]), step)[0])
-                if (change.how == "by" and new * size <= 0) or new == size:
+                new, amount = float(to_grid(np.array([new]), step)[0]), change.how in ("by", "up to")
+                if (amount and new * size <= 0) or new == size:
                     continue
-                if feature.has_levels and change.how != "by" and not 0 <= new < len(feature.levels or ()):
+                if feature.has_levels and not amount and not 0 <= new < len(feature.levels or ()):
                     continue
                 out.append((*action[:at], Change(change.feature, change.how, new), *action[at + 1 :]))
     return list(dict.fromkeys(out))
+
+
+def joined(one: Action, other: Action) -> Action | None:
+    """An action that asks what either asks, of each column the more; None where they go apart."""
+    out = {change.feature: change for change in one}
+    for change in other:
+        mine = out.get(change.feature)
+        if mine is None:
+            out[change.feature] = change
+        elif mine.how != change.how:
+            return None
+        elif mine.how == "to":
+            if mine.value != change.value:
+                return None
+        else:
+            a, b = float(mine.value), float(change.value)  # type: ignore[arg-type]
+            if mine.how in ("by", "up to") and a * b < 0:
+                return None
+            less = mine.how == "at most" or (mine.how != "at least" and a < 0)
+            out[change.feature] = change if (b < a) == less and a != b else mine
+    return tuple(out.values())

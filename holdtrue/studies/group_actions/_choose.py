@@ -1,78 +1,21 @@
-"""Which few of many actions serve most people: trying each on everybody, then choosing."""
+"""Which few of many actions serve most people, within what they may cost in the mean."""
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from holdtrue.batch import Predictor, distances
-from holdtrue.encoding import Norm, broken_limits
-from holdtrue.schema import Table
-from holdtrue.studies.group_actions._actions import Action, taken, variants
+from holdtrue.studies.group_actions._actions import Action, joined, variants
+from holdtrue.studies.group_actions._trial import Trial
 
-SWAPS = 4  # rounds in which every chosen action may be exchanged
+SWAPS = 6  # rounds in which every chosen action may be exchanged
 NODES = 200  # of the integer program: a count, not a time, so that the same is chosen again
-
-
-@dataclass
-class Trial:
-    """People on whom actions are tried, each action once.
-
-    Parameters
-    ----------
-    predictor : Predictor
-    people : Table
-        Refused people, checked.
-    target : int array
-        The wanted class of each.
-    norm : str
-        What costs are counted in.
-    max_cost : float or None
-        What nobody is asked to exceed.
-    """
-
-    predictor: Predictor
-    people: Table
-    target: np.ndarray
-    norm: Norm
-    max_cost: float | None = None
-    known: dict[Action, np.ndarray] = field(default_factory=dict)
-
-    def costs(self, action: Action) -> np.ndarray:
-        """What the action costs whom it serves; infinite for others: still refused, or a limit broken.
-
-        Whom it asks nothing of is not served, since they are refused as they are.
-        """
-        if action not in self.known:
-            self.known[action] = self._try(action)
-        return self.known[action]
-
-    def _try(self, action: Action) -> np.ndarray:
-        encoder, out = self.predictor.encoder, np.full(self.people.n_rows, np.inf)
-        after, able = taken(action, self.people, encoder.schema)
-        rows = np.flatnonzero(able & _whole(after, action))
-        if not len(rows):
-            return out
-        people, after = self.people.take(rows), after.take(rows)
-        x, z = encoder.encode(people), encoder.encode(after)
-        cost = np.asarray(distances(encoder, x, z, self.norm), np.float64)
-        yes = self.predictor.decide_of(self.predictor.logits_of(z)) == self.target[rows]
-        if self.max_cost is not None:
-            yes &= cost <= self.max_cost
-        kept = np.flatnonzero(yes)
-        if len(kept):
-            broken = broken_limits(encoder, people.take(kept), after.take(kept))
-            kept = kept[[not texts for texts in broken]]
-        out[rows[kept]] = cost[kept]
-        return out
-
-    def matrix(self, actions: Sequence[Action]) -> np.ndarray:
-        """Costs of shape (actions, people)."""
-        return np.stack([self.costs(action) for action in actions]) if actions else np.zeros((0, len(self.target)))
+PAIRS = 20_000  # of an action and a person whom it serves, of the program that keeps a mean
+SLACK, TIE = 1e-9, 1e-6  # of sums of costs; of two costs, which are of single precision
 
 
 @dataclass(frozen=True)
@@ -88,58 +31,106 @@ class Served:
         return self.which >= 0
 
 
-def served(costs: np.ndarray) -> Served:
-    """The cheapest of some actions, for everyone."""
+def served(costs: np.ndarray, most: float | None = None) -> Served:
+    """The cheapest of some actions, for everyone whom it costs at most this."""
     if not len(costs):
         n = costs.shape[1]
         return Served(np.full(n, -1), np.full(n, np.inf))
     best = costs.argmin(axis=0)
     least = costs[best, np.arange(costs.shape[1])]
+    least = np.where(least <= (np.inf if most is None else most), least, np.inf)
     return Served(np.where(np.isfinite(least), best, -1), least)
 
 
-def worth(costs: np.ndarray) -> tuple[int, float]:
-    """How many some actions serve; of equal ones, what they cost together, less is more."""
-    found = served(costs)
-    return int(found.covered.sum()), -float(found.cost[found.covered].sum())
+def counted(least: np.ndarray, mean: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """How many people can be served, what that costs together and the dearest, of the least cost of each.
+
+    With a `mean` the cheapest come first, as many as keep it: no other choice of people serves more. Of people who
+    would pay the same all are served or none. Rows of many are counted at once; where all are served who can be,
+    the dearest is infinite: nobody is too dear.
+    """
+    order, number = np.sort(least, axis=-1), np.arange(1, least.shape[-1] + 1)
+    spent = np.cumsum(order, axis=-1)
+    after = np.concatenate([order[..., 1:], np.full((*order.shape[:-1], 1), np.inf)], axis=-1)
+    most = np.inf if mean is None else mean * number + SLACK
+    inside = np.isfinite(order) & (spent <= most) & (after > order + TIE)
+    counts = np.where(inside, number, 0).max(axis=-1, initial=0)
+    at = np.maximum(counts - 1, 0)[..., None]
+    last, paid = (np.take_along_axis(part, at, axis=-1)[..., 0] for part in (order, spent))
+    dearest = np.where(counts == np.isfinite(order).sum(axis=-1), np.inf, np.where(counts > 0, last + TIE, 0.0))
+    return counts, np.where(counts > 0, paid, 0.0), dearest
 
 
-def greedy(costs: np.ndarray, k: int) -> list[int]:
-    """At most `k` rows, each the one that serves most whom none before it serves; of equal ones the cheapest.
+def cap_of(costs: np.ndarray, mean: float | None) -> float | None:
+    """What nobody may be asked to exceed so that those whom some actions serve keep the mean; None: no cap."""
+    cap = float(counted(served(costs).cost, mean)[2])
+    return None if np.isinf(cap) else cap
 
-    As the number served is submodular, this many serve at least 1 - (1 - 1/k)^k of what the best `k` do.
+
+Worth = tuple[int, int, float]
+
+
+def worths(costs: np.ndarray, rest: np.ndarray, mean: float | None) -> list[Worth]:
+    """What each row is worth beside the rows of `rest`: how many they serve, how many times more, less the cost.
+
+    Within a mean cost that leaves something to spend, who is served by a further action matters before the cost:
+    people who have no part in the choice differ, and what one action misses the other may reach.
+    """
+    least = np.minimum(costs, rest.min(axis=0, initial=np.inf))
+    counts, spent, dearest = counted(least, mean)
+    more = np.zeros(len(costs), int)
+    if mean is not None:
+        most = np.minimum(dearest, np.finfo(float).max)[:, None]  # an infinite cost is above every cap
+        more = (costs <= most).sum(axis=1) + sum((row <= most).sum(axis=1) for row in rest) - counts
+    return list(zip(counts.tolist(), more.tolist(), (-spent).tolist(), strict=True))
+
+
+def worth(costs: np.ndarray, mean: float | None = None) -> Worth:
+    """What some actions are worth together: see `worths`."""
+    return worths(costs[:1], costs[1:], mean)[0] if len(costs) else (0, 0, 0.0)
+
+
+def _best(costs: np.ndarray, rest: np.ndarray, mean: float | None) -> tuple[int, Worth]:
+    """Which row is worth most beside others, and what they are worth together."""
+    found = worths(costs, rest, mean)
+    best = max(range(len(found)), key=found.__getitem__)
+    return best, found[best]
+
+
+def greedy(costs: np.ndarray, k: int, mean: float | None = None) -> list[int]:
+    """At most `k` rows, each the one that is worth most beside those before it.
+
+    Without a `mean` the number served is submodular, so that this many serve at least 1 - (1 - 1/k)^k of what the
+    best `k` do.
     """
     chosen: list[int] = []
-    left = np.ones(costs.shape[1], bool)
+    most: Worth = (0, 0, 0.0)
     for _ in range(min(k, len(costs))):
-        reach = np.isfinite(costs[:, left])
-        counts = reach.sum(axis=1)
-        if not counts.max(initial=0):
+        best, here = _best(costs, costs[chosen], mean)
+        if here[:2] <= most[:2]:
             break
-        spent = np.where(reach, costs[:, left], 0.0).sum(axis=1)
-        best = max(range(len(costs)), key=lambda i: (counts[i], -spent[i]))
         chosen.append(best)
-        left &= ~np.isfinite(costs[best])
+        most = here
     return chosen
 
 
-def swapped(costs: np.ndarray, chosen: Sequence[int]) -> list[int]:
-    """A choice after exchanging one at a time for whichever other serves more, or as many at less cost."""
+def swapped(costs: np.ndarray, chosen: Sequence[int], mean: float | None = None) -> list[int]:
+    """A choice after exchanging one at a time for whichever other is worth more."""
     out = list(chosen)
     for _ in range(SWAPS):
         before = list(out)
         for at in range(len(out)):
-            rest = [i for j, i in enumerate(out) if j != at]
-            base = costs[rest].min(axis=0) if rest else np.full(costs.shape[1], np.inf)
-            both = np.minimum(costs, base)
-            reach = np.isfinite(both)
-            counts, spent = reach.sum(axis=1), np.where(reach, both, 0.0).sum(axis=1)
-            best = max(range(len(costs)), key=lambda i: (counts[i], -spent[i]))
-            if (counts[best], -spent[best]) > (counts[out[at]], -spent[out[at]] + 1e-9):
+            best, here = _best(costs, costs[[i for j, i in enumerate(out) if j != at]], mean)
+            if _more(here, worth(costs[out], mean)):
                 out[at] = best
         if out == before:
             break
     return out
+
+
+def _more(one: Worth, other: Worth) -> bool:
+    """Whether it is worth more, and not by rounding alone."""
+    return one > (*other[:2], other[2] + SLACK)
 
 
 def covering(costs: np.ndarray, k: int) -> list[int]:
@@ -163,48 +154,78 @@ def covering(costs: np.ndarray, k: int) -> list[int]:
     return [] if found.status != 0 else [int(i) for i in rows[np.flatnonzero(found.x[:m] > 0.5)]]
 
 
-def chosen_of(costs: np.ndarray, k: int) -> list[int]:
+def covering_within(costs: np.ndarray, k: int, mean: float) -> list[int]:
+    """The same with a mean that those who are served keep; none where there are too many pairs to ask about."""
+    reach = np.isfinite(costs)
+    row, person = np.nonzero(reach)
+    if not 0 < len(row) <= PAIRS:
+        return []
+    (m, n), p = costs.shape, len(row)
+    pair = np.arange(p)
+    # Whether an action is chosen, then whether it serves a person: only if it is, everybody once, k in all.
+    opened = sp.hstack([sp.csr_matrix((-np.ones(p), (pair, row)), (p, m)), sp.eye(p)])
+    once = sp.hstack([sp.csr_matrix((n, m)), sp.csr_matrix((np.ones(p), (person, pair)), (n, p))])
+    total = sp.csr_matrix(np.concatenate([np.ones(m), np.zeros(p)])[None])
+    spent = sp.csr_matrix(np.concatenate([np.zeros(m), costs[row, person] - mean])[None])
+    most: Any = np.concatenate([np.zeros(p), np.ones(n), [k, 0.0]])
+    found = milp(
+        np.concatenate([np.zeros(m), -np.ones(p)]),
+        constraints=LinearConstraint(sp.vstack([opened, once, total, spent]).tocsc(), -np.inf, most),
+        integrality=np.ones(m + p), bounds=Bounds(0, 1), options={"node_limit": NODES},
+    )  # fmt: skip
+    return [] if found.status != 0 else np.flatnonzero(found.x[:m] > 0.5).tolist()
+
+
+def chosen_of(costs: np.ndarray, k: int, mean: float | None = None) -> list[int]:
     """At most `k` rows: those that serve most, exchanged for cheaper ones that serve as many."""
-    quick, best = swapped(costs, greedy(costs, k)), covering(costs, k)
-    return quick if worth(costs[quick]) >= worth(costs[best]) else swapped(costs, best)
+    best = covering(costs, k) if mean is None else covering_within(costs, k, mean)
+    quick = greedy(costs, k, mean)
+    if best:  # what is left of the k: whoever serves people once more
+        best = [*best, *(i for i in quick if i not in best)][:k]
+    found = [swapped(costs, rows, mean) for rows in (quick, best)]
+    return max(found, key=lambda rows: worth(costs[rows], mean))
 
 
-def best_of(costs: np.ndarray, k: int) -> list[int]:
+def best_of(costs: np.ndarray, k: int, mean: float | None = None) -> list[int]:
     """The best `k` of a few rows, by trying all: for small numbers alone."""
     return list(
-        max(itertools.combinations(range(len(costs)), min(k, len(costs))), key=lambda c: worth(costs[[*c]]))
+        max(itertools.combinations(range(len(costs)), min(k, len(costs))), key=lambda c: worth(costs[[*c]], mean))
     )
 
 
-def choose(trial: Trial, candidates: Iterable[Action], k: int, rounds: int) -> list[Action]:
-    """At most `k` actions: the best of the candidates, then each changed a little as long as that helps."""
+def choose(
+    trial: Trial, candidates: Iterable[Action], k: int, rounds: int, mean: float | None = None
+) -> list[Action]:
+    """At most `k` actions: the best of the candidates, then each changed as long as that helps.
+
+    Parameters
+    ----------
+    trial : Trial
+    candidates : iterable of Action
+    k : int
+    rounds : int
+        How often each may be changed: a little, or to ask also what a candidate asks.
+    mean : float, optional
+        What those who are served may be asked in the mean.
+    """
     pool = list(dict.fromkeys(action for action in candidates if action))
     costs = trial.matrix(pool)
-    chosen = [pool[i] for i in chosen_of(costs, k)]
+    chosen = [pool[i] for i in chosen_of(costs, k, mean)]
     for _ in range(rounds):
         before = list(chosen)
         for at in range(len(chosen)):
-            chosen[at] = _mended(trial, chosen, at)
+            chosen[at] = _mended(trial, chosen, at, pool, mean)
         if chosen == before:
             break
     return chosen
 
 
-def _mended(trial: Trial, chosen: list[Action], at: int) -> Action:
-    schema, encoder = trial.predictor.encoder.schema, trial.predictor.encoder
-    rest = [action for i, action in enumerate(chosen) if i != at]
-    value: Callable[[Action], tuple[int, float]] = lambda action: worth(trial.matrix([*rest, action]))  # noqa: E731
-    best, most = chosen[at], value(chosen[at])
-    for action in variants(chosen[at], schema, encoder):
-        here = value(action)
-        if here > (most[0], most[1] + 1e-9):
-            best, most = action, here
-    return best
-
-
-def _whole(after: Table, action: Action) -> np.ndarray:
-    """Who has a value in every column that the action speaks of."""
-    out = np.ones(after.n_rows, bool)
-    for change in action:
-        out &= ~after.missing(change.feature)
-    return out
+def _mended(trial: Trial, chosen: list[Action], at: int, pool: list[Action], mean: float | None) -> Action:
+    encoder = trial.predictor.encoder
+    rest = trial.matrix([action for i, action in enumerate(chosen) if i != at])
+    near = variants(chosen[at], encoder.schema, encoder)
+    both = (joined(chosen[at], action) for action in pool)
+    some = list(dict.fromkeys([chosen[at], *near, *(action for action in both if action is not None)]))
+    costs = trial.matrix(some)
+    best, here = _best(costs, rest, mean)
+    return some[best] if _more(here, worths(costs[:1], rest, mean)[0]) else chosen[at]

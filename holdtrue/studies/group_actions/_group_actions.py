@@ -12,11 +12,13 @@ from holdtrue.hold import Holding
 from holdtrue.methods import RecourseFrame
 from holdtrue.retraining import AbstractRetrained
 from holdtrue.schema import Schema, TableLike, as_table, did_you_mean, hinted
-from holdtrue.studies.group_actions._actions import FORMS, Action, Form, from_plan
-from holdtrue.studies.group_actions._choose import Trial, choose, served
+from holdtrue.studies.group_actions._actions import COMMON, FORMS, Action, Form, from_plan
+from holdtrue.studies.group_actions._choose import cap_of, choose, served
 from holdtrue.studies.group_actions._result import GroupActions
+from holdtrue.studies.group_actions._trial import Trial
 
-SCALES = (1.0, 1.5, 2.0, 3.0)  # how much more than one person needs, so that others are served too
+# How much more than one person needs, so that others are served too; of an end, that is where it leads.
+SCALES: dict[Form, tuple[float, ...]] = {"by": (1.0, 1.5, 2.0, 3.0), "to": (1.0,), "along": (1.0, 2.0, 4.0)}
 MOST_GROUPS = 20
 
 
@@ -29,7 +31,8 @@ def group_actions(
     by: str | ArrayLike | None = None,
     k: int = 3,
     max_cost: float | None = None,
-    forms: tuple[Form, ...] = FORMS,
+    mean_cost: float | None = None,
+    forms: tuple[Form, ...] = COMMON,
     n_candidates: int = 100,
     rounds: int = 3,
     held_out: float = 0.5,
@@ -44,8 +47,8 @@ def group_actions(
     it is not there"), or to a level. It serves a person where the model then accepts them and no limit of the
     schema is broken; who would have to break one is not served. Candidates are what single people's recourse
     changes, and more of it; the `k` of these that serve most are chosen by an integer program (greedily where it
-    is not solved), and each is then changed a little as long as that serves more people, or as many at less cost.
-    What they do is measured on people who had no part in the choice.
+    is not solved), and each is then changed as long as that serves more people, or as many at less cost. What they
+    do is measured on people who had no part in the choice.
 
     Parameters
     ----------
@@ -62,12 +65,17 @@ def group_actions(
         Actions, at most.
     max_cost : float, optional
         Nobody is asked more than this, in the plan's norm.
-    forms : tuple of {"by", "to"}
-        By an amount, up to an end, or both.
+    mean_cost : float, optional
+        Those who are served are asked at most this in the mean: as many as keep it, the cheapest first. What the
+        dearest of them pays is then the most that anybody is asked, other people too.
+    forms : tuple of {"by", "to", "along"}
+        By an amount; up to an end; along a direction, everybody as far as they need ("lower the loan by up to
+        20,000, in proportion, as far as needed"), which asks more of some than of others. The first two when
+        omitted.
     n_candidates : int, default=100
         People whose recourse is taken as candidates, drawn by the seed.
     rounds : int, default=3
-        How often each chosen action is changed a little.
+        How often each chosen action is changed: a little, or to ask also what a candidate asks.
     held_out : float, default=0.5
         Share of the people on whom the actions are measured and who have no part in their choice. With 0 all have,
         and what is measured is flattered.
@@ -91,6 +99,9 @@ def group_actions(
     (True, True)
     """
     _checked(k=k, n_candidates=n_candidates)
+    for name, most in (("max_cost", max_cost), ("mean_cost", mean_cost)):
+        if most is not None and not most > 0:
+            raise DataError(f"group_actions: `{name}` must be a number above 0; got {most!r}.")
     plan, labels, own = _plan(model, X, schema, by, options)
     if not 0 <= held_out < 1:
         raise DataError(f"group_actions: `held_out` must be a share from 0 to below 1; got {held_out!r}.")
@@ -100,14 +111,18 @@ def group_actions(
     n_test = round(held_out * len(plan))
     learn, test = np.sort(order[n_test:]), np.sort(order[:n_test]) if n_test else np.arange(len(plan))
     trial = trial_of(plan.take(learn), max_cost)
-    chosen = choose(trial, candidates(plan.take(learn), forms, n_candidates, random_state), k, rounds)
-    asked = trial_of(plan.take(test), max_cost)
+    pool = candidates(plan.take(learn), forms, n_candidates, random_state)
+    chosen = choose(trial, pool, k, rounds, mean_cost)
+    known = trial.matrix(chosen)
+    cap = cap_of(known, mean_cost)
+    most = max_cost if cap is None else cap  # whom the trial serves, it asks at most `max_cost`
+    asked = trial_of(plan.take(test), most)
     return GroupActions(
         actions=tuple(chosen), people=asked.people, target=asked.target, costs=asked.matrix(chosen),
-        learned=served(trial.matrix(chosen)), labels=None if labels is None else labels[test],
+        learned=served(known, most), labels=None if labels is None else labels[test],
         by=by if isinstance(by, str) else "group", predictor=plan.predictor, norm=plan.norm,
         alone=np.where(plan.found, plan.cost, np.inf)[test], judges=own if judges is None else judges,
-        confidence=confidence, held_out=bool(n_test),
+        confidence=confidence, held_out=bool(n_test), max_cost=most,
     )  # fmt: skip
 
 
@@ -126,7 +141,7 @@ def candidates(plan: RecourseFrame, forms: tuple[Form, ...], n: int, seed: int) 
     out = []
     for i in found.tolist():
         for form in forms:
-            out += [from_plan(plan, i, form, scale) for scale in (SCALES if form == "by" else (1.0,))]
+            out += [from_plan(plan, i, form, scale) for scale in SCALES[form]]
     return out
 
 

@@ -14,8 +14,9 @@ from holdtrue.batch import Predictor
 from holdtrue.metrics import Interval
 from holdtrue.retraining import AbstractRetrained
 from holdtrue.schema import Table, TableLike
-from holdtrue.studies.group_actions._actions import Action, sentence, taken, to_dict
-from holdtrue.studies.group_actions._choose import Served, Trial, served
+from holdtrue.studies.group_actions._actions import Action, sentence, taken, to_dict, ways
+from holdtrue.studies.group_actions._choose import Served, served
+from holdtrue.studies.group_actions._trial import Trial
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class GroupActions:
         What they did for the people by whom they were chosen.
     held_out : bool
         Whether these are others.
+    max_cost : float or None
+        What nobody is asked to exceed: as was given, or so that those who chose keep the mean cost.
     """
 
     actions: tuple[Action, ...]
@@ -50,6 +53,7 @@ class GroupActions:
     judges: AbstractRetrained | None
     confidence: float
     held_out: bool
+    max_cost: float | None = None
 
     @functools.cached_property
     def served(self) -> Served:
@@ -74,7 +78,7 @@ class GroupActions:
         """What the actions do for other people; who is accepted as they are is not looked at."""
         table = self.predictor.encoder.schema.check(X, where="group_actions")
         target = np.full(table.n_rows, self.predictor.decision.favourable)
-        trial = Trial(self.predictor, table, target, self.norm)  # type: ignore[arg-type]
+        trial = Trial(self.predictor, table, target, self.norm, self.max_cost)  # type: ignore[arg-type]
         return served(trial.matrix(self.actions))
 
     @functools.cached_property
@@ -84,11 +88,14 @@ class GroupActions:
             return None
         out = np.zeros((len(self.judges), len(self.target)), bool)
         schema, classes = self.predictor.encoder.schema, self.predictor.classes
+        trial = Trial(self.predictor, self.people, self.target, self.norm)  # type: ignore[arg-type]
         for at, action in enumerate(self.actions):
-            mine = np.flatnonzero(self.served.which == at)
-            if len(mine):
-                after, _ = taken(action, self.people.take(mine), schema)
-                out[:, mine] = self.judges.accepts(after, classes[self.target[mine]])
+            taking = trial.way(action)
+            for number, way in enumerate(ways(action, schema)):
+                mine = np.flatnonzero((self.served.which == at) & (taking == number))
+                if len(mine):
+                    after, _ = taken(way, self.people.take(mine), schema)
+                    out[:, mine] = self.judges.accepts(after, classes[self.target[mine]])
         return out
 
     def groups(self) -> list[str]:
@@ -163,6 +170,7 @@ class GroupActions:
             {
                 "actions": [{"text": sentence(a, schema), "changes": to_dict(a)} for a in self.actions],
                 "norm": self.norm, "confidence": self.confidence, "held_out": self.held_out,
+                "max_cost": self.max_cost,
                 "chosen_by": {"people": len(self.learned.which), "served": int(self.learned.covered.sum())},
                 "everybody": self.measures(everybody),
                 "by": self.by if self.labels is not None else None,
