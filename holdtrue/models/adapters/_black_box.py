@@ -25,6 +25,7 @@ REACHED = 7e-7
 """Share of the threshold by which a probability may miss it in float32: votes of a forest often equal it exactly,
 and the log-odds that are compared have float32's rounding errors."""
 EQUAL = 1e-12  # the same in float64
+WIDE = 1e-5  # how far outside 0 and 1 a probability may be for rounding
 REMEMBERED = 100_000
 """Rows whose answers a search keeps: slots that are done, or stand for nobody, ask about the same ones again."""
 
@@ -168,6 +169,11 @@ class BlackBox:
             raise DataError(
                 f"recourse: `predict_proba` of {type(self.estimator).__name__} must return finite numbers of "
                 f"shape ({table.n_rows}, classes); got shape {p.shape}."
+            )
+        if p.min() < -WIDE or p.max() > 1 + WIDE:
+            raise DataError(
+                f"recourse: `predict_proba` of {type(self.estimator).__name__} must return probabilities; got "
+                f"numbers from {p.min():.3g} to {p.max():.3g}. Give what makes probabilities of its scores."
             )
         return np.log(np.clip(p, TINY, 1.0))
 
