@@ -235,6 +235,9 @@ def _categories(native: Any, names: list[str]) -> dict[str, list[Label]]:
 def _names_of(estimator: Estimator) -> list[str] | None:
     """Columns that the estimator knows by name; None where it was fitted on an array."""
     names = list(getattr(estimator, "feature_names_in_", []))
+    first: Any = estimator.steps[0][1] if not names and type(estimator).__name__ == "Pipeline" else None
+    if type(first).__module__.startswith("optbinning."):
+        names = [str(name) for name in first.variable_names]
     if not names and type(estimator).__module__.startswith("catboost."):
         names = [str(name) for name in estimator.feature_names_ or []]
         names = [] if names == [str(i) for i in range(len(names))] else names

@@ -16,6 +16,7 @@ from holdtrue.encoding import Encoder
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models.adapters._given import HardVotes, LightGBMBooster, as_classifier, from_xgboost
 from holdtrue.models.adapters._onnx import OnnxClassifier, from_onnx
+from holdtrue.models.adapters._optbinning import ScorecardClassifier, StoredScorecard, packed, unpacked
 from holdtrue.models.adapters._torch import TorchClassifier, from_torch
 from holdtrue.models.adapters._torch_program import Program, as_module, from_archive, npy
 
@@ -56,6 +57,8 @@ def to_stored(estimator: Estimator) -> Stored:
         return "lightgbm", estimator.booster_.model_to_string().encode(), {}
     if isinstance(estimator, TorchClassifier):
         return "torch", *_to_torch(estimator)
+    if isinstance(estimator, (ScorecardClassifier, StoredScorecard)):
+        return "scorecard", packed(estimator.binning(), _to_skops(estimator.last)[0]), {}
     if isinstance(estimator, HardVotes):
         return "votes", *_to_skops(estimator.estimator)
     if library == "catboost":
@@ -165,6 +168,11 @@ def _check_trusted(skops: Any, blob: bytes, what: str) -> None:
         raise DataError(f"{what}; got {', '.join(odd[:5])}. Build it of scikit-learn's own, or export it to ONNX.")
 
 
+def _from_scorecard(blob: bytes, info: JsonObject) -> Estimator:
+    binning, last = unpacked(blob)
+    return StoredScorecard(binning, _from_skops(last, info))
+
+
 def _from_votes(blob: bytes, info: JsonObject) -> Estimator:
     return HardVotes(_from_skops(blob, info))
 
@@ -242,6 +250,7 @@ def _from_torch_archive(blob: bytes, info: JsonObject) -> Estimator:
 _READERS: dict[str, Callable[[bytes, JsonObject], Estimator]] = {
     "skops": _from_skops,
     "votes": _from_votes,
+    "scorecard": _from_scorecard,
     "xgboost": _from_xgboost,
     "lightgbm": _from_lightgbm,
     "catboost": _from_catboost,
