@@ -7,14 +7,15 @@ The numbers of a table of people, their schema guessed and not corrected, are le
 shelf-life, certify, verify, replay, gate, letter, reasons, evidence (made, and verified), serve (an answer and a
 page) and MLflow (logged, and asked again from there); with `--ray`, recourse on a local cluster too. A command
 counts as done where its process ends well and what it says is what the model's own library says. A model that does
-not say how it was trained cannot be trained again: there shelf-life is done where it says so. `seconds` are those
-of all commands of a kind. What is done is written after every kind, and a later call goes on with the kinds that
+not say how it was trained cannot be trained again: there shelf-life is done where it says so. `seconds` are those of
+the clock for all commands of a kind, `processor` each command's own. What is done is written after every kind, and a later call goes on with the kinds that
 are not in the result; those of another table or number of rows, or all with `--again`, are asked anew.
 """
 
 import argparse
 import json
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -100,6 +101,30 @@ def onnx(X: pd.DataFrame, y: np.ndarray, place: Path) -> list[Any]:
     return [place / "model.onnx"]
 
 
+def torch(X: pd.DataFrame, y: np.ndarray, place: Path) -> list[Any]:
+    """A logistic regression as an exported program, its scaling in a file beside it."""
+    import skops.io
+    import torch as library
+
+    scaler, model = StandardScaler().fit(X), LogisticRegression(max_iter=1000)
+    model.fit(scaler.transform(X), y)
+    layer = library.nn.Linear(X.shape[1], 1)
+    with library.no_grad():
+        layer.weight[:], layer.bias[:] = library.tensor(model.coef_), library.tensor(model.intercept_)
+    rows = (library.zeros(3, X.shape[1]),)
+    many = ({0: library.export.Dim("rows")},)
+    library.export.save(library.export.export(library.nn.Sequential(layer), rows, dynamic_shapes=many),
+                        place / "model.pt2")  # fmt: skip
+    skops.io.dump(scaler, place / "scaler.skops")
+    return [place / "model.pt2", "--reads", place / "scaler.skops"]
+
+
+def optbinning(X: pd.DataFrame) -> Any:
+    from optbinning import BinningProcess, Scorecard
+
+    return Scorecard(BinningProcess(list(X.columns)), LogisticRegression(max_iter=1000))
+
+
 def raw(X: pd.DataFrame, y: np.ndarray, place: Path) -> list[Any]:
     xgboost().fit(X, y).save_model(place / "model.ubj")
     return [place / "model.ubj"]
@@ -119,8 +144,15 @@ KINDS: dict[str, Callable[[], Any]] = {
     "stack": lambda: StackingClassifier([("f", forest()), ("l", logistic())], cv=2),
     "scorecard": scorecard,
 }
-FILES: dict[str, Callable[[pd.DataFrame, np.ndarray, Path], list[Any]]] = {"raw xgboost": raw, "onnx": onnx}
+FILES: dict[str, Callable[[pd.DataFrame, np.ndarray, Path], list[Any]]] = {
+    "raw xgboost": raw,
+    "onnx": onnx,
+    "torch": torch,
+}
 """Kinds that come as a file: it, and further options of `adopt`."""
+
+
+OPTBINNING = "optbinning"
 
 
 class Commands:
@@ -128,6 +160,7 @@ class Commands:
 
     def __init__(self, folder: Path, X: pd.DataFrame, y: np.ndarray) -> None:
         self.folder, self.X, self.y = folder, X, y
+        self.processor: dict[str, float] = {}
         self.train, self.people = folder / "train.csv", folder / "people.csv"
         X.assign(**{TARGET: y, KEY: np.arange(len(X))}).to_csv(self.train, index=False)
         X[:40].assign(**{KEY: np.arange(40)}).to_csv(self.people, index=False)
@@ -212,11 +245,13 @@ class Commands:
         jobs |= {"ray": on_ray} if ray else {}
         out = {}
         for name, job in jobs.items():
+            before = _processor()
             try:
                 job()
                 out[name] = "done"
             except Exception as error:
                 out[name] = f"{type(error).__name__}: {str(error)[:300]}"
+            self.processor[name] = round(_processor() - before, 1)
         return out
 
     def serve(self, model: Path, own: np.ndarray) -> None:
@@ -246,11 +281,20 @@ class Commands:
                 process.terminate()
 
 
+BROWSER = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())  # the pages set one and come back
+
+
 def _get(url: str, body: Any = None) -> bytes:
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=120) as answer:
+    with BROWSER.open(request, timeout=300) as answer:
         return answer.read()
+
+
+def _processor() -> float:
+    """Processor seconds of all processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _until_ready(url: str, seconds: float) -> None:
@@ -267,7 +311,7 @@ def _until_ready(url: str, seconds: float) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--kinds", default=",".join([*KINDS, *FILES]))
+    parser.add_argument("--kinds", default=",".join([*KINDS, OPTBINNING, *FILES]))
     parser.add_argument("--table", default="taiwan_credit")
     parser.add_argument("--rows", type=int, default=800)
     parser.add_argument("--ray", action="store_true")
@@ -312,18 +356,19 @@ def _asked(kind: str, commands: Commands, ray: bool) -> dict[str, Any]:
         commands.call("adopt", theirs, *more, "--reference", commands.train, "--out", model, "--threshold", 0.8,
                       "--schema", folder / "schema.yaml")  # fmt: skip
     else:
-        fitted = KINDS[kind]().fit(X, y)
+        fitted = (optbinning(X) if kind == OPTBINNING else KINDS[kind]()).fit(X, y)
         ht.adopt(fitted, ht.Schema.infer(X), reference=X, threshold=0.8).save(model)
     clf = ht.load(model)
     foreign = clf.predictor_.foreign
     own = foreign.estimator.predict_proba(foreign.frame(clf._read(X[:40])))[:, 1] >= 0.8
-    outcome = commands.all(model, own, kind not in FILES, ray)
+    outcome = commands.all(model, own, kind not in FILES and kind != OPTBINNING, ray)
     return {
         "done": sum(said == "done" for said in outcome.values()),
         "of": len(outcome),
         "wrong": {name: said for name, said in outcome.items() if said != "done"},
         "read": foreign.note,
         "seconds": round(time.perf_counter() - began, 1),
+        "processor": dict(commands.processor),
     }
 
 
