@@ -7,8 +7,9 @@ The numbers of a table of people, their schema guessed and not corrected, are le
 shelf-life, certify, verify, replay, gate, letter, reasons, evidence (made, and verified), serve (an answer and a
 page) and MLflow (logged, and asked again from there); with `--ray`, recourse on a local cluster too. A command
 counts as done where its process ends well and what it says is what the model's own library says. A model that does
-not say how it was trained cannot be trained again: there shelf-life is done where it says so. `seconds` are those of
-the clock for all commands of a kind, `processor` each command's own. What is done is written after every kind, and a later call goes on with the kinds that
+not say how it was trained cannot be trained again: there shelf-life is done where it says so. `seconds` are
+those of the clock for all commands of a kind, `processor` each command's own. What is done is written after every
+kind, and a later call goes on with the kinds that
 are not in the result; those of another table or number of rows, or all with `--again`, are asked anew.
 """
 
