@@ -17,7 +17,7 @@ from holdtrue.encoding import Encoder
 from holdtrue.errors import DataError
 from holdtrue.models._base import AbstractModel
 from holdtrue.models._decision import Decision
-from holdtrue.schema import Table
+from holdtrue.schema import Table, narrow
 
 TINY = 1e-12  # a probability of 0 has no logarithm
 MOST_DECIMALS = 13
@@ -131,6 +131,8 @@ class BlackBox:
         self.threshold: float | None = None
         self.digest: str | None = None
         self._answers: dict[bytes, np.ndarray] = {}
+        # XGBoost makes an array of a dataframe, for longer than it takes to answer: numbers are given as one.
+        self._by_place = type(estimator).__module__.startswith("xgboost.") and not self.categories
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_answers": {}}  # to whoever it is sent, what was asked here is nothing
@@ -147,6 +149,10 @@ class BlackBox:
         if self.names is None:
             # Fitted on a bare array: give it one, without names to warn about.
             return np.column_stack([columns[n] for n in self.names_read])
+        if self._by_place:
+            columns = {name: narrow(values) for name, values in columns.items()}
+            if all(values.dtype.kind in "fib" for values in columns.values()):
+                return np.column_stack(list(columns.values()))
         frame = self.like.like_native(columns)
         for name in self.categories:
             frame[name] = frame[name].astype(self.like.native[name].dtype)
