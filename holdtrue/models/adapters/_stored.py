@@ -2,6 +2,7 @@
 
 import io
 import os
+import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -42,6 +43,7 @@ TRUSTED = (
 )
 """Types that are built from a file beside those that skops trusts itself: each only takes data in."""
 LIBRARIES = ("sklearn", "xgboost", "lightgbm")
+NEEDLESS = "sklearn.externals.array_api_compat.torch"
 PICKLES = (".pkl", ".pickle", ".joblib", ".sav")
 
 Stored = tuple[str, bytes, JsonObject]
@@ -149,15 +151,31 @@ def _kind(blob: bytes, suffix: str) -> str | None:
 # ---- one pair a format ---------------------------------------------------------------------------------
 
 
+def _skops(what: str) -> Any:
+    """skops, imported without torch.
+
+    It looks through all of scikit-learn for estimators, and a package there that holds none imports torch where that
+    is installed: a second and a half of every command. For as long as it looks, that package is not to be found.
+    """
+    quiet = "skops.io" not in sys.modules and NEEDLESS not in sys.modules
+    if quiet:
+        sys.modules[NEEDLESS] = None  # type: ignore[assignment]
+    try:
+        return need("skops.io", extra="skops", what=what)
+    finally:
+        if quiet:
+            del sys.modules[NEEDLESS]
+
+
 def _to_skops(estimator: Estimator) -> tuple[bytes, JsonObject]:
-    skops = need("skops.io", extra="skops", what="adopt: a scikit-learn model")
+    skops = _skops("adopt: a scikit-learn model")
     blob = skops.dumps(estimator)
     _check_trusted(skops, blob, "adopt: the model is made of types that a file may not hold")
     return blob, {}
 
 
 def _from_skops(blob: bytes, info: JsonObject) -> Estimator:
-    skops = need("skops.io", extra="skops", what="load: a scikit-learn model")
+    skops = _skops("load: a scikit-learn model")
     _check_trusted(skops, blob, "load: the file asks for types that are not trusted")
     return skops.loads(blob, trusted=list(TRUSTED))
 
