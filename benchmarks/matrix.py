@@ -1,18 +1,22 @@
 """Every command asked of every kind of model, each in a process of its own that knows nothing but the file.
 
-    python -m benchmarks.matrix [--kinds xgboost,stack] [--rows 1500] [--table taiwan_credit] [--ray]
+    python -m benchmarks.matrix [--kinds xgboost,stack] [--rows 800] [--table taiwan_credit] [--ray] [--again]
 
 The numbers of a table of people, their schema guessed and not corrected, are learned by every kind of model;
 `holdtrue adopt` takes it into a file, and each command is then a process: recourse with a ledger, audit,
-shelf-life, certify, verify, replay, gate, letter, reasons, serve (an answer and a page) and MLflow; with `--ray`,
-recourse on a local cluster too. A command counts as done where its process ends well and what it says is what the
-model's own library says. Raw boosters cannot be trained again: there shelf-life is done where it says so.
-`seconds` are those of all commands of a kind.
+shelf-life, certify, verify, replay, gate, letter, reasons, evidence (made, and verified), serve (an answer and a
+page) and MLflow (logged, and asked again from there); with `--ray`, recourse on a local cluster too. A command
+counts as done where its process ends well and what it says is what the model's own library says. A model that does
+not say how it was trained cannot be trained again: there shelf-life is done where it says so. `seconds` are
+those of the clock for all commands of a kind, `processor` each command's own. What is done is written after every
+kind, and a later call goes on with the kinds that
+are not in the result; those of another table or number of rows, or all with `--again`, are asked anew.
 """
 
 import argparse
 import json
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -38,7 +42,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, PowerTransformer, StandardScaler
 
 import holdtrue as ht
-from benchmarks._common import record
+from benchmarks._common import RESULTS, record
 
 TARGET, KEY = "granted", "key"
 MLFLOW = """
@@ -48,8 +52,11 @@ import holdtrue as ht, mlflow, pandas as pd
 mlflow.set_tracking_uri("sqlite:///" + sys.argv[2])
 clf, people = ht.load(sys.argv[1]), pd.read_csv(sys.argv[3])
 with mlflow.start_run():
-    address = ht.tracking.log(clf)
-print("logged")
+    address = ht.tracking.log(clf).model_uri
+again = mlflow.pyfunc.load_model(address)
+said = again.predict(people[clf.schema_.names], params={"answer": "recourse"})
+assert len(said) >= len(people), said
+assert (again.predict(people[clf.schema_.names]) == clf.predict(people)).all()
 """
 
 
@@ -84,7 +91,7 @@ def scorecard() -> Any:
     return make_pipeline(bins, LogisticRegression(max_iter=1000))
 
 
-def onnx(X: pd.DataFrame, y: np.ndarray, place: Path) -> Path:
+def onnx(X: pd.DataFrame, y: np.ndarray, place: Path) -> list[Any]:
     import skl2onnx
     from skl2onnx.common.data_types import FloatTensorType
 
@@ -92,12 +99,36 @@ def onnx(X: pd.DataFrame, y: np.ndarray, place: Path) -> Path:
     kind = [("x", FloatTensorType([None, X.shape[1]]))]
     proto: Any = skl2onnx.convert_sklearn(model, initial_types=kind, options={"zipmap": False})
     (place / "model.onnx").write_bytes(proto.SerializeToString())
-    return place / "model.onnx"
+    return [place / "model.onnx"]
 
 
-def raw(X: pd.DataFrame, y: np.ndarray, place: Path) -> Path:
+def torch(X: pd.DataFrame, y: np.ndarray, place: Path) -> list[Any]:
+    """A logistic regression as an exported program, its scaling in a file beside it."""
+    import skops.io
+    import torch as library
+
+    scaler, model = StandardScaler().fit(X), LogisticRegression(max_iter=1000)
+    model.fit(scaler.transform(X), y)
+    layer = library.nn.Linear(X.shape[1], 1)
+    with library.no_grad():
+        layer.weight[:], layer.bias[:] = library.tensor(model.coef_), library.tensor(model.intercept_)
+    rows = (library.zeros(3, X.shape[1]),)
+    many = ({0: library.export.Dim("rows")},)
+    library.export.save(library.export.export(library.nn.Sequential(layer), rows, dynamic_shapes=many),
+                        place / "model.pt2")  # fmt: skip
+    skops.io.dump(scaler, place / "scaler.skops")
+    return [place / "model.pt2", "--reads", place / "scaler.skops"]
+
+
+def optbinning(X: pd.DataFrame) -> Any:
+    from optbinning import BinningProcess, Scorecard
+
+    return Scorecard(BinningProcess(list(X.columns)), LogisticRegression(max_iter=1000))
+
+
+def raw(X: pd.DataFrame, y: np.ndarray, place: Path) -> list[Any]:
     xgboost().fit(X, y).save_model(place / "model.ubj")
-    return place / "model.ubj"
+    return [place / "model.ubj"]
 
 
 KINDS: dict[str, Callable[[], Any]] = {
@@ -114,7 +145,15 @@ KINDS: dict[str, Callable[[], Any]] = {
     "stack": lambda: StackingClassifier([("f", forest()), ("l", logistic())], cv=2),
     "scorecard": scorecard,
 }
-FILES = {"raw xgboost": raw, "onnx": onnx}
+FILES: dict[str, Callable[[pd.DataFrame, np.ndarray, Path], list[Any]]] = {
+    "raw xgboost": raw,
+    "onnx": onnx,
+    "torch": torch,
+}
+"""Kinds that come as a file: it, and further options of `adopt`."""
+
+
+OPTBINNING = "optbinning"
 
 
 class Commands:
@@ -122,6 +161,7 @@ class Commands:
 
     def __init__(self, folder: Path, X: pd.DataFrame, y: np.ndarray) -> None:
         self.folder, self.X, self.y = folder, X, y
+        self.processor: dict[str, float] = {}
         self.train, self.people = folder / "train.csv", folder / "people.csv"
         X.assign(**{TARGET: y, KEY: np.arange(len(X))}).to_csv(self.train, index=False)
         X[:40].assign(**{KEY: np.arange(40)}).to_csv(self.people, index=False)
@@ -173,6 +213,12 @@ class Commands:
             asked = ("reasons", model, self.people, "--reference", self.train, "--rows", 20, "--json")
             assert len(self.call(*asked).stdout.splitlines()) == int((~own).sum())
 
+        def evidence() -> None:
+            place_of, asked = place / "evidence.zip", ("evidence", model, self.train, "--target", TARGET)
+            self.call(*asked, "--ledger", ledger, "--people", 5, "--reasons", 2, "--reference", self.people,
+                      "--out", place_of)  # fmt: skip
+            assert self.tell("evidence", "--verify", place_of)["ok"]
+
         def mlflow() -> None:
             command = [sys.executable, "-c", MLFLOW, str(model), str(place / "runs.db"), str(self.people)]
             done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=place)
@@ -193,17 +239,20 @@ class Commands:
             "gate": gate,
             "letter": lambda: self.call("letter", record_file),
             "reasons": reasons,
+            "evidence": evidence,
             "serve": lambda: self.serve(model, own),
             "mlflow": mlflow,
         }
         jobs |= {"ray": on_ray} if ray else {}
         out = {}
         for name, job in jobs.items():
+            before = _processor()
             try:
                 job()
                 out[name] = "done"
             except Exception as error:
                 out[name] = f"{type(error).__name__}: {str(error)[:300]}"
+            self.processor[name] = round(_processor() - before, 1)
         return out
 
     def serve(self, model: Path, own: np.ndarray) -> None:
@@ -233,11 +282,20 @@ class Commands:
                 process.terminate()
 
 
+BROWSER = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())  # the pages set one and come back
+
+
 def _get(url: str, body: Any = None) -> bytes:
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=120) as answer:
+    with BROWSER.open(request, timeout=300) as answer:
         return answer.read()
+
+
+def _processor() -> float:
+    """Processor seconds of all processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _until_ready(url: str, seconds: float) -> None:
@@ -254,40 +312,65 @@ def _until_ready(url: str, seconds: float) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--kinds", default=",".join([*KINDS, *FILES]))
+    parser.add_argument("--kinds", default=",".join([*KINDS, OPTBINNING, *FILES]))
     parser.add_argument("--table", default="taiwan_credit")
-    parser.add_argument("--rows", type=int, default=1500)
+    parser.add_argument("--rows", type=int, default=800)
     parser.add_argument("--ray", action="store_true")
+    parser.add_argument("--again", action="store_true")
     args = parser.parse_args()
     bank = ht.datasets.load(args.table)
     numbers = [f.name for f in bank.schema if not f.has_levels]
     X, y = bank.X[numbers].head(args.rows).reset_index(drop=True), np.asarray(bank.y)[: args.rows]
     y = (y == np.unique(y)[-1]).astype(int)
-    found: dict[str, Any] = {}
+    command = f"python -m benchmarks.matrix --table {args.table} --rows {args.rows}" + (
+        " --ray" if args.ray else ""
+    )
+    found = {} if args.again else _done_before(command)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     with tempfile.TemporaryDirectory() as folder:
-        os.environ.setdefault("OMP_NUM_THREADS", "1")
         commands = Commands(Path(folder), X, y)
         for kind in args.kinds.split(","):
-            began, model = time.perf_counter(), Path(folder) / f"{kind.replace(' ', '-')}.holdtrue"
-            if kind in FILES:
-                theirs = FILES[kind](X, y, Path(folder))
-                ht.Schema.infer(X).save(Path(folder) / "schema.yaml")
-                commands.call("adopt", theirs, "--reference", commands.train, "--out", model, "--threshold", 0.8,
-                              "--schema", Path(folder) / "schema.yaml")  # fmt: skip
-            else:
-                fitted = KINDS[kind]().fit(X, y)
-                ht.adopt(fitted, ht.Schema.infer(X), reference=X, threshold=0.8).save(model)
-            clf = ht.load(model)
-            foreign = clf.predictor_.foreign
-            own = foreign.estimator.predict_proba(foreign.frame(clf._read(X[:40])))[:, 1] >= 0.8
-            outcome = commands.all(model, own, kind not in FILES, args.ray)
-            done = sum(said == "done" for said in outcome.values())
-            wrong = {name: said for name, said in outcome.items() if said != "done"}
-            found[kind] = {"done": done, "of": len(outcome), "wrong": wrong, "read": foreign.note,
-                           "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
+            if kind in found:
+                continue
+            found[kind] = _asked(kind, commands, args.ray)
             print(kind, found[kind], flush=True)
-    command = f"python -m benchmarks.matrix --table {args.table} --rows {args.rows} --kinds '{args.kinds}'"
-    record("matrix", command + (" --ray" if args.ray else ""), {"kinds": found}, shown=False)
+            counts = {name: sum(one[name] for one in found.values()) for name in ("done", "of")}
+            record("matrix", command, counts | {"kinds": found}, shown=False)
+
+
+def _done_before(command: str) -> dict[str, Any]:
+    """Kinds that an earlier call of the same command has asked."""
+    place = RESULTS / "matrix.json"
+    if not place.exists():
+        return {}
+    before = json.loads(place.read_text(encoding="utf-8"))
+    return before["kinds"] if before["command"] == command else {}
+
+
+def _asked(kind: str, commands: Commands, ray: bool) -> dict[str, Any]:
+    """One kind: adopted, and asked by every command."""
+    X, y, folder = commands.X, commands.y, commands.folder
+    began, model = time.perf_counter(), folder / f"{kind.replace(' ', '-')}.holdtrue"
+    if kind in FILES:
+        theirs, *more = FILES[kind](X, y, folder)
+        ht.Schema.infer(X).save(folder / "schema.yaml")
+        commands.call("adopt", theirs, *more, "--reference", commands.train, "--out", model, "--threshold", 0.8,
+                      "--schema", folder / "schema.yaml")  # fmt: skip
+    else:
+        fitted = (optbinning(X) if kind == OPTBINNING else KINDS[kind]()).fit(X, y)
+        ht.adopt(fitted, ht.Schema.infer(X), reference=X, threshold=0.8).save(model)
+    clf = ht.load(model)
+    foreign = clf.predictor_.foreign
+    own = foreign.estimator.predict_proba(foreign.frame(clf._read(X[:40])))[:, 1] >= 0.8
+    outcome = commands.all(model, own, kind not in FILES and kind != OPTBINNING, ray)
+    return {
+        "done": sum(said == "done" for said in outcome.values()),
+        "of": len(outcome),
+        "wrong": {name: said for name, said in outcome.items() if said != "done"},
+        "read": foreign.note,
+        "seconds": round(time.perf_counter() - began, 1),
+        "processor": dict(commands.processor),
+    }
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from holdtrue.schema import MISSING_LEVEL, Schema, Table, TableLike, as_table, h
 
 KIND = "adopted"
 KNOWN = 4096  # values of a column that a file keeps, and rows that are put together from them
-LIBRARIES = ("scikit-learn", "xgboost", "lightgbm", "catboost", "onnx", "skops")
+LIBRARIES = ("scikit-learn", "xgboost", "lightgbm", "catboost", "onnx", "skops", "torch")
 
 
 class Adopted(AbstractClassifier):
@@ -52,7 +52,8 @@ class Adopted(AbstractClassifier):
     classes_, schema_, predictor_, method_, certificate_
         See `RecourseClassifier`.
     format_ : str
-        In which format the file holds the model: ``skops``, ``xgboost``, ``lightgbm``, ``catboost`` or ``onnx``.
+        In which format the file holds the model: ``skops``, ``xgboost``, ``lightgbm``, ``catboost``, ``onnx`` or
+        ``torch``.
     """
 
     def __init__(
@@ -212,7 +213,8 @@ def adopt(
     ----------
     model : object or path
         A scikit-learn classifier or pipeline, XGBoost, LightGBM, CatBoost or ONNX model, a raw booster; or the
-        file of one: XGBoost (json, ubj), LightGBM (txt), CatBoost (cbm, json), ONNX, skops.
+        file of one: XGBoost (json, ubj), LightGBM (txt), CatBoost (cbm, json), ONNX, skops, a program of
+        `torch.export.save`. What `from_torch` made of a module or of weights is taken too.
     schema : Schema, optional
         What each column may do; guessed from the reference when omitted.
     reference : dataframe

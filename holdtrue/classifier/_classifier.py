@@ -2,9 +2,12 @@
 
 import platform
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -40,6 +43,7 @@ from holdtrue.models import (
     AbstractModel,
     Data,
     Decision,
+    History,
     fresh,
     to_arrays,
     with_arrays,
@@ -52,6 +56,7 @@ from holdtrue.schema import Schema, Table, TableLike, as_table, favourable_of, s
 from holdtrue.training import AbstractRegime, EarlyStopping, StandardTraining, TrainingContext
 
 KEPT = 4  # answers of `retrain`: each holds all of its models
+FEWEST = 100  # rows of which some are held out to compare with plain models
 
 
 class RecourseClassifier(AbstractClassifier):
@@ -100,7 +105,8 @@ class RecourseClassifier(AbstractClassifier):
         Losses per epoch.
     beside_ : Beside or None
         How well the model does on rows held out of its training, beside logistic regression and histogram
-        boosting of the same rows, where the regime holds some out; a `QualityWarning` where it is behind.
+        boosting of the same rows; a `QualityWarning` where it is behind. A regime that holds none out is trained
+        once more without some rows for this, where guides are trained too (`hold`); else None.
     certificate_ : Certificate or None
         The guarantee of recourse that `holdtrue.certify` made; written to model files.
     training_ : TrainingData or None
@@ -205,14 +211,13 @@ class RecourseClassifier(AbstractClassifier):
         weight = self.regime_.weights(codes, weight, classes)
         weight = (weight / weight.mean()).astype(np.float32)
         data = Data(*jax.device_put((x, codes.astype(np.int32), weight)))
-        model = self.architecture().build_on(encoder.layout, len(classes), model_key).prepared(data)
+        start = self.architecture().build_on(encoder.layout, len(classes), model_key).prepared(data)
         context = TrainingContext(Permits.of(encoder), favourable, self.threshold, len(x))
-        model, self.history_ = self.regime_.train(
-            model, data, fit_key, context=context, seed=seed, on_epoch=on_epoch
-        )
+        train = partial(self.regime_.train, start, key=fit_key, context=context, seed=seed)
+        model, self.history_ = train(data, on_epoch=on_epoch)
         self.training_: TrainingData | None = TrainingData(data, copies, seed)
         self._assemble(encoder, model, context.favourable)
-        self.beside_: Beside | None = self._beside(data, seed)
+        self.beside_: Beside | None = self._beside(data, seed, train)
         self._retrained: dict[Any, Retrained] = {}
         method = self._fresh_method()
         if isinstance(method, Holding):
@@ -381,13 +386,25 @@ class RecourseClassifier(AbstractClassifier):
         n = self.n_guides
         return Holding(base=chosen, hold=self.hold, n_guides=n, n_judges=n, random_state=self.random_state)
 
-    def _beside(self, data: Data, seed: int) -> Beside | None:
-        """What early stopping watched, asked of plain models too; None where nothing was held out."""
-        model = self.predictor_.decision.model
-        if self.regime_.waits(len(data.x)) is None or isinstance(model, AbstractClosedForm):
+    def _beside(
+        self, data: Data, seed: int, train: Callable[[Data], tuple[AbstractModel, History]]
+    ) -> Beside | None:
+        """What early stopping watched, asked of plain models too; None where nothing was held out.
+
+        A regime that learns from all rows is trained once more without some of them, where guides are trained
+        anyway: held-out rows weigh nothing then, so that nothing is compiled anew.
+        """
+        predictor, waits = self.predictor_, self.regime_.waits(len(data.x)) is not None
+        if isinstance(predictor.decision.model, AbstractClosedForm):
             return None
-        learned, held = self.regime_.split(data, seed)
-        proba = proba_of(self.predictor_.logits_of(np.asarray(held.x)))
+        if not waits and (self.hold is None or len(data.x) < FEWEST):
+            return None
+        rows = self.regime_.split_rows(data, seed)
+        learned, held = (Data(data.x[part], data.y[part], data.weight[part]) for part in rows)
+        if not waits:
+            less, _ = train(Data(data.x, data.y, data.weight.at[rows[1]].set(0.0)))
+            predictor = replace(predictor, decision=eqx.tree_at(lambda d: d.model, predictor.decision, less))
+        proba = proba_of(predictor.logits_of(np.asarray(held.x)))
         return compare_with_plain(proba, learned, held, seed)
 
     def _assemble(self, encoder: Encoder, model: AbstractModel, favourable: int) -> None:

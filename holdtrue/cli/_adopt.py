@@ -34,21 +34,30 @@ from holdtrue.errors import DataError
 @click.option("--target", metavar="COLUMN", help="The label column of the table, for --guides.")
 @click.option("--guides", type=click.IntRange(2), metavar="N",
               help="Train so many copies to search with, and as many to judge by.")  # fmt: skip
+@click.option("--architecture", metavar="LAYERS",
+              help="For weights of torch: its layers, such as 'Linear(6, 16), ReLU, Linear(16, 1)'.")  # fmt: skip
+@click.option("--reads", metavar="FILE",
+              help="For torch: the fitted transformer that makes its input, written by skops.")  # fmt: skip
+@click.option("--outputs", type=click.Choice(["logits", "probabilities", "log_probabilities"]),
+              help="For torch: what it gives; told from its last layer when omitted.")  # fmt: skip
 @set_option
 @seed_option
 @json_option
 def command(
     model: str, reference: str, schema_file: str | None, out: str, threshold: float | None, favourable: str | None,
-    method: str, target: str | None, guides: int | None, settings: tuple[str, ...], seed: int, as_json: bool,
+    method: str, target: str | None, guides: int | None, architecture: str | None, reads: str | None,
+    outputs: Any, settings: tuple[str, ...], seed: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Adopt MODEL, the file of a model made elsewhere, so that every command takes it.
 
-    MODEL is a file of XGBoost (json, ubj), LightGBM (txt), CatBoost (cbm, json), ONNX or skops (for scikit-learn).
-    A pickle is refused: reading one runs whatever its author wanted to run.
+    MODEL is a file of XGBoost (json, ubj), LightGBM (txt), CatBoost (cbm, json), ONNX, torch (a program of
+    torch.export.save, or weights with --architecture) or skops (for scikit-learn). A pickle is refused: reading
+    one runs whatever its author wanted to run.
 
     \b
     holdtrue adopt bank.json --reference train.csv --schema bank.yaml --threshold 0.62 --out bank.holdtrue
     holdtrue adopt forest.skops --reference train.csv --target approved --guides 20 --out bank.holdtrue
+    holdtrue adopt net.pt --architecture "Linear(6, 9), Tanh, Linear(9, 1)" --reference train.csv --out a.holdtrue
     """
     from holdtrue.runs import check_place
 
@@ -59,10 +68,16 @@ def command(
     use_cache()
     from holdtrue.classifier import adopt
     from holdtrue.methods import method as by_name
+    from holdtrue.models.adapters import from_torch, read_transformer
     from holdtrue.models.adapters import given as read_model
     from holdtrue.schema import Schema, plain
 
-    theirs: Any = read_model(model)
+    theirs: Any
+    if architecture or reads or outputs:
+        front = None if reads is None else read_transformer(reads)
+        theirs = from_torch(model, front, outputs=outputs, architecture=architecture)
+    else:
+        theirs = read_model(model)
     schema = None if schema_file is None else Schema.load(schema_file)
     table, labels, schema = _rows(reference, target, schema, list(getattr(theirs, "feature_names_in_", [])))
     guessed = schema is None

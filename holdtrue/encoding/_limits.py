@@ -78,6 +78,8 @@ def decode_recourse(
             continue
         before = factual.columns[feature.name].astype(np.float64)
         after = columns[feature.name]
+        if not (after != before).any():
+            continue
         low, high = permitted(feature, factual, limits)
         moved = (after != before) & (low <= high)
         inside = np.clip(after, low, np.maximum(low, high))
@@ -104,11 +106,11 @@ def within_constraints(
         return columns
     columns = dict(columns)
     names = [f.name for f in encoder.schema if f.name in units]
-    spans = {name: permitted(encoder.schema[name], factual, restrictions) for name in names}
     for _ in range(PASSES):
         excess, weights = _excess(encoder, factual, Table(columns, factual.n_rows))
         if not (excess > 0).any():
             break
+        spans = {name: permitted(encoder.schema[name], factual, restrictions) for name in names}
         for i in np.flatnonzero((excess > 0).any(axis=0)):
             least, choice = np.full(factual.n_rows, np.inf), {}
             for name in names:

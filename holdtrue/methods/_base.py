@@ -319,7 +319,7 @@ class AbstractMethod(AbstractConfigured):
         else:  # whose rows cost time: it is asked about those alone that changed
             logits_after = logits_before.copy()
             if found.any():
-                logits_after[found] = predictor.logits(recourse.take(found))
+                logits_after[found] = predictor.logits(recourse if found.all() else recourse.take(found))
         decided = predictor.decide_of(logits_after)
         valid = decided == target
         kept = np.array([not b for b in broken_limits(encoder, table, recourse, restrictions, consequences)])

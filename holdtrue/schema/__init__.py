@@ -11,7 +11,7 @@ from holdtrue.schema._keywords import hinted
 from holdtrue.schema._parse import parse_json, parse_yaml
 from holdtrue.schema._restriction import Restriction, Restrictions, RestrictionsLike, normalise_restrictions
 from holdtrue.schema._schema import Schema
-from holdtrue.schema._table import Table, TableLike, as_table
+from holdtrue.schema._table import Table, TableLike, as_table, narrow
 
 __all__ = [
     "DIRECTIONS",
@@ -36,6 +36,7 @@ __all__ = [
     "guess",
     "hinted",
     "json_schema",
+    "narrow",
     "normalise_restrictions",
     "parse_json",
     "parse_yaml",

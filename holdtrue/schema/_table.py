@@ -109,12 +109,12 @@ class Table:
         Columns keep the input's type where the values allow it, so a whole-number column stays one.
         """
         if self.native is None:
-            return pd.DataFrame({k: _narrow(v) for k, v in columns.items()})
+            return pd.DataFrame({k: narrow(v) for k, v in columns.items()})
         frame = nw.from_native(self.native, eager_only=True)
         backend = frame.implementation.to_native_namespace()
         series, there = {}, set(frame.columns)
         for name, values in columns.items():
-            values = _narrow(values)
+            values = narrow(values)
             if name in there:
                 values = _as_dtype_of(values, self.columns.get(name))
             values = values.tolist() if values.dtype == object else values
@@ -168,7 +168,10 @@ def as_table(data: TableLike, *, where: str = "Table") -> Table:
         frame = nw.from_native(data, eager_only=True)
     except TypeError:
         return _from_array(data, where)
-    columns = {name: _from_series(frame[name], where) for name in frame.columns}
+    if isinstance(data, pd.DataFrame):
+        columns = {str(name): _from_pandas(values, frame, where) for name, values in data.items()}
+    else:
+        columns = {name: _from_series(frame[name], where) for name in frame.columns}
     return Table(columns, len(frame), data)
 
 
@@ -215,6 +218,14 @@ def _from_mapping(data: Mapping[Any, Any], where: str) -> Table:
     if len(lengths) > 1:
         raise DataError(f"{where}: columns differ in length; got {sorted(lengths)}. Give equal lengths.")
     return Table(columns, lengths.pop() if lengths else 0)
+
+
+def _from_pandas(series: pd.Series, frame: nw.DataFrame, where: str) -> np.ndarray:
+    """A column of pandas: plain numbers at once, since reading a person's row takes longer than asking a model."""
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "fiub":
+        return _plain_array(series.to_numpy(), str(series.name), where)
+    return _from_series(frame[str(series.name)], where)
 
 
 def _from_series(series: nw.Series, where: str) -> np.ndarray:
@@ -331,7 +342,8 @@ def _float(value: int | float | None) -> float:
         return np.inf if value > 0 else -np.inf
 
 
-def _narrow(values: Sequence[Any] | np.ndarray) -> np.ndarray:
+def narrow(values: Sequence[Any] | np.ndarray) -> np.ndarray:
+    """Values as an array, of numbers where all of them are."""
     values = np.asarray(values)
     return _numbers_if_numeric(values) if values.dtype == object else values
 

@@ -148,6 +148,12 @@ class AbstractRegime(AbstractWithParts):
 
     def split(self, data: Data, seed: int) -> tuple[Data, Data]:
         """Rows to learn from and rows held out for early stopping."""
+        parts = self.split_rows(data, seed)
+        learned, watched = (Data(data.x[part], data.y[part], data.weight[part]) for part in parts)
+        return learned, watched
+
+    def split_rows(self, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Which rows `split` learns from, and which it holds out."""
         y = np.asarray(data.y)
         rows = np.arange(len(y))
         stratify = y if np.bincount(y)[np.unique(y)].min() >= 2 else None
@@ -159,5 +165,4 @@ class AbstractRegime(AbstractWithParts):
             raise DataError(
                 f"{type(self).__name__}: too few rows to hold some out; got {len(y)}. Set patience=None."
             ) from error
-        learned, watched = (Data(data.x[part], data.y[part], data.weight[part]) for part in (train, held))
-        return learned, watched
+        return train, held

@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
 
 import holdtrue as ht
+from holdtrue.models.adapters import from_torch
 from holdtrue.server import Quotas, Service, create_app
 
 with warnings.catch_warnings():
@@ -78,6 +79,21 @@ def onnx(path: Path) -> Path:
     return path / "model.onnx"
 
 
+def torch_program(path: Path) -> Path:
+    torch = pytest.importorskip("torch", reason="torch is not installed; pip install 'holdtrue[torch]' to run it")
+    model, nn = logistic().fit(X, Y), torch.nn
+    (_, scaler), (_, last) = model.steps
+    scaled, hidden = nn.Linear(len(COLUMNS), len(COLUMNS)), nn.Linear(len(COLUMNS), 1)
+    with torch.no_grad():  # the same model, so that its people are refused and accepted as others' are
+        scaled.weight[:] = torch.tensor(np.diag(1 / scaler.scale_))
+        scaled.bias[:] = torch.tensor(-scaler.mean_ / scaler.scale_)
+        hidden.weight[:], hidden.bias[:] = torch.tensor(last.coef_), torch.tensor(last.intercept_)
+    net, rows = nn.Sequential(scaled, hidden, nn.Sigmoid()), (torch.zeros(3, len(COLUMNS)),)
+    program = torch.export.export(net.eval(), rows, dynamic_shapes=({0: torch.export.Dim("rows")},))
+    torch.export.save(program, path / "model.pt2")
+    return path / "model.pt2"
+
+
 KINDS: dict[str, Callable[[Path], Path]] = {
     "xgboost json": lambda path: xgboost(path, "json"),
     "xgboost ubj": lambda path: xgboost(path, "ubj"),
@@ -85,6 +101,7 @@ KINDS: dict[str, Callable[[Path], Path]] = {
     "catboost cbm": lambda path: catboost(path, "cbm"),
     "catboost json": lambda path: catboost(path, "json"),
     "onnx": onnx,
+    "torch": torch_program,
     "logistic": lambda path: skops(logistic(), path),
     "calibrated": lambda path: skops(
         CalibratedClassifierCV(RandomForestClassifier(8, max_depth=4, random_state=0), cv=2), path
@@ -97,6 +114,28 @@ KINDS: dict[str, Callable[[Path], Path]] = {
         path),
     "scorecard": lambda path: skops(scorecard(), path),
 }  # fmt: skip
+
+
+def test_weights_of_torch_with_what_stands_before_them(run, tables, tmp_path):
+    torch = pytest.importorskip("torch", reason="torch is not installed; pip install 'holdtrue[torch]' to run it")
+    dump = pytest.importorskip("skops.io", reason="skops is not installed").dump
+    torch.manual_seed(0)
+    net, scaler = (
+        torch.nn.Sequential(torch.nn.Linear(6, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1)),
+        StandardScaler(),
+    )
+    torch.save(net.state_dict(), tmp_path / "net.pt")
+    dump(scaler.fit(X), tmp_path / "scaler.skops")
+    asked = ("adopt", tmp_path / "net.pt", "--reference", tables["train.csv"], "--schema", tables["bank.yaml"],
+             "--method", "nearest_neighbour", "--favourable", 1, "--out", tmp_path / "m.holdtrue")  # fmt: skip
+    layers = ("--architecture", "Linear(6, 3), Tanh, Linear(3, 1)")
+    assert "got no `architecture`" in run(*asked, code=2).stderr
+    assert "such file" in run(*asked, *layers, "--reads", tmp_path / "none.skops", code=2).stderr
+    run(*asked, *layers, "--reads", tmp_path / "scaler.skops")
+    own = from_torch(net, scaler).predict_proba(X)
+    np.testing.assert_allclose(ht.load(tmp_path / "m.holdtrue").predict_proba(X), own, rtol=1e-12)
+    wrong = run(*asked, *layers, "--reads", tmp_path / "scaler.skops", "--outputs", "probabilities", code=2)
+    assert "must return probabilities; got numbers from" in wrong.stderr
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 
 import holdtrue as ht
 from holdtrue.training import EarlyStopping
@@ -17,6 +18,21 @@ def test_batches_grow_with_the_table():
 def test_few_rows_are_all_learned_from():
     assert EarlyStopping().waits(99) is None
     assert EarlyStopping(patience=3).waits(100) == 3
+
+
+def test_a_regime_that_holds_nothing_out_is_compared_where_guides_are_trained():
+    bank = ht.datasets.load("loanapp")
+    names = ["loanprc", "obrat"]
+    schema = ht.Schema([bank.schema[name] for name in names])
+    how = {"schema": schema, "model": ht.Linear(), "random_state": 0, "n_guides": 2}
+    bad = ht.StandardTraining(n_epochs=1, step_size=1e-6)
+    with pytest.warns(ht.errors.QualityWarning, match="logistic regression"):
+        clf = ht.RecourseClassifier(regime=bad, hold=0.9, **how).fit(bank.X[names][:400], bank.y[:400])
+    assert clf.beside_.n_rows == math.ceil(clf.regime_.validation_fraction * len(clf.training_.data.x))
+    alone = ht.RecourseClassifier(regime=bad, hold=None, **how).fit(bank.X[names][:400], bank.y[:400])
+    assert alone.beside_ is None
+    # What is compared is trained besides: the model itself has learned from every row.
+    assert (alone.predict_proba(bank.X[names]) == clf.predict_proba(bank.X[names])).all()
 
 
 def test_the_default_holds_rows_out_and_a_file_says_how_it_was_trained(tmp_path):

@@ -9,7 +9,14 @@ from holdtrue.models.adapters._layers import LayersModel, Steps
 from holdtrue.models.adapters._onnx import OnnxClassifier, from_onnx, is_onnx
 from holdtrue.models.adapters._read import own_threshold
 from holdtrue.models.adapters._remote import Remote
-from holdtrue.models.adapters._stored import can_train_again, from_path, from_stored, given, to_stored
+from holdtrue.models.adapters._stored import (
+    can_train_again,
+    from_path,
+    from_stored,
+    given,
+    read_transformer,
+    to_stored,
+)
 from holdtrue.models.adapters._torch import TorchClassifier, TorchModel, from_torch
 from holdtrue.models.adapters._tree_panel import TreesMembers, TreesPanel, alike, merged
 from holdtrue.models.adapters._trees import AbstractTrees, Flat, Head, TreesModel, sums_at
@@ -48,6 +55,7 @@ __all__ = [
     "is_onnx",
     "merged",
     "own_threshold",
+    "read_transformer",
     "rounded_threshold",
     "sums_at",
     "to_stored",

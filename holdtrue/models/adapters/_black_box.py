@@ -17,7 +17,7 @@ from holdtrue.encoding import Encoder
 from holdtrue.errors import DataError
 from holdtrue.models._base import AbstractModel
 from holdtrue.models._decision import Decision
-from holdtrue.schema import Table
+from holdtrue.schema import Table, narrow
 
 TINY = 1e-12  # a probability of 0 has no logarithm
 MOST_DECIMALS = 13
@@ -25,6 +25,7 @@ REACHED = 7e-7
 """Share of the threshold by which a probability may miss it in float32: votes of a forest often equal it exactly,
 and the log-odds that are compared have float32's rounding errors."""
 EQUAL = 1e-12  # the same in float64
+WIDE = 1e-5  # how far outside 0 and 1 a probability may be for rounding
 REMEMBERED = 100_000
 """Rows whose answers a search keeps: slots that are done, or stand for nobody, ask about the same ones again."""
 
@@ -130,6 +131,8 @@ class BlackBox:
         self.threshold: float | None = None
         self.digest: str | None = None
         self._answers: dict[bytes, np.ndarray] = {}
+        # XGBoost makes an array of a dataframe, for longer than it takes to answer: numbers are given as one.
+        self._by_place = type(estimator).__module__.startswith("xgboost.") and not self.categories
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_answers": {}}  # to whoever it is sent, what was asked here is nothing
@@ -146,6 +149,10 @@ class BlackBox:
         if self.names is None:
             # Fitted on a bare array: give it one, without names to warn about.
             return np.column_stack([columns[n] for n in self.names_read])
+        if self._by_place:
+            columns = {name: narrow(values) for name, values in columns.items()}
+            if all(values.dtype.kind in "fib" for values in columns.values()):
+                return np.column_stack(list(columns.values()))
         frame = self.like.like_native(columns)
         for name in self.categories:
             frame[name] = frame[name].astype(self.like.native[name].dtype)
@@ -168,6 +175,11 @@ class BlackBox:
             raise DataError(
                 f"recourse: `predict_proba` of {type(self.estimator).__name__} must return finite numbers of "
                 f"shape ({table.n_rows}, classes); got shape {p.shape}."
+            )
+        if p.min() < -WIDE or p.max() > 1 + WIDE:
+            raise DataError(
+                f"recourse: `predict_proba` of {type(self.estimator).__name__} must return probabilities; got "
+                f"numbers from {p.min():.3g} to {p.max():.3g}. Give what makes probabilities of its scores."
             )
         return np.log(np.clip(p, TINY, 1.0))
 
@@ -229,6 +241,9 @@ def _categories(native: Any, names: list[str]) -> dict[str, list[Label]]:
 def _names_of(estimator: Estimator) -> list[str] | None:
     """Columns that the estimator knows by name; None where it was fitted on an array."""
     names = list(getattr(estimator, "feature_names_in_", []))
+    first: Any = estimator.steps[0][1] if not names and type(estimator).__name__ == "Pipeline" else None
+    if type(first).__module__.startswith("optbinning."):
+        names = [str(name) for name in first.variable_names]
     if not names and type(estimator).__module__.startswith("catboost."):
         names = [str(name) for name in estimator.feature_names_ or []]
         names = [] if names == [str(i) for i in range(len(names))] else names

@@ -6,7 +6,7 @@ function of one feature's level. That is all a linear front end, or a tree's com
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -106,6 +106,15 @@ class Levels:
 Column = Number | Levels
 
 
+@runtime_checkable
+class HasColumns(Protocol):
+    """A step of holdtrue's own that says itself what becomes of columns."""
+
+    def columns(self, columns: Sequence[Column]) -> list[Column]:
+        """Columns after the step."""
+        ...
+
+
 def raw_columns(encoder: Encoder, names: Sequence[str]) -> list[Column]:
     """Return the columns as the person's table has them."""
     groups = {slot.name for slot in encoder.layout.groups}
@@ -155,6 +164,8 @@ def transformed(transformer: Estimator, columns: list[Column]) -> list[Column]:
     if isinstance(transformer, str) or transformer is None:
         if transformer in ("passthrough", None):
             return columns
+    elif isinstance(transformer, HasColumns):
+        return transformer.columns(columns)
     elif kind.__module__.startswith("sklearn."):
         if hasattr(transformer, "get_support"):
             return [columns[i] for i in transformer.get_support(indices=True)]
@@ -233,16 +244,16 @@ def _ordinal(encoder: Estimator, columns: list[Column]) -> list[Column]:
             codes = np.where(unknown, np.nan if encoder.unknown_value is None else encoder.unknown_value, codes)
         # A NaN among the categories has a code of its own; a None, as object columns have it, is one like others.
         if any(isinstance(c, float) and c != c for c in categories):
-            absent = np.array([_is_missing(v) for v in column.values])  # type: ignore[union-attr]
+            absent = np.array([is_missing(v) for v in column.values])  # type: ignore[union-attr]
             codes = np.where(absent, float(encoder.encoded_missing_value), codes)
         out.append(Levels(column.name, codes))
     return out
 
 
 def _imputer(imputer: Estimator, columns: list[Column]) -> list[Column]:
-    if not _is_missing(imputer.missing_values):
+    if not is_missing(imputer.missing_values):
         raise NotUnderstood("a SimpleImputer with a marker of its own")
-    if any(_is_missing(filled) for filled in imputer.statistics_):
+    if any(is_missing(filled) for filled in imputer.statistics_):
         raise NotUnderstood("a SimpleImputer that drops an empty column")
     marks = _indicator(imputer.indicator_, columns) if imputer.add_indicator else []
     return [*imputed(columns, imputer.statistics_), *marks]
@@ -250,7 +261,7 @@ def _imputer(imputer: Estimator, columns: list[Column]) -> list[Column]:
 
 def _indicator(indicator: Estimator, columns: list[Column]) -> list[Column]:
     """A column for each that may be missing: 1 where it is."""
-    if not _is_missing(indicator.missing_values):
+    if not is_missing(indicator.missing_values):
         raise NotUnderstood("a MissingIndicator with a marker of its own")
     out: list[Column] = []
     for column in (columns[i] for i in indicator.features_):
@@ -259,7 +270,7 @@ def _indicator(indicator: Estimator, columns: list[Column]) -> list[Column]:
                 raise NotUnderstood(f"a MissingIndicator of {column.name!r}, which is filled in before")
             out.append(Number(column.name, (("mul", 0.0),), 1.0))
         else:
-            out.append(Levels(column.name, np.array([_is_missing(v) for v in column.values], float)))
+            out.append(Levels(column.name, np.array([is_missing(v) for v in column.values], float)))
     return out
 
 
@@ -285,7 +296,7 @@ def imputed(columns: list[Column], fillers: Sequence[Any]) -> list[Column]:
             out.append(replace(column, missing=float(filled) if np.isnan(column.missing) else column.missing))
         else:
             values = column.values.astype(object)
-            values[[_is_missing(v) for v in values]] = filled
+            values[[is_missing(v) for v in values]] = filled
             out.append(Levels(column.name, values))
     return out
 
@@ -351,7 +362,7 @@ def _codes(column: Column, categories: Sequence[Label], *, refuses: bool, what: 
     if isinstance(column, Number):
         raise NotUnderstood(f"{what} of the number {column.name!r}")
     codes = _positions(column, list(categories))
-    unknown = [v for v, code in zip(column.values, codes, strict=True) if np.isnan(code) and not _is_missing(v)]
+    unknown = [v for v, code in zip(column.values, codes, strict=True) if np.isnan(code) and not is_missing(v)]
     if refuses and unknown:
         raise NotUnderstood(
             f"an {what} that refuses level {unknown[0]!r} of {column.name!r}, which the schema permits"
@@ -368,9 +379,10 @@ def relabelled(column: Column, keys: Sequence[Any], values: Sequence[Any], other
 
 
 def _positions(column: Levels, categories: list[Any]) -> np.ndarray:
-    known = {None if _is_missing(c) else c: i for i, c in enumerate(categories)}
-    return np.array([known.get(None if _is_missing(v) else v, np.nan) for v in column.values], np.float64)
+    known = {None if is_missing(c) else c: i for i, c in enumerate(categories)}
+    return np.array([known.get(None if is_missing(v) else v, np.nan) for v in column.values], np.float64)
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
+    """Whether a level stands for a missing value."""
     return value is None or (isinstance(value, float) and value != value)

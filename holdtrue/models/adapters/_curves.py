@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 from scipy.interpolate import PPoly
 
 from holdtrue._types import Estimator
+from holdtrue.errors import CapabilityError
 
 EDGE = 1e-7  # how near to an end a quantile transformer takes a value for it
 NEAR = 1e-6  # share of the largest value by which float32 may miss one
@@ -192,5 +193,8 @@ class Bins(AbstractCurve):
         return self.values[np.searchsorted(self.edges, values, side="right")]
 
     def layer(self) -> eqx.Module:
-        """Nothing: a function in steps has no slope to search by."""
-        raise NotImplementedError
+        """Refuse: a function in steps has no slope to search by."""
+        raise CapabilityError(
+            f"recourse: numbers in bins have no slope; got {len(self.values)} bins where a differentiable column "
+            "is read. Use SparseSearch, which asks the model."
+        )

@@ -11,7 +11,9 @@ from holdtrue._optional import need
 from holdtrue._types import Estimator
 from holdtrue.errors import CapabilityError
 from holdtrue.models.adapters._onnx import from_onnx, is_onnx
+from holdtrue.models.adapters._optbinning import ScorecardClassifier, is_scorecard_of_optbinning
 from holdtrue.models.adapters._outputs import proba_from
+from holdtrue.models.adapters._torch import from_torch
 from holdtrue.schema import TableLike
 
 FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
@@ -26,6 +28,10 @@ def as_classifier(model: Estimator) -> Estimator:
     """
     if is_onnx(model):
         return from_onnx(model)
+    if type(model).__name__ == "ExportedProgram" and type(model).__module__.startswith("torch."):
+        return from_torch(model)
+    if is_scorecard_of_optbinning(model):
+        return ScorecardClassifier(model)
     if callable(getattr(model, "predict_proba", None)):
         return model
     if type(model).__name__ == "VotingClassifier" and model.voting == "hard":

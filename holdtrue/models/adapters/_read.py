@@ -33,6 +33,7 @@ from holdtrue.models.adapters._forests import (
 from holdtrue.models.adapters._given import HardVotes, LightGBMBooster
 from holdtrue.models.adapters._grow import grow
 from holdtrue.models.adapters._layers import Front, as_layer, single
+from holdtrue.models.adapters._optbinning import Binning, ScorecardClassifier, StoredScorecard
 from holdtrue.models.adapters._scorecard import is_scorecard, scorecard
 from holdtrue.schema import Table
 
@@ -109,10 +110,12 @@ def read(estimator: Estimator, source: Source, *, scored: bool = False) -> tuple
 def unwrapped(estimator: Estimator) -> tuple[Any, list[Any]]:
     """The model at the end of searches and pipelines, and the steps before it."""
     steps: list[Any] = []
+    if isinstance(estimator, (ScorecardClassifier, StoredScorecard)):
+        return estimator.last, [estimator.binning()]
     while type(estimator).__module__.startswith("sklearn."):
         name = type(estimator).__name__
         if name == "Pipeline":
-            steps += [step for _, step in estimator.steps[:-1]]
+            steps += [_step(step) for _, step in estimator.steps[:-1]]
             estimator = estimator.steps[-1][1]
         elif hasattr(estimator, "best_estimator_"):
             estimator = estimator.best_estimator_
@@ -125,6 +128,13 @@ def unwrapped(estimator: Estimator) -> tuple[Any, list[Any]]:
         else:
             break
     return estimator, steps
+
+
+def _step(step: Any) -> Any:
+    """A step of a pipeline; one of optbinning as what it does."""
+    if type(step).__name__ == "BinningProcess" and type(step).__module__.startswith("optbinning."):
+        return Binning.of(step)
+    return step
 
 
 def own_threshold(estimator: Estimator, favourable: int) -> float | None:

@@ -31,22 +31,23 @@ def scorecard(estimator: Estimator, name: str, columns: list[Column]) -> Read:
     trees: list[Tree] = []
     for place, feature in enumerate(names):
         own = [i for i, column in enumerate(columns) if column.name == feature]
-        source, edges, points = _points([columns[i] for i in own], weight[:, own])
+        source, edges, points, absent = _points([columns[i] for i in own], weight[:, own])
         sources.append(source)
-        trees += [_tree(place, edges, row, group) for group, row in enumerate(points)]
+        trees += [_tree(place, edges, row, absent[group], group) for group, row in enumerate(points)]
     sums = Sums("binary" if head == "binary" else "softmax", k, np.asarray(bias, np.float64))
     return trees, sources, Comparison(strict=True, single=False), sums
 
 
-def _points(columns: list[Column], weight: np.ndarray) -> tuple[Column, np.ndarray, np.ndarray]:
-    """What a feature's trees read, the edges between its pieces, and the points of each output and piece."""
+def _points(columns: list[Column], weight: np.ndarray) -> tuple[Column, np.ndarray, np.ndarray, np.ndarray]:
+    """What a feature's trees read, its edges, and each output's points: of every piece, of a missing number."""
     first = columns[0]
     if isinstance(first, Levels):
         values = np.stack([c.numbers() for c in columns if isinstance(c, Levels)])
         if len(values) < len(columns) or not np.isfinite(values).all():
             raise NotUnderstood(f"points of {first.name!r}, some of which are missing")
         codes = np.arange(values.shape[1], dtype=float)
-        return Levels(first.name, codes), codes[1:] - 0.5, weight @ values
+        points = weight @ values
+        return Levels(first.name, codes), codes[1:] - 0.5, points, points[:, -1]
     parts = [c.curve for c in columns if isinstance(c, Number)]
     bends = [part for part in parts if part is not None]
     before = bends[0][0]
@@ -56,11 +57,14 @@ def _points(columns: list[Column], weight: np.ndarray) -> tuple[Column, np.ndarr
     # One value of each piece: below the first edge, then at every edge.
     inside = np.concatenate([[-np.inf], edges])
     values = np.stack([after.value(curve(inside)) for _, curve, after in bends])
-    return before, edges, weight @ values
+    points = weight @ values
+    if not np.isnan(before.missing):  # filled in before it is binned: a number like others
+        return before, edges, points, points[:, -1]
+    return before, edges, points, weight @ np.array([c.missing for c in columns if isinstance(c, Number)])
 
 
-def _tree(column: int, edges: np.ndarray, points: np.ndarray, group: int) -> Tree:
-    """A balanced tree over the pieces."""
+def _tree(column: int, edges: np.ndarray, points: np.ndarray, absent: float, group: int) -> Tree:
+    """A balanced tree over the pieces; a missing number goes to the last, or has a leaf of its own."""
     at, threshold, left, right, value = [], [], [], [], []
 
     def make(low: int, high: int) -> int:
@@ -76,7 +80,14 @@ def _tree(column: int, edges: np.ndarray, points: np.ndarray, group: int) -> Tre
         right[node] = make(middle, high)
         return node
 
+    apart = absent != points[-1]
+    if apart:  # no number is below all numbers: only what is missing goes left
+        for part, start in ((at, column), (threshold, -np.inf), (left, 1), (right, 2), (value, 0.0)):
+            part.append(start)
+        for part, start in ((at, column), (threshold, 0.0), (left, -1), (right, -1), (value, absent)):
+            part.append(start)
     make(0, len(edges))
+    default_left = np.arange(len(at)) < int(apart)
     parts = (np.asarray(part) for part in (at, threshold, left, right))
     values = np.asarray(value, np.float64)[:, None]
-    return Tree(*parts, default_left=np.zeros(len(at), bool), value=values, group=group)
+    return Tree(*parts, default_left=default_left, value=values, group=group)

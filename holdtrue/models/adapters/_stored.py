@@ -2,17 +2,24 @@
 
 import io
 import os
+import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from holdtrue._optional import need
 from holdtrue._types import Estimator, JsonObject
+from holdtrue.encoding import Encoder
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models.adapters._given import HardVotes, LightGBMBooster, as_classifier, from_xgboost
 from holdtrue.models.adapters._onnx import OnnxClassifier, from_onnx
+from holdtrue.models.adapters._optbinning import ScorecardClassifier, StoredScorecard, packed, unpacked
+from holdtrue.models.adapters._torch import TorchClassifier, from_torch
+from holdtrue.models.adapters._torch_program import Program, as_module, from_archive, npy
 
 TRUSTED = (
     "collections.OrderedDict",
@@ -36,6 +43,7 @@ TRUSTED = (
 )
 """Types that are built from a file beside those that skops trusts itself: each only takes data in."""
 LIBRARIES = ("sklearn", "xgboost", "lightgbm")
+NEEDLESS = "sklearn.externals.array_api_compat.torch"
 PICKLES = (".pkl", ".pickle", ".joblib", ".sav")
 
 Stored = tuple[str, bytes, JsonObject]
@@ -49,6 +57,10 @@ def to_stored(estimator: Estimator) -> Stored:
         return "onnx", estimator.proto, estimator.said
     if isinstance(estimator, LightGBMBooster):
         return "lightgbm", estimator.booster_.model_to_string().encode(), {}
+    if isinstance(estimator, TorchClassifier):
+        return "torch", *_to_torch(estimator)
+    if isinstance(estimator, (ScorecardClassifier, StoredScorecard)):
+        return "scorecard", packed(estimator.binning(), _to_skops(estimator.last)[0]), {}
     if isinstance(estimator, HardVotes):
         return "votes", *_to_skops(estimator.estimator)
     if library == "catboost":
@@ -92,18 +104,41 @@ def from_path(path: str | os.PathLike[str]) -> Estimator:
     if kind is None:
         raise DataError(
             f"adopt: the file is of no known format; got {str(path)!r}. Known are XGBoost (json, ubj), LightGBM "
-            "(txt), CatBoost (cbm, json), ONNX and skops."
+            "(txt), CatBoost (cbm, json), ONNX, torch (an exported program, or weights with an architecture) and "
+            "skops."
         )
+    if kind == "torch state":
+        return from_torch(place)
     if kind == "catboost":
         return _from_catboost(blob, {"format": "json" if blob[:1] == b"{" else "cbm"})
     return from_stored(kind, blob, {})
+
+
+def read_transformer(path: str | os.PathLike[str]) -> Estimator:
+    """A fitted transformer from a file of skops: what makes a network's input of a table."""
+    place = Path(path)
+    if not place.is_file():
+        raise DataError(f"adopt: there is no such file; got {str(path)!r}. Check the path.")
+    try:
+        found = _from_skops(place.read_bytes(), {})
+    except zipfile.BadZipFile:
+        raise DataError(f"adopt: the transformer must be written by skops.io.dump; got {str(path)!r}.") from None
+    if not hasattr(found, "transform"):
+        raise DataError(f"adopt: the file must hold a fitted transformer; got {type(found).__name__}.")
+    return found
 
 
 def _kind(blob: bytes, suffix: str) -> str | None:
     if blob[:4] == b"CBM1":
         return "catboost"
     if zipfile.is_zipfile(io.BytesIO(blob)):
-        return "skops"
+        with zipfile.ZipFile(io.BytesIO(blob)) as archive:
+            names = archive.namelist()
+        if any(name.endswith("models/model.json") for name in names):
+            return "torch archive"
+        return "torch state" if any(name.endswith("data.pkl") for name in names) else "skops"
+    if suffix == ".safetensors":
+        return "torch state"
     if blob[:5] == b"tree\n" or blob[:6] == b"tree\r\n":
         return "lightgbm"
     if blob[:1] == b"{":
@@ -116,15 +151,31 @@ def _kind(blob: bytes, suffix: str) -> str | None:
 # ---- one pair a format ---------------------------------------------------------------------------------
 
 
+def _skops(what: str) -> Any:
+    """skops, imported without torch.
+
+    It looks through all of scikit-learn for estimators, and a package there that holds none imports torch where that
+    is installed: a second and a half of every command. For as long as it looks, that package is not to be found.
+    """
+    quiet = "skops.io" not in sys.modules and NEEDLESS not in sys.modules
+    if quiet:
+        sys.modules[NEEDLESS] = None  # type: ignore[assignment]
+    try:
+        return need("skops.io", extra="skops", what=what)
+    finally:
+        if quiet:
+            del sys.modules[NEEDLESS]
+
+
 def _to_skops(estimator: Estimator) -> tuple[bytes, JsonObject]:
-    skops = need("skops.io", extra="skops", what="adopt: a scikit-learn model")
+    skops = _skops("adopt: a scikit-learn model")
     blob = skops.dumps(estimator)
     _check_trusted(skops, blob, "adopt: the model is made of types that a file may not hold")
     return blob, {}
 
 
 def _from_skops(blob: bytes, info: JsonObject) -> Estimator:
-    skops = need("skops.io", extra="skops", what="load: a scikit-learn model")
+    skops = _skops("load: a scikit-learn model")
     _check_trusted(skops, blob, "load: the file asks for types that are not trusted")
     return skops.loads(blob, trusted=list(TRUSTED))
 
@@ -133,6 +184,11 @@ def _check_trusted(skops: Any, blob: bytes, what: str) -> None:
     odd = [name for name in skops.get_untrusted_types(data=blob) if name not in TRUSTED]
     if odd:
         raise DataError(f"{what}; got {', '.join(odd[:5])}. Build it of scikit-learn's own, or export it to ONNX.")
+
+
+def _from_scorecard(blob: bytes, info: JsonObject) -> Estimator:
+    binning, last = unpacked(blob)
+    return StoredScorecard(binning, _from_skops(last, info))
 
 
 def _from_votes(blob: bytes, info: JsonObject) -> Estimator:
@@ -174,13 +230,51 @@ def _from_onnx(blob: bytes, info: JsonObject) -> Estimator:
     return from_onnx(onnx.load_model_from_string(blob), **info)
 
 
+def _to_torch(estimator: TorchClassifier) -> tuple[bytes, JsonObject]:
+    """The program, and what makes its input: a transformer through skops, an encoder as JSON and arrays."""
+    reads, parts = estimator.reads, {"program": estimator.program().to_bytes()}
+    classes = getattr(estimator, "classes_", None)
+    info: JsonObject = {"outputs": estimator.outputs, "classes": None if classes is None else classes.tolist()}
+    if isinstance(reads, Encoder):
+        info["encoder"] = reads.to_dict()
+        parts |= {f"encoder/{name}.npy": npy(values) for name, values in reads.arrays.items()}
+    elif reads is not None:
+        parts["reads"] = _to_skops(reads)[0]
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, blob in parts.items():
+            archive.writestr(zipfile.ZipInfo(name), blob)
+    return out.getvalue(), info
+
+
+def _from_torch(blob: bytes, info: JsonObject) -> Estimator:
+    reads: Any = None
+    with zipfile.ZipFile(io.BytesIO(blob)) as archive:
+        names = archive.namelist()
+        module = as_module(Program.from_bytes(archive.read("program")))
+        if "reads" in names:
+            reads = _from_skops(archive.read("reads"), {})
+        elif "encoder" in info:
+            own = {n.removeprefix("encoder/").removesuffix(".npy"): n for n in names if n.startswith("encoder/")}
+            arrays = {key: np.load(io.BytesIO(archive.read(n)), allow_pickle=False) for key, n in own.items()}
+            reads = Encoder.from_dict(info["encoder"], arrays)
+    return from_torch(module, reads, outputs=info["outputs"], classes=info["classes"])
+
+
+def _from_torch_archive(blob: bytes, info: JsonObject) -> Estimator:
+    return from_torch(as_module(from_archive(blob)))
+
+
 _READERS: dict[str, Callable[[bytes, JsonObject], Estimator]] = {
     "skops": _from_skops,
     "votes": _from_votes,
+    "scorecard": _from_scorecard,
     "xgboost": _from_xgboost,
     "lightgbm": _from_lightgbm,
     "catboost": _from_catboost,
     "onnx": _from_onnx,
+    "torch": _from_torch,
+    "torch archive": _from_torch_archive,
 }
 
 

@@ -1,6 +1,8 @@
 """PyTorch modules: known layers converted, anything else through a callback with torch's own gradient."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -17,6 +19,8 @@ from holdtrue.models._base import AbstractModel
 from holdtrue.models.adapters._columns import Column, NotUnderstood, encoded_columns, transformed
 from holdtrue.models.adapters._layers import Activation, Affine, Front, Head, chain
 from holdtrue.models.adapters._outputs import Outputs, check_outputs, proba_from
+from holdtrue.models.adapters._torch_file import module_of, with_state
+from holdtrue.models.adapters._torch_program import Program, as_module, exported, of_exported
 from holdtrue.schema import TableLike
 
 TINY = 1e-12
@@ -28,13 +32,16 @@ def from_torch(
     *,
     outputs: Outputs | None = None,
     classes: Sequence[Label] | None = None,
+    architecture: str | None = None,
 ) -> "TorchClassifier":
-    """Make a classifier of a trained PyTorch module, for `holdtrue.recourse` and `holdtrue.wrap`.
+    """Make a classifier of a trained PyTorch module, for `holdtrue.recourse`, `wrap` and `adopt`.
 
     Parameters
     ----------
-    module : torch.nn.Module
-        A batch of rows in, one value per class out (or one value: the second class's). It is put in eval mode.
+    module : torch.nn.Module, torch.export.ExportedProgram, state or path
+        A batch of rows in, one value per class out (or one value: the second class's). It is put in eval mode. Of
+        a file, what `torch.export.save` wrote, or weights: what ``torch.save(module.state_dict(), ...)`` wrote, or
+        safetensors. Nothing in a file is run.
     reads : Encoder or fitted scikit-learn transformer, optional
         What makes the module's input from the table: an `Encoder`, or a transformer or pipeline such as the
         `ColumnTransformer` used in training. By default the columns themselves, which must be numbers.
@@ -42,6 +49,9 @@ def from_torch(
         What the module gives. By default read from the last layer of an `nn.Sequential`, else logits.
     classes : sequence, optional
         Labels; 0, 1, ... when omitted.
+    architecture : str, optional
+        What weights alone do not say: the layers of `torch.nn` in their order, such as
+        ``"Linear(6, 16), ReLU, Linear(16, 1)"``. Weights are taken by name, or in order where names differ.
 
     Notes
     -----
@@ -57,10 +67,25 @@ def from_torch(
     >>> plan = ht.recourse(model, refused, schema, "wachter", reference=X)  # doctest: +SKIP
     """
     torch = _torch()
-    if not isinstance(module, torch.nn.Module):
-        raise CapabilityError(f"from_torch: `module` must be a torch.nn.Module; got {type(module).__name__}.")
     check_outputs("from_torch", outputs)
-    return TorchClassifier(module.eval(), reads, outputs or _outputs(module), classes)
+    if isinstance(module, (str, PathLike)):
+        module = module_of(Path(module), architecture)
+    elif isinstance(module, Mapping):
+        module = with_state(module, architecture)
+    elif architecture is not None:
+        raise DataError(
+            f"from_torch: `architecture` belongs to weights; got it with a {type(module).__name__}. Leave it out."
+        )
+    elif isinstance(module, torch.export.ExportedProgram):
+        module = as_module(of_exported(module))
+    if isinstance(module, torch.nn.Module):
+        module = module.eval()
+    elif not isinstance(module, Program):
+        raise CapabilityError(
+            "from_torch: `module` must be a torch.nn.Module, an exported program, weights with `architecture`, or "
+            f"the path of either; got {type(module).__name__}."
+        )
+    return TorchClassifier(module, reads, outputs or _outputs(module), classes)
 
 
 class TorchClassifier:
@@ -70,6 +95,7 @@ class TorchClassifier:
         self.module = module
         self.reads = reads
         self.outputs: Outputs = outputs
+        self.n_read: int | None = None
         if classes is not None:
             self.classes_ = np.asarray(classes)
         names = reads.schema.names if isinstance(reads, Encoder) else getattr(reads, "feature_names_in_", None)
@@ -101,8 +127,17 @@ class TorchClassifier:
             n = len(columns)
             return TorchModel(front.fold(np.eye(n), np.zeros(n)), self._host, self._host_vjp, self.outputs, width)
 
+    def program(self) -> Program:
+        """The module as operators and arrays, for a file; it must have been asked once."""
+        if isinstance(self.module, Program):
+            return self.module
+        if self.n_read is None:
+            raise DataError("from_torch: how many columns the module reads is not known before it is asked.")
+        return exported(self.module, self.n_read)
+
     def _forward(self, rows: np.ndarray) -> np.ndarray:
         torch = _torch()
+        self.n_read = rows.shape[1]
         with torch.no_grad():
             out = self.module(torch.tensor(rows, dtype=_dtype(self.module)))
         out = out.double().numpy().reshape(len(rows), -1)
