@@ -127,7 +127,7 @@ def _outside(folder: Path) -> str:
         run.append([mine[0]["title"], str(len(mine)), people, f"{mine[0]['n_train']:,}",
                     f"{np.mean([f['accuracy'] for f in mine]):.3f}", f"`{mine[0]['command']}`"])  # fmt: skip
     told = (
-        "Share of people with recourse within the schema, its l2 cost, and the share of models that accept it, by\n"
+        "Share of people with recourse within the schema, its l2 cost, and share of models that accept it, by\n"
         "what is otherwise in them; 20 models of a kind, in the mean over splits of the rows. *Seeds* and\n"
         "*resamples* say what guides were. *Other layers*: half and twice the widths, tanh, a linear model, on\n"
         "resamples. *Other rows*: three tables of rows that neither model nor people were drawn from; on Loan\n"
