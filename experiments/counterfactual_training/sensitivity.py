@@ -1,4 +1,4 @@
-"""RQ5, what counterfactual training depends on: ``python -m experiments.counterfactual_training.sensitivity NAME``.
+"""RQ5, what this training depends on: ``python -m experiments.counterfactual_training.sensitivity DATASET``.
 
 The paper's own regime with one number changed at a time: steps of a search (T), maturity (tau), searches an epoch
 (n_CE), burn-in, the search itself (its three engines); and a grid of the three weights. Each is judged on the test

@@ -63,6 +63,7 @@ def run(
     first: int = 0,
     n_updates: int | None = None,
     n_people: int | None = 1000,
+    subsets: tuple[str, ...] | None = None,
     quick: bool = False,
     parts: Collection[str] = (),
     say: Callable[[str], None] = lambda _: None,
@@ -83,6 +84,8 @@ def run(
         Minibatches that every model learns from; as `SETTINGS` has them when left out.
     n_people : int, default=1000
         At most so many test rows of each subset; searches are asked about a hundred of them.
+    subsets : tuple of str, optional
+        Some of the subsets, where only what is measured on those is wanted (attacks, sweeps).
     quick : bool, default=False
         One seed, few updates and people; RoCourseNet and VanillaCF alone, unless `parts` are asked for.
     parts : collection of str, optional
@@ -108,7 +111,7 @@ def run(
         wanted = wanted if parts else {"guides", "printed", "base", "searches", "oracle"}
     clock = Clock(say)
     clock("data")
-    tasks = read_tasks(name, n_people=n_people)
+    tasks = read_tasks(name, n_people=n_people, subsets=subsets)
     result: dict[str, Any] = {
         "dataset": name,
         "title": setting.title,
