@@ -102,11 +102,12 @@ if __name__ == "__main__":
     running.add_argument("--seeds", type=int, default=5)
     running.add_argument("--first", type=int, default=0, help="the first seed")
     running.add_argument("--updates", type=int, dest="n_updates", help="minibatches that every model learns from")
+    running.add_argument("--subset", action="append", help="some of the subsets, for attacks and sweeps on them")
     running.add_argument("--quick", action="store_true", help="one seed and few updates, to see that it runs")
     commands.add_parser("merge").add_argument("folders", nargs="+", type=Path)
     given = parser.parse_args()
     if given.command == "run":
         run(given.dataset, given.folder, given.parts, given.seeds, quick=given.quick, first=given.first,
-            n_updates=given.n_updates)  # fmt: skip
+            n_updates=given.n_updates, subsets=tuple(given.subset) if given.subset else None)  # fmt: skip
     else:
         merge_folders(given.folders)

@@ -22,6 +22,8 @@ from holdtrue.training import (
 )
 
 GUIDED = "RoCourseNet, guides"
+PRINTED = ", printed"
+"""Ends the names of Table 3's rows with the paper's losses and attacker."""
 MAIN = (
     "VanillaCF",
     "ROAR-LIME",
@@ -63,6 +65,11 @@ def network(setting: ShiftedDataset, **other: Any) -> CounterNet:
     """The same predictor, with a generator that also sees the row."""
     parts: dict[str, Any] = {"dropout": 0.3, **setting.network, **other}
     return CounterNet(encoder=setting.encoder, predictor=setting.predictor, **parts)
+
+
+def replaced(net: CounterNet, **other: Any) -> CounterNet:
+    """A network with some of its parameters otherwise."""
+    return CounterNet(**{**net.get_params(), **other})
 
 
 def counts(sizes: Sizes) -> dict[str, Any]:
@@ -134,6 +141,15 @@ def recipes(tasks: Tasks, sizes: Sizes, wanted: Collection[str]) -> list[Group]:
         "Robust CF Model": Recipe(row, Robust(regime=headed(CFModel, own), **guided(setting))),
         "VAE-CF": Recipe(vae, headed(VAECF, own)),
         "Robust VAE-CF": Recipe(vae, Robust(regime=headed(VAECF, own), **guided(setting))),
+    }
+    # As printed: the losses of Table 4, and eq. 5 with the attacker of Algorithm 1.
+    losses, under = {**printed_losses(setting), **n}, shift(setting)
+    row_only, coded = replaced(plain, head="row"), replaced(plain, head="vae", generator=(50, 20), dropout=0.0)
+    framework |= {
+        f"CF Model{PRINTED}": Recipe(row_only, headed(CFModel, losses)),
+        f"Robust CF Model{PRINTED}": Recipe(row_only, Robust(regime=headed(CFModel, losses), **under)),
+        f"VAE-CF{PRINTED}": Recipe(coded, headed(VAECF, losses)),
+        f"Robust VAE-CF{PRINTED}": Recipe(coded, Robust(regime=headed(VAECF, losses), **under)),
     }
     groups += [{name: recipe} for name, recipe in framework.items() if name in wanted]
     return groups

@@ -1,6 +1,6 @@
 """One dataset: generators trained for every subset and seed, base models and searches against them, the oracle."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Set
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from experiments.rocoursenet._data import Tasks, read_tasks
 from experiments.rocoursenet._generators import curves, judged, ms_per_person, trained
 from experiments.rocoursenet._judge import performance
 from experiments.rocoursenet._oracle import ceiling, cheapest
-from experiments.rocoursenet._recipes import GUIDED, MAIN, Sizes, recipes
+from experiments.rocoursenet._recipes import GUIDED, MAIN, PRINTED, Sizes, recipes
 from experiments.rocoursenet._result import Result
 from experiments.rocoursenet._settings import BASE_WIDTHS, SETTINGS
 from experiments.rocoursenet._sweeps import attacked, sweeps
@@ -23,12 +23,14 @@ from holdtrue.models import MLP, AbstractModel
 
 GENERATED = ("table 2", "table 6", "table 7", "table 9", "table 10", "table 11", "figure 3", "figure 4",
              "figure 10", "figure 12")  # fmt: skip
+FRAMEWORK = ("CF Model", "Robust CF Model", "VAE-CF", "Robust VAE-CF")
 PARTS = {
     "guides": GENERATED,
     "printed": (*GENERATED, "table 8"),
     "plain": GENERATED,
     "ours": ("table 2",),
-    **dict.fromkeys(("CF Model", "Robust CF Model", "VAE-CF", "Robust VAE-CF"), ("table 3", "figure 7")),
+    **dict.fromkeys(FRAMEWORK, ("table 3", "figure 7")),
+    **dict.fromkeys((name + PRINTED for name in FRAMEWORK), ("table 3",)),
     "random": ("table 8",),
     "base": ("table 6", "table 7"),
     "searches": ("table 2", "table 8", "table 11", "figure 3"),
@@ -41,10 +43,11 @@ PARTS = {
     "sweeps, l2": ("figure 12",),
     "schedule": ("figure 6",),
     "sizes": ("figure 5",),
+    "sizes, all rows": ("figure 5",),
     "losses": ("figure 11",),
 }
 """Tables and figures of the paper by what has to be run for them; each may also be asked for by its name here."""
-LOAN_ONLY = {"CF Model", "Robust CF Model", "VAE-CF", "Robust VAE-CF", "random"}
+LOAN_ONLY = {*FRAMEWORK, *(name + PRINTED for name in FRAMEWORK), "random"}
 """What the paper has of Loan alone, and other datasets have where it is asked for."""
 SIMULATED = {"guides", "printed", "plain", "base", "oracle"}
 """What Table 9 needs."""
@@ -60,6 +63,7 @@ def run(
     first: int = 0,
     n_updates: int | None = None,
     n_people: int | None = 1000,
+    subsets: tuple[str, ...] | None = None,
     quick: bool = False,
     parts: Collection[str] = (),
     say: Callable[[str], None] = lambda _: None,
@@ -80,6 +84,8 @@ def run(
         Minibatches that every model learns from; as `SETTINGS` has them when left out.
     n_people : int, default=1000
         At most so many test rows of each subset; searches are asked about a hundred of them.
+    subsets : tuple of str, optional
+        Some of the subsets, where only what is measured on those is wanted (attacks, sweeps).
     quick : bool, default=False
         One seed, few updates and people; RoCourseNet and VanillaCF alone, unless `parts` are asked for.
     parts : collection of str, optional
@@ -105,7 +111,7 @@ def run(
         wanted = wanted if parts else {"guides", "printed", "base", "searches", "oracle"}
     clock = Clock(say)
     clock("data")
-    tasks = read_tasks(name, n_people=n_people)
+    tasks = read_tasks(name, n_people=n_people, subsets=subsets)
     result: dict[str, Any] = {
         "dataset": name,
         "title": setting.title,
@@ -147,7 +153,7 @@ def _generators(
     result: dict[str, Any],
     tasks: Tasks,
     sizes: Sizes,
-    wanted: Collection[str],
+    wanted: Set[str],
     clock: Clock,
     keep: Callable[[dict[str, Any]], None],
     *,
@@ -189,7 +195,7 @@ def _few(
     tasks: Tasks,
     made: dict[str, list[list[AbstractModel]]],
     sizes: Sizes,
-    wanted: Collection[str],
+    wanted: Set[str],
     clock: Clock,
     keep: Callable[[dict[str, Any]], None],
 ) -> None:

@@ -1,6 +1,6 @@
 """Trainings that differ in one number: the cost's weight, the attacker's strength, how many rows there are."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +48,7 @@ class Sweep:
     group: dict[str, tuple[str, Recipe]]
 
 
-def sweeps(tasks: Tasks, few: Tasks, sizes: Sizes, wanted: Collection[str]) -> Iterator[Sweep]:
+def sweeps(tasks: Tasks, few: Tasks, sizes: Sizes, wanted: Set[str]) -> Iterator[Sweep]:
     """Every sweep of the parts that are wanted: fronts on all subsets, the rest on `few` of them."""
     for method, recipe in _methods(tasks, sizes).items():
         if ("fronts, guides" if method == GUIDED else "fronts") in wanted:
@@ -67,11 +67,16 @@ def sweeps(tasks: Tasks, few: Tasks, sizes: Sizes, wanted: Collection[str]) -> I
             })  # fmt: skip
     if "sizes" in wanted:
         # All rows of all subsets are in the fronts.
-        for share in SHARES if few is tasks else (*SHARES, 1.0):
-            part = tuple(s.share(share) for s in few)
-            for method in ("RoCourseNet", GUIDED):
-                title = f"{share:g} of the rows, {method}"
-                yield _front(part, title, title, _methods(part, sizes)[method], FEW_FACTORS)
+        for share in SHARES:
+            yield from _sizes(tuple(s.share(share) for s in few), sizes, share)
+    if wanted & {"sizes", "sizes, all rows"} and few is not tasks:
+        yield from _sizes(few, sizes, 1.0)
+
+
+def _sizes(part: Tasks, sizes: Sizes, share: float) -> Iterator[Sweep]:
+    for method in ("RoCourseNet", GUIDED):
+        title = f"{share:g} of the rows, {method}"
+        yield _front(part, title, title, _methods(part, sizes)[method], FEW_FACTORS)
 
 
 def attacked(tasks: Tasks, sizes: Sizes, *, cost_weight: float | None = None, **other: Any) -> Recipe:

@@ -32,3 +32,9 @@ class CosineStep(AbstractStepAround):
             eqx.filter(updated, eqx.is_inexact_array),
         )
         return eqx.combine(shorter, updated), state, loss
+
+
+def grown(ramp_epochs: Float[Array, ""], epoch: Int[Array, ""]) -> Float[Array, ""]:
+    """Share of its value that a radius has in an epoch, if it grows from 0 over the first so many."""
+    ramp = jnp.where(ramp_epochs > 0, ramp_epochs, 1.0)
+    return jnp.where(ramp_epochs > 0, jnp.minimum(epoch / ramp, 1.0), 1.0)

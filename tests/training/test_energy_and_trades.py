@@ -66,13 +66,29 @@ def test_the_worst_point_is_in_the_ball_and_of_several_starts_as_bad_as_any_corn
     corners = 0.2 * (2.0 * jnp.asarray(list(np.ndindex(2, 2, 2)), jnp.float32) - 1.0)
     for row in data.x[:6]:
         here = model.logits(row)
-        worst = jax.vmap(lambda key, row=row: step.worst(model, row, key))(jax.random.split(jax.random.key(0), 8))
+        worst = jax.vmap(lambda key, row=row: step.worst(model, row, step.radius, key))(
+            jax.random.split(jax.random.key(0), 8)
+        )
         assert float(jnp.max(jnp.abs(worst - row))) <= 0.2 + 1e-6
         found, corner = (
             float(jnp.max(jax.vmap(lambda at, here=here: divergence(here, model.logits(at)))(points)))
             for points in (worst, row + corners)
         )
         assert found > 0.99 * corner
+
+
+def test_the_radius_of_trades_grows_along_its_ramp(data):
+    """At its start there is no ball and so no divergence; at its end, and for early stopping, the whole one."""
+    model, key = fitted(StandardTraining(**SIZE), data), jax.random.key(1)
+    ramped, whole, none = (
+        TRADES(radius=radius, ramp=ramp, n_epochs=10).step(CONTEXT)
+        for radius, ramp in ((0.4, 0.5), (0.4, 0.0), (0.0, 0.0))
+    )
+    at = lambda step, epoch, key=key: float(step.loss(model, data, key, jnp.asarray(epoch)))  # noqa: E731
+    assert at(ramped, 0) == pytest.approx(at(none, 0), abs=1e-6)
+    assert at(none, 0) < at(ramped, 3) < at(whole, 3)
+    assert at(ramped, 5) == at(whole, 5)
+    assert at(ramped, 0, None) == at(whole, 0, None)
 
 
 def test_the_divergence_of_answers():

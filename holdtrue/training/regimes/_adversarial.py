@@ -23,7 +23,7 @@ from holdtrue.models import (
 from holdtrue.parameters import Count, NonNegative, Positive, Share
 from holdtrue.training._base import AbstractRegime, TrainingContext
 from holdtrue.training._columns import Columns, movable_columns
-from holdtrue.training._decay import CosineStep
+from holdtrue.training._decay import CosineStep, grown
 from holdtrue.training._losses import cross_entropies
 from holdtrue.training._space import STEP_SIZE, Range, Space
 
@@ -48,16 +48,12 @@ class AdversarialStep(AbstractGradientStep):
         self, model: AbstractModel, batch: Data, key: PRNGKeyArray | None, epoch: Int[Array, ""]
     ) -> Float[Array, ""]:
         """Weighted mean cross-entropy under attack; without a `key`, of the full radius and from the rows."""
-        radius = self.radius if key is None else self.radius * self._grown(epoch)
+        radius = self.radius if key is None else self.radius * grown(self.ramp_epochs, epoch)
         if self.attack == "auto" and is_linear(model):
             return weighted_mean(self._linear(model, batch, radius), batch.weight)
         attack_key, drop_key = (None, None) if key is None else tuple(jax.random.split(key))
         x = jax.lax.stop_gradient(self.attacked(model, batch, radius, attack_key))
         return weighted_mean(cross_entropies(model, x, batch.y, drop_key), batch.weight)
-
-    def _grown(self, epoch: Int[Array, ""]) -> Float[Array, ""]:
-        ramp = jnp.where(self.ramp_epochs > 0, self.ramp_epochs, 1.0)
-        return jnp.where(self.ramp_epochs > 0, jnp.minimum(epoch / ramp, 1.0), 1.0)
 
     def _linear(self, model: AbstractModel, batch: Data, radius: Array) -> Float[Array, " n"]:
         """Loss at the worst point, in closed form: the ball takes the weights' dual norm off every margin."""

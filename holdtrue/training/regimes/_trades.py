@@ -10,9 +10,10 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from holdtrue.metrics import AttackNorm, pgd
 from holdtrue.models import AbstractGradientStep, AbstractModel, Data, weighted_mean
-from holdtrue.parameters import Count, NonNegative, Positive
+from holdtrue.parameters import Count, NonNegative, Positive, Share
 from holdtrue.training._base import AbstractRegime, TrainingContext
 from holdtrue.training._columns import Columns, movable_columns
+from holdtrue.training._decay import grown
 from holdtrue.training._losses import cross_entropies
 from holdtrue.training._space import Range, Space
 
@@ -24,6 +25,7 @@ class TradesStep(AbstractGradientStep):
     weight_decay: Float[Array, ""]
     radius: Float[Array, ""]
     robust_weight: Float[Array, ""]
+    ramp_epochs: Float[Array, ""]
     movable: Float[Array, " d"]
     norm: AttackNorm = eqx.field(static=True)
     n_steps: int = eqx.field(static=True)
@@ -33,17 +35,20 @@ class TradesStep(AbstractGradientStep):
     ) -> Float[Array, ""]:
         """Weighted mean of both terms; without a `key` the starts are always the same."""
         starts = jax.random.key(0) if key is None else jax.random.fold_in(key, 1)
+        radius = self.radius if key is None else self.radius * grown(self.ramp_epochs, epoch)
         keys = jax.random.split(starts, batch.x.shape[0])
-        worst = jax.lax.stop_gradient(jax.vmap(lambda x, k: self.worst(model, x, k))(batch.x, keys))
+        worst = jax.lax.stop_gradient(jax.vmap(lambda x, k: self.worst(model, x, radius, k))(batch.x, keys))
         apart = jax.vmap(lambda a, b: divergence(model.logits(a), model.logits(b)))(batch.x, worst)
         supervised = weighted_mean(cross_entropies(model, batch.x, batch.y, key), batch.weight)
         return supervised + self.robust_weight * weighted_mean(apart, batch.weight)
 
-    def worst(self, model: AbstractModel, x: Float[Array, " d"], key: PRNGKeyArray) -> Float[Array, " d"]:
+    def worst(
+        self, model: AbstractModel, x: Float[Array, " d"], radius: Float[Array, ""], key: PRNGKeyArray
+    ) -> Float[Array, " d"]:
         """Point of the ball with the most different answer, from a random start: at the row the slope is 0."""
         here = model.logits(x)
         return pgd(
-            lambda at: divergence(here, model.logits(at)), x, self.radius, key,
+            lambda at: divergence(here, model.logits(at)), x, radius, key,
             norm=self.norm, movable=self.movable, n_steps=self.n_steps,
         )  # fmt: skip
 
@@ -72,6 +77,8 @@ class TRADES(AbstractRegime):
         Steps of the projected gradient, from a random point of the ball.
     columns : {"all", "numeric"}, default="all"
         What may move, as in `AdversarialTraining`.
+    ramp : float, default=0.0
+        Share of the epochs over which the radius grows from 0 to its value.
     n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
         As in `StandardTraining`; early stopping watches the sum of both terms.
 
@@ -96,6 +103,7 @@ class TRADES(AbstractRegime):
         norm: AttackNorm = "linf",
         n_steps: Count = 7,
         columns: Columns = "all",
+        ramp: Share = 0.0,
         n_epochs: int = 100,
         batch_size: int = 32,
         step_size: Positive = 0.001,
@@ -109,6 +117,7 @@ class TRADES(AbstractRegime):
         self.norm: AttackNorm = norm
         self.n_steps = n_steps
         self.columns: Columns = columns
+        self.ramp = ramp
         self.n_epochs = n_epochs
         self.batch_size = batch_size
         self.step_size = step_size
@@ -126,6 +135,7 @@ class TRADES(AbstractRegime):
             weight_decay=jnp.asarray(self.weight_decay, f32),
             radius=jnp.asarray(self.radius, f32),
             robust_weight=jnp.asarray(self.robust_weight, f32),
+            ramp_epochs=jnp.asarray(self.ramp * self.n_epochs, f32),
             movable=jnp.asarray(movable_columns(context.permits.layout, self.columns), f32),
             norm=self.norm,
             n_steps=int(self.n_steps),

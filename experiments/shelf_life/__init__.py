@@ -1,0 +1,1 @@
+"""What buys shelf life? Six ways to train a model: who gets recourse, at what cost, and how long it lasts."""
