@@ -19,7 +19,7 @@ def told_decimals(feature: Feature) -> int:
 
 
 def _places(feature: Feature) -> int:
-    """Decimals, or below 0 the zeros that a number ends with: a ten-thousandth of the range, or less, is a unit."""
+    """Decimals, or below 0 the zeros that a number ends with: a unit is a ten-thousandth of the range at most."""
     low, high = feature.bounds or (0.0, 1.0)
     width = high - low if high > low else max(abs(low), 1e-9)
     return int(np.clip(4 - np.floor(np.log10(width)), -MOST_DECIMALS, MOST_DECIMALS))
@@ -35,9 +35,10 @@ def told(
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Proposed numbers rounded to what is told, and which rows that changed.
 
-    A number without a step moves away from where the person is, to the next one of as many digits as a ten-thousandth
-    of its range takes (and `further` ones): what the search made sure of, a clearance or the agreement of other models, is then rather kept than
-    lost. It does not pass the end of what the person may do, and comes back where a linear constraint says so.
+    A number without a step moves away from where the person is, to the next one of as many digits as a
+    ten-thousandth of its range takes (and `further` ones): what the search made sure of, a clearance or the
+    agreement of other models, is then rather kept than lost. It does not pass the end of what the person may do,
+    and comes back where a linear constraint says so.
     """
     out, moved = dict(columns), np.zeros(factual.n_rows, bool)
     units = {}
