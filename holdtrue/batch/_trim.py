@@ -3,7 +3,7 @@
 import equinox as eqx
 import numpy as np
 
-from holdtrue.search import CLEARANCE, Problems, Solutions, Trimmer, is_found
+from holdtrue.search import CLEARANCE, Problems, Solutions, Status, Trimmer, is_found
 
 SIZES = (32, 512)
 """Points asked about at once: few compilations, and for a few people no work for points that are not there."""
@@ -17,9 +17,10 @@ def trimmed(trimmer: Trimmer, problems: Problems, solutions: Solutions) -> Solut
     takes the cheapest that is accepted, keeps every limit and costs less. A point that lacked something (of a
     panel's agreement, for instance) may not lack more. The last change stays: who was refused needs one.
 
-    A status stays true: an answer that nothing undercuts is undercut by nothing when it costs less.
+    A status stays true: an answer that nothing undercuts is undercut by nothing when it costs less. What differed
+    from a person's earlier options by needless changes alone is no option, and not found.
     """
-    x, costs = np.array(solutions.x), np.array(solutions.cost)
+    x, costs, status = (np.array(part) for part in (solutions.x, solutions.cost, solutions.status))
     members = np.asarray(problems.feasible.layout.members, bool)
 
     def changes(rows: np.ndarray) -> np.ndarray:
@@ -45,7 +46,9 @@ def trimmed(trimmer: Trimmer, problems: Problems, solutions: Solutions) -> Solut
         x[rows[best]], costs[rows[best]] = points[best], as_option[best]
         on = best[changes(rows[best]).sum(axis=1) > 1]
         left, needed, price = rows[on], needed[of[on]], prices[on]
-    return eqx.tree_at(lambda s: (s.x, s.cost), solutions, (x, costs))
+    same = is_found(status) & ~np.isfinite(costs)
+    x[same], status[same] = problems.x[same], int(Status.NOT_FOUND)
+    return eqx.tree_at(lambda s: (s.x, s.cost, s.status), solutions, (x, costs, status))
 
 
 def _tried(trimmer: Trimmer, problems: Problems, rows: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -28,11 +28,10 @@ class Trimmer(AbstractPriced):
         """What a point has to spare, whether it keeps the limits, its price, and its cost as an option.
 
         The price is without what a further option pays for being like those before it: that is no reason to change
-        more. A point that is no option of its own any more does not keep the limits.
+        more. The cost is infinite for a point that is no option of its own.
         """
-        cost = self.cost(x, problem)
-        kept = problem.feasible.satisfied(x) & jnp.isfinite(cost)
-        return self._spares(problem, x), kept, self.distance(x, problem), cost
+        kept = problem.feasible.satisfied(x)
+        return self._spares(problem, x), kept, self.distance(x, problem), self.cost(x, problem)
 
     def _spares(self, problem: Problem, x: Float[Array, " d"]) -> Float[Array, " m"]:
         """What a point has beyond what is asked of it, in logits; of a panel, also what the model itself has."""
