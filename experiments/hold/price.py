@@ -146,7 +146,7 @@ def replayed(past: Past, year: str, name: str) -> list[dict[str, Any]]:
     method.fit(predictor, X, y, guides=guides, judges=guides, level=Level(0.5, 0.0))  # nobody is judged by them
     target = np.full(table.n_rows, predictor.decision.favourable)
     problems = method.problems(table, target, Restrictions())
-    solution = method.panel_search.base.search(problems, None, None)
+    solution = method.panel_search.base.answers(problems, None, None)
     reachable = is_found(solution.status)
     least = method.panel_search.cost(problems.x, solution.x)
     out = [_offer(past, year, None, _told(method, solution, table, target), least, reachable)]

@@ -3,28 +3,66 @@
 import equinox as eqx
 import numpy as np
 
-from holdtrue.search import AbstractSolver, Problems, Solutions, is_found, trim
+from holdtrue.search import CLEARANCE, Problems, Solutions, Status, Trimmer, is_found
 
 SIZES = (32, 512)
-"""People at once: few compilations, and in a small table no work for people who are not there."""
+"""Points asked about at once: few compilations, and for a few people no work for points that are not there."""
 
 
-def trimmed(solver: AbstractSolver, problems: Problems, solutions: Solutions) -> Solutions:
-    """The same answers without the changes that they do not need; see `holdtrue.search.trim`."""
-    x, cost = np.array(solutions.x), np.array(solutions.cost)
-    found = is_found(solutions.status)
-    size = SIZES[0] if len(problems) <= 8 * SIZES[0] else SIZES[1]
-    for start in range(0, len(problems), size):
-        rows = np.arange(start, min(start + size, len(problems)))
-        padded = np.resize(rows, size)
-        at, costs = _trimmed(solver, problems.take(padded), x[padded].astype(np.float32))
-        own = found[rows]
-        x[rows[own]] = np.asarray(at)[: len(rows)][own]
-        cost[rows[own]] = np.asarray(costs)[: len(rows)][own]
-    return eqx.tree_at(lambda s: (s.x, s.cost), solutions, (x, cost))
+def trimmed(trimmer: Trimmer, problems: Problems, solutions: Solutions) -> Solutions:
+    """The same answers without the changes that they do not need.
+
+    A search moves many features at a time, so that when the last of them crosses the boundary others may have
+    moved for nothing. Each round puts every change of a person back by itself, asks about all of these points, and
+    takes the cheapest that is accepted, keeps every limit and costs less. A point that lacked something (of a
+    panel's agreement, for instance) may not lack more. The last change stays: who was refused needs one.
+
+    A status stays true: an answer that nothing undercuts is undercut by nothing when it costs less. What differed
+    from a person's earlier options by needless changes alone is no option, and not found.
+    """
+    x, costs, status = (np.array(part) for part in (solutions.x, solutions.cost, solutions.status))
+    members = np.asarray(problems.feasible.layout.members, bool)
+
+    def changes(rows: np.ndarray) -> np.ndarray:
+        return (
+            (((x[rows] != problems.x[rows]) @ members.T) > 0) if len(rows) else np.zeros((0, len(members)), bool)
+        )
+
+    left = np.flatnonzero(is_found(solutions.status))
+    left = left[changes(left).sum(axis=1) > 1]
+    if not len(left):
+        return solutions
+    spares, _, price, _ = _tried(trimmer, problems, left, x[left])
+    needed = np.minimum(spares, CLEARANCE)
+    while len(left):
+        of, feature = np.nonzero(changes(left))
+        rows = left[of]
+        points = np.where(members[feature], problems.x[rows], x[rows]).astype(np.float32)
+        spares, kept, prices, as_option = _tried(trimmer, problems, rows, points)
+        good = kept & (spares >= needed[of]).all(axis=1) & (prices < price[of])
+        order = np.lexsort((np.where(good, prices, np.inf), of))
+        best = order[np.unique(of[order], return_index=True)[1]]  # of each person the cheapest
+        best = best[good[best]]
+        x[rows[best]], costs[rows[best]] = points[best], as_option[best]
+        on = best[changes(rows[best]).sum(axis=1) > 1]
+        left, needed, price = rows[on], needed[of[on]], prices[on]
+    same = is_found(status) & ~np.isfinite(costs)
+    x[same], status[same] = problems.x[same], int(Status.NOT_FOUND)
+    return eqx.tree_at(lambda s: (s.x, s.cost, s.status), solutions, (x, costs, status))
+
+
+def _tried(trimmer: Trimmer, problems: Problems, rows: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, ...]:
+    """`Trimmer.tried` of points, each of the person of a row."""
+    size = SIZES[0] if len(rows) <= 4 * SIZES[0] else SIZES[1]
+    parts = []
+    for start in range(0, len(rows), size):
+        some = np.arange(start, min(start + size, len(rows)))
+        padded = np.resize(some, size)
+        told = _asked(trimmer, problems.take(rows[padded]), points[padded].astype(np.float32))
+        parts.append([np.asarray(part)[: len(some)] for part in told])
+    return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
 
 @eqx.filter_jit
-def _trimmed(solver: AbstractSolver, problems: Problems, x: np.ndarray) -> tuple:
-    """Everyone's point and its cost."""
-    return problems.each(lambda problem, at: trim(solver, problem, at), x)
+def _asked(trimmer: Trimmer, problems: Problems, points: np.ndarray) -> tuple:
+    return problems.each(trimmer.tried, points)

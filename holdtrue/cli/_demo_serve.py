@@ -49,11 +49,12 @@ def seeded(folder: Path, n_models: int, seed: int) -> tuple[Any, Any]:
     """A service with promises in its ledger and reports of the gate, and people to pick from."""
     import holdtrue as ht
     from holdtrue.cli._against_retrained import retrain_again
-    from holdtrue.cli._demo import trained
+    from holdtrue.cli._demo import data, fitted
     from holdtrue.models import n_cores
     from holdtrue.server import Applicants, Quotas, Service
 
-    bank, train, _, classifier = trained(seed)
+    bank, train, _ = data(seed)
+    classifier = fitted(bank, train, seed)
     retrained = retrain_again(classifier, train.X, train.y, n_models, seed + 1, vary="anew")
     refused = bank.X[classifier.predict(bank.X) != bank.favourable]
     plan = classifier.recourse(refused[:PROMISED])

@@ -15,9 +15,14 @@ MOST_DECIMALS = 22  # powers of ten up to here are exact
 
 def told_decimals(feature: Feature) -> int:
     """How many decimals a number of this feature is told with: enough to tell values apart on its own scale."""
+    return max(0, _places(feature))
+
+
+def _places(feature: Feature) -> int:
+    """Decimals, or below 0 the zeros that a number ends with: a unit is a ten-thousandth of the range at most."""
     low, high = feature.bounds or (0.0, 1.0)
     width = high - low if high > low else max(abs(low), 1e-9)
-    return int(np.clip(4 - np.floor(np.log10(width)), 0, MOST_DECIMALS))
+    return int(np.clip(4 - np.floor(np.log10(width)), -MOST_DECIMALS, MOST_DECIMALS))
 
 
 def told(
@@ -30,16 +35,17 @@ def told(
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Proposed numbers rounded to what is told, and which rows that changed.
 
-    A number without a step moves away from where the person is, to the next one of `told_decimals` (and `further`
-    ones): what the search made sure of, a clearance or the agreement of other models, is then rather kept than
-    lost. It does not pass the end of what the person may do, and comes back where a linear constraint says so.
+    A number without a step moves away from where the person is, to the next one of as many digits as a
+    ten-thousandth of its range takes (and `further` ones): what the search made sure of, a clearance or the
+    agreement of other models, is then rather kept than lost. It does not pass the end of what the person may do,
+    and comes back where a linear constraint says so.
     """
     out, moved = dict(columns), np.zeros(factual.n_rows, bool)
     units = {}
     for feature in encoder.schema:
         if feature.has_levels:
             continue
-        decimals = min(told_decimals(feature) + further, MOST_DECIMALS)
+        decimals = min(_places(feature) + further, MOST_DECIMALS)
         units[feature.name] = feature.grid or 10.0**-decimals
         if feature.grid is not None:
             continue

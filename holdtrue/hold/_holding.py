@@ -269,7 +269,7 @@ class Holding(AbstractBasedMethod):
         """What comes of a slack for these people, with so many guides spared; None: of the cheapest recourse."""
         target = np.full(people.n_rows, self.predictor_.decision.favourable)
         problems = self.problems(people, target, Restrictions())
-        first = self._fitted_base().search(problems, None, None)
+        first = self._fitted_base().answers(problems, None, None)
         reachable = is_found(first.status)
 
         def ask(slack: float | None, spared: int) -> Outcome:
@@ -360,7 +360,7 @@ class Holding(AbstractBasedMethod):
         now = time.monotonic()
         guided = self.panel_search.guidable and not self._cheapest
         until = deadline if deadline is None or not guided else now + FIRST_SHARE * (deadline - now)
-        first = self._fitted_base().search(problems, until, None if guided else on_rows)
+        first = self._fitted_base().answers(problems, until, None if guided else on_rows)
         if not guided:
             return _as_cheapest(first, self.panel_search.cost(problems.x, first.x))
         level = self.level_
@@ -389,7 +389,7 @@ class Holding(AbstractBasedMethod):
         table = self.predictor_.encoder.schema.check(X, where="Holding")
         target = np.full(table.n_rows, self.predictor_.decision.favourable)
         problems = self.problems(table, target, Restrictions())
-        solution = self._fitted_base().search(problems, None, None)
+        solution = self._fitted_base().answers(problems, None, None)
         yield None, self._unjudged(solution, table, target)
         for slack in sorted(slacks):
             solution = self.panel_search.guided(problems, solution, slack, fallback=False)

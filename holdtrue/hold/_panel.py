@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from holdtrue.batch import Predictor, map_rows
-from holdtrue.models import AbstractMembers, AbstractModel, Decision, PanelModel, TreesModel
+from holdtrue.models import AbstractMembers, AbstractModel, Decision, PanelModel, TreesModel, sharing
 from holdtrue.models.adapters import TreesMembers, TreesPanel
 
 
@@ -47,7 +47,7 @@ def _panel(
     by = jnp.asarray(slack, jnp.float32)
     if isinstance(model, TreesModel) and len(guides) == 1 and isinstance(guides[0], TreesMembers):
         return TreesPanel(model=model, guides=guides[0], slack=by, wanted=wanted, spared=spared)  # pyright: ignore[reportCallIssue]
-    return PanelModel(model, guides, by, wanted, spared)
+    return PanelModel(model, tuple(sharing(model, part) for part in guides), by, wanted, spared)
 
 
 def margins(decision: Decision, x: np.ndarray, target: np.ndarray) -> np.ndarray:

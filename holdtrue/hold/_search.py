@@ -10,7 +10,7 @@ import numpy as np
 
 from holdtrue.batch import distances, solve
 from holdtrue.hold._panel import margins, with_guides
-from holdtrue.methods import AbstractMethod, AbstractSolverMethod, climbing
+from holdtrue.methods import AbstractMethod, climbing
 from holdtrue.models import PanelModel
 from holdtrue.retraining import AbstractRetrained
 from holdtrue.search import CLEARANCE, Least, Problems, Solutions, Status, is_found
@@ -99,7 +99,7 @@ class PanelSearch:
                     some = rows[~sure]
                     # From the cheapest recourse on: from the person, a descent ends in other and dearer places.
                     begun = eqx.tree_at(lambda p: p.start, problems.take(some), first.x[some].astype(np.float32))
-                    found = method.search(begun, deadline, None)
+                    found = method.answers(begun, deadline, None)
                     good = is_found(found.status)
                     x[some[good]], status[some[good]] = found.x[good], found.status[good]
                     cost[some[good]] = found.cost[good]
@@ -139,8 +139,7 @@ class PanelSearch:
         assert isinstance(decision.model, PanelModel)
         solver = climbing(method, Least(1 + decision.model.n_guides), CLIMB_STEPS)
         found = solve(solver, problems, deadline=deadline)
-        if isinstance(method, AbstractSolverMethod):
-            found = method.trimmed(problems, found, deadline)
+        found = method.trimmed(problems, found, deadline)
         agreed = is_found(found.status) & (margins(decision, found.x, problems.target) >= CLEARANCE)
         return agreed, found
 

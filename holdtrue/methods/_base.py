@@ -10,20 +10,21 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
 from holdtrue.batch import FittedClassifier, Predictor, distances, predictor_of, proba_of, solve, trimmed
-from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_sets, told
+from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_sets, norm_weights, told
 from holdtrue.errors import CapabilityError, ContradictionError, DataError
 from holdtrue.methods._dominated import dominated
 from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
 from holdtrue.models import fresh, spare_maps
 from holdtrue.parameters import AbstractConfigured, Seed
 from holdtrue.schema import Restrictions, RestrictionsLike, Table, TableLike, hinted, normalise_restrictions
-from holdtrue.search import AbstractSolver, Problems, Solutions, Status, add_option, by_feature, is_found
+from holdtrue.search import AbstractSolver, Problems, Solutions, Status, Trimmer, add_option, by_feature, is_found
 
 Done = TypeVar("Done")
 
@@ -50,6 +51,9 @@ class AbstractMethod(AbstractConfigured):
     """Whether `learn` must be given training rows."""
     needs_guides: ClassVar[bool] = False
     """Whether `fit` must be given retrained models where it cannot train them itself."""
+    trims: ClassVar[bool] = False
+    """Whether changes without which the answer is the same are taken back: where the cheapest point is looked for,
+    and not one that has something else besides."""
     offers_options: ClassVar[bool] = False
     """Whether `search` heeds ``problems.options``, so that a person can be given several ways that differ."""
 
@@ -64,6 +68,27 @@ class AbstractMethod(AbstractConfigured):
         self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
     ) -> Solutions:
         """Answer every problem of a batch; see `holdtrue.batch.solve`."""
+
+    def answers(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
+        """What `search` found, without needless changes where the method trims."""
+        return self.trimmed(problems, self.search(problems, deadline, on_rows), deadline)
+
+    def trimmed(self, problems: Problems, solutions: Solutions, deadline: float | None = None) -> Solutions:
+        """Answers, whoever found them, without needless changes; as they are where the method does not trim.
+
+        So they are, too, where the deadline passes first: what was found in time is not lost.
+        """
+        if not self.trims:
+            return solutions
+        done = within(deadline, partial(trimmed, self.trimmer(), problems, solutions))
+        return solutions if done is None else done
+
+    def trimmer(self) -> Trimmer:
+        """What a change is held against before it is taken back."""
+        weights = jnp.asarray(norm_weights(self.predictor_.encoder, self.norm))
+        return Trimmer(decision=self.predictor_.decision, cost_weights=weights, norm=self.norm)
 
     @classmethod
     def serves(cls, capabilities: frozenset[str]) -> bool:
@@ -281,7 +306,7 @@ class AbstractMethod(AbstractConfigured):
         """Search, then check: under a deadline part by part, so that what was found in time is not lost."""
         began = time.monotonic()
         stop = None if until is None else until - CHECK_SHARE * (until - began)
-        solution = self.search(problems, stop, on_rows)
+        solution = self.answers(problems, stop, on_rows)
         if until is None:
             return self._checked(solution, table, target, restrictions, began)
         frames, start, size = [], 0, FIRST_PART
@@ -479,9 +504,6 @@ class AbstractSolverMethod(AbstractMethod):
     """A method whose search is one person's solver, run for many by `holdtrue.batch`."""
 
     offers_options: ClassVar[bool] = True
-    trims: ClassVar[bool] = False
-    """Whether changes without which the answer is the same are taken back: where the cheapest point is looked for,
-    and not one that has something else besides."""
 
     @abstractmethod
     def solver(self) -> AbstractSolver:
@@ -491,18 +513,7 @@ class AbstractSolverMethod(AbstractMethod):
         self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
     ) -> Solutions:
         """Run the solver for every person."""
-        found = solve(self.solver(), problems, deadline=deadline, on_rows=on_rows)
-        return self.trimmed(problems, found, deadline)
-
-    def trimmed(self, problems: Problems, solutions: Solutions, deadline: float | None = None) -> Solutions:
-        """Answers, whoever found them, without needless changes; as they are where the method does not trim.
-
-        So they are, too, where the deadline passes first: what was found in time is not lost.
-        """
-        if not self.trims:
-            return solutions
-        done = within(deadline, partial(trimmed, self.solver(), problems, solutions))
-        return solutions if done is None else done
+        return solve(self.solver(), problems, deadline=deadline, on_rows=on_rows)
 
 
 @lru_cache

@@ -75,6 +75,7 @@ class ExactSearch(AbstractMethod):
 
     needs_one_of: ClassVar[frozenset[str]] = frozenset({"layers", "trees"})
     offers_options: ClassVar[bool] = True
+    trims: ClassVar[bool] = True
 
     _proofs: dict[int, list[JsonObject]] | None = None  # in `proofs`: where they are put
 

@@ -68,6 +68,7 @@ class SparseSearch(AbstractSolverMethod):
     """
 
     needs_rows: ClassVar[bool] = True
+    trims: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -79,7 +79,7 @@ class VanillaRandom(AbstractBasedMethod):
         settled = (self._decided(factual) == target) | (self._decided(noisy) == target)
         noisy = np.where(settled[:, None], factual, noisy)
         moved = eqx.tree_at(lambda p: (p.x, p.start), problems, (noisy, noisy))
-        answer = self._fitted_base().search(moved, deadline, on_rows)
+        answer = self._fitted_base().answers(moved, deadline, on_rows)
         found = is_found(answer.status)
         x = np.where(found[:, None], answer.x, factual)
         cost = distances(self.predictor_.encoder, factual, x, self.norm)

@@ -1,5 +1,6 @@
 """Wachter's counterfactuals, in the score formulation (SCFE)."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import jax.numpy as jnp
@@ -9,7 +10,7 @@ from holdtrue.encoding import Norm, norm_weights
 from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractSolverMethod
 from holdtrue.parameters import Count, NonNegative, Positive, PositiveShare, Probability
-from holdtrue.search import GradientSolver, SquaredScore
+from holdtrue.search import GradientSolver, SquaredScore, Trimmer
 
 
 class Wachter(AbstractSolverMethod):
@@ -100,6 +101,13 @@ class Wachter(AbstractSolverMethod):
             patience=jnp.asarray(self.patience),
             norm=self.norm,
             required=None if required is None else jnp.asarray(required, jnp.float32),
+        )
+
+    def trimmer(self) -> Trimmer:
+        """With the probability that must be reached."""
+        required = self._required()
+        return replace(
+            super().trimmer(), required=None if required is None else jnp.asarray(required, jnp.float32)
         )
 
     def _required(self) -> float | None:

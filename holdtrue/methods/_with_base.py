@@ -76,7 +76,7 @@ class AbstractClimbingMethod(AbstractBasedMethod):
         """Let the base answer, then climb from each recourse it found."""
         now = time.monotonic()
         until = None if deadline is None else now + BASE_SHARE * (deadline - now)
-        found = self._fitted_base().search(problems, until, None)
+        found = self._fitted_base().answers(problems, until, None)
         rows = np.flatnonzero(is_found(found.status))
         if on_rows is not None:
             on_rows(len(problems) - len(rows))

@@ -36,7 +36,7 @@ from holdtrue.models._linear import Linear, LinearModel
 from holdtrue.models._maps import n_maps, spare_maps
 from holdtrue.models._mlp import MLP, MLPModel
 from holdtrue.models._ntk import NTK, NTKModel, Nystroem, kernel_ridge, ntk, ntk_matrix, nystroem
-from holdtrue.models._panel import AbstractMembers, PanelModel, SideBySide, Stacked
+from holdtrue.models._panel import AbstractMembers, OnPieces, PanelModel, SideBySide, Stacked, sharing
 from holdtrue.models._piecewise import PiecewiseMLP, PiecewiseModel
 from holdtrue.models._precision import double_precision, in_double
 from holdtrue.models._registry import ARCHITECTURES, architecture, register
@@ -95,6 +95,7 @@ __all__ = [
     "NTKModel",
     "Neighbourhood",
     "Nystroem",
+    "OnPieces",
     "PanelModel",
     "PiecewiseMLP",
     "PiecewiseModel",
@@ -136,6 +137,7 @@ __all__ = [
     "nystroem",
     "recourse_of",
     "register",
+    "sharing",
     "solve_positive",
     "spare_maps",
     "stack",

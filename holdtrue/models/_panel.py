@@ -17,6 +17,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from holdtrue.models._base import AbstractModel
 from holdtrue.models._ensemble import EnsembleModel
+from holdtrue.models._mlp import MLPModel
+from holdtrue.models._piecewise import PiecewiseModel
 
 
 class AbstractMembers(eqx.Module):
@@ -74,6 +76,53 @@ class Stacked(AbstractMembers):
         """Some of them."""
         some = jax.tree.map(lambda leaf: leaf[rows] if eqx.is_array(leaf) else leaf, self.ensemble.members)
         return Stacked(EnsembleModel(some))
+
+
+class OnPieces(AbstractMembers):
+    """Members that see every number by the same pieces: what a row is to them is worked out once for all.
+
+    Of stacked members XLA would make one product for each; of one row and all first layers it makes a single one.
+    """
+
+    pieces: PiecewiseModel
+    networks: MLPModel
+
+    @property
+    def n_members(self) -> int:
+        """How many there are."""
+        return self.networks.biases[0].shape[0]
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """Those of one member."""
+        return self.pieces.capabilities
+
+    @property
+    def on_host(self) -> bool:
+        """Never."""
+        return False
+
+    def member_logits(self, x: Float[Array, " d"]) -> Float[Array, "m k"]:
+        """Every member's logits of one row."""
+        inputs = self.pieces.pieces(x)
+        return eqx.filter_vmap(lambda network: network.logits(inputs))(self.networks)
+
+    def take(self, rows: np.ndarray) -> "OnPieces":
+        """Some of them."""
+        some = jax.tree.map(lambda leaf: leaf[rows] if eqx.is_array(leaf) else leaf, self.networks)
+        return OnPieces(self.pieces, some)
+
+
+def sharing(model: AbstractModel, members: AbstractMembers) -> AbstractMembers:
+    """The same members, by what they have in common with the model, where that is quicker."""
+    if not isinstance(model, PiecewiseModel) or not isinstance(members, Stacked):
+        return members
+    stacked = members.ensemble.members
+    if not isinstance(stacked, PiecewiseModel) or not np.array_equal(
+        stacked.knots, np.broadcast_to(model.knots, stacked.knots.shape)
+    ):
+        return members
+    return OnPieces(model, stacked.network)
 
 
 class SideBySide(AbstractMembers):

@@ -56,7 +56,7 @@ from holdtrue.search._solver import CLEARANCE, AbstractSolver, AnyState, State, 
 from holdtrue.search._space import AbstractSpace, RowSpace
 from holdtrue.search._sparse import FirstLayer, SparseSolver, value_grid
 from holdtrue.search._stable import StableSolver
-from holdtrue.search._trim import trim
+from holdtrue.search._trim import Trimmer
 
 __all__ = [
     "ACTION_COSTS",
@@ -129,6 +129,7 @@ __all__ = [
     "State",
     "Status",
     "Support",
+    "Trimmer",
     "Verdict",
     "add_option",
     "best_corner",
@@ -145,7 +146,6 @@ __all__ = [
     "ranks",
     "repetition",
     "support",
-    "trim",
     "value_grid",
     "within",
     "worst_drop",

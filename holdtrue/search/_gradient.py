@@ -131,13 +131,6 @@ class GradientSolver(AbstractSolver):
         )
         return state
 
-    def spare(self, problem: Problem, x: Float[Array, " d"]) -> Float[Array, ""]:
-        """The margin, or what the log-odds have beyond `required` where that is less."""
-        reply = ask(self.decision, x, problem.target, jnp.asarray(0))
-        if self.required is None:
-            return reply.margin
-        return jnp.minimum(reply.margin, log_odds(reply.logits, problem.target) - self.required)
-
     def _rule(self) -> optax.GradientTransformation:
         return optax.scale_by_adam() if self.optimiser == "adam" else optax.identity()
 

@@ -40,7 +40,28 @@ AnyState: TypeAlias = State[Any]
 """A state whose own variables are whatever its solver has."""
 
 
-class AbstractSolver(eqx.Module):
+class AbstractPriced(eqx.Module):
+    """What knows the price of a point."""
+
+    norm: eqx.AbstractVar[Norm]
+    cost_weights: eqx.AbstractVar[Float[Array, " d"]]
+
+    def cost(self, x: Float[Array, " d"], problem: Problem) -> Float[Array, ""]:
+        """What going from the factual to `x` costs; more where the person has an option like it already."""
+        cost = self.distance(x, problem)
+        return (
+            cost
+            if problem.options is None
+            else surcharged(cost, problem.options, by_feature(problem.feasible.layout, x - problem.x))
+        )
+
+    def distance(self, x: Float[Array, " d"], problem: Problem) -> Float[Array, ""]:
+        """The one distance from the factual, other options aside."""
+        measured = problem.feasible.measured
+        return distance(measured(x), measured(problem.x), self.norm, self.cost_weights)
+
+
+class AbstractSolver(AbstractPriced):
     """A search as a start and a step. It knows one person; `iterate` and `batch` run it.
 
     A step proposes candidates; `offer` keeps the cheapest one that is feasible, valid and hardened (or the best by
@@ -48,8 +69,6 @@ class AbstractSolver(eqx.Module):
     """
 
     decision: eqx.AbstractVar[Decision]
-    norm: eqx.AbstractVar[Norm]
-    cost_weights: eqx.AbstractVar[Float[Array, " d"]]
     n_steps: eqx.AbstractVar[Int[Array, ""]]
 
     @property
@@ -75,28 +94,10 @@ class AbstractSolver(eqx.Module):
     def step(self, problem: Problem, state: AnyState) -> AnyState:
         """Return the state after one step: candidates offered, own variables moved."""
 
-    def cost(self, x: Float[Array, " d"], problem: Problem) -> Float[Array, ""]:
-        """What going from the factual to `x` costs; more where the person has an option like it already."""
-        cost = self.distance(x, problem)
-        return (
-            cost
-            if problem.options is None
-            else surcharged(cost, problem.options, by_feature(problem.feasible.layout, x - problem.x))
-        )
-
-    def distance(self, x: Float[Array, " d"], problem: Problem) -> Float[Array, ""]:
-        """The one distance from the factual, other options aside."""
-        measured = problem.feasible.measured
-        return distance(measured(x), measured(problem.x), self.norm, self.cost_weights)
-
     def unit_costs(self, problem: Problem) -> Float[Array, " d"]:
         """Cost of a unit of change in each column about the factual, other options aside."""
         tails = problem.feasible.tails
         return self.cost_weights if tails is None else self.cost_weights * tails.slopes(problem.x)
-
-    def spare(self, problem: Problem, x: Float[Array, " d"]) -> Float[Array, ""]:
-        """What a hardened point has beyond what is asked of it, in logits; below 0 it is refused."""
-        return self.decision.margin(x, problem.target)
 
     def weights(self, problem: Problem) -> Float[Array, " d"]:
         """Cost of a unit of change in each column, for steps that treat columns one by one.

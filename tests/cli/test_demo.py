@@ -3,14 +3,15 @@ import warnings
 
 import pytest
 
-from holdtrue.cli import _demo
+import holdtrue as ht
+from holdtrue.cli import _demo, _demo_kept
 
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch):
-    monkeypatch.setattr(_demo, "EPOCHS", 5)
-    monkeypatch.setattr(_demo, "GUIDES", 5)
-    monkeypatch.setattr(_demo, "HOLD", 0.8)
+    settings = {"regime": ht.StandardTraining(n_epochs=5), "n_guides": 5, "hold": 0.8}
+    monkeypatch.setattr(_demo, "SETTINGS", settings)
+    monkeypatch.setenv("HOLDTRUE_CACHE", "off")
 
 
 def test_the_whole_story(run, tmp_path):
@@ -32,8 +33,18 @@ def test_the_whole_story(run, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_json(run):
+def test_json_and_again_with_the_models_of_the_first_run(run, monkeypatch, tmp_path):
+    monkeypatch.delenv("HOLDTRUE_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     story = json.loads(run("demo", "--retrain", 2, "--json").stdout)
+    (folder,) = (tmp_path / "holdtrue" / "demo").iterdir()
+    again = json.loads(run("demo", "--retrain", 2, "--json").stdout)
+    said = ("seconds", "models_of_an_earlier_run")
+    assert [story.pop(name) for name in said][1] is False
+    assert [again.pop(name) for name in said][1] is True
+    assert again == story
+    (folder / "unseen.npz").write_bytes(b"half of it")
+    assert _demo_kept.read(folder) is None
     assert story["dataset"] == "loanapp"
     cheapest, holds = story["cheapest"], story["holds"]
     for part in (cheapest, holds):

@@ -11,7 +11,19 @@ from sklearn.ensemble import RandomForestClassifier
 from xgboost import XGBClassifier
 
 import holdtrue as ht
-from holdtrue.models import LinearModel, PanelModel, SideBySide, Stacked, TreesPanel, boxes_of, stack, sums_at
+from holdtrue.models import (
+    Data,
+    LinearModel,
+    OnPieces,
+    PanelModel,
+    SideBySide,
+    Stacked,
+    TreesPanel,
+    boxes_of,
+    sharing,
+    stack,
+    sums_at,
+)
 from holdtrue.models._panel import least_sure
 
 rng = np.random.default_rng(1)
@@ -131,3 +143,23 @@ def test_who_has_a_yes_has_it_by_the_model_alone():
     np.testing.assert_allclose(panel.proba(X), clf.predict_proba(X))  # what is told is the model's own
     found = jnp.asarray(panel.encoder.encode(plan.recourse)[plan.found], jnp.float32)
     assert (jax.vmap(lambda row: panel.decision.margin(row, jnp.asarray(1)))(found) >= 0).all()
+
+
+def test_guides_on_the_same_pieces_are_asked_together():
+    """One product for all first layers says what each guide says by itself."""
+    architecture = ht.PiecewiseMLP(n_pieces=4, widths=(5, 3))
+    model, *guides = (architecture.build(3, 2, jax.random.key(i)) for i in range(4))
+    members = Stacked(stack(guides))
+    shared = sharing(model, members)
+    assert isinstance(shared, OnPieces)
+    assert shared.n_members == 3
+    rows = jnp.asarray(np.random.default_rng(0).random((6, 3)), jnp.float32)
+    for row in rows:
+        np.testing.assert_allclose(shared.member_logits(row), members.member_logits(row), atol=1e-6)
+    np.testing.assert_allclose(
+        shared.take(np.array([2])).member_logits(rows[0]), guides[2].logits(rows[0])[None], atol=1e-6
+    )
+    # Pieces of their own are looked at by each.
+    other = guides[0].prepared(Data(rows, jnp.zeros(6, jnp.int32), jnp.ones(6)))
+    assert sharing(model, Stacked(stack([other, *guides[1:]]))).member_logits(rows[0]).shape == (3, 2)
+    assert isinstance(sharing(model, Stacked(stack([other, *guides[1:]]))), Stacked)
