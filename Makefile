@@ -77,6 +77,7 @@ docs: $(TOOLS)
 	$(BIN)/python docs/notebooks/make.py
 	$(BIN)/python -m experiments
 	$(BIN)/python -m experiments.hold.page
+	$(BIN)/python -m experiments.shelf_life.page
 	$(MAKE) site
 
 # The pages as a site, in build/site/html: every warning is an error, every link is followed.

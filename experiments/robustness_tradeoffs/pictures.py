@@ -8,17 +8,22 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from experiments._drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, SOFT, dress, save
+from experiments._report import read
 from experiments.robustness_tradeoffs._result import Result
 from experiments.robustness_tradeoffs._settings import BUDGETS
 from experiments.robustness_tradeoffs._tables import interval, nothing, of, ratio
 
 Results = Sequence[Result]
+RESULTS = Path(__file__).parent / "results"
 
 
 def draw(found: Results, folder: Path) -> None:
     """Draw all of them into a folder."""
     for make in (sweep, validity, columns, nearby, bounds):
         save(make(found), folder, f"tradeoff-{make.__name__}")
+    told = read(RESULTS, "theory").get("theory")
+    if told is not None:
+        save(theorems(told["people"]), folder, "tradeoff-theorems")
 
 
 def _line(axes: Any, radii: list[str], values: list[tuple[float, float] | None], **style: Any) -> None:
@@ -144,5 +149,36 @@ def bounds(found: Results) -> Any:
         axes.set_xlabel("people, by difference", color=SOFT)
         dress(axes, f"Adult, {kind}: {theorem}, ε = 0.05, cost weight 0.01")
     panels[0].legend(frameon=False, fontsize=8)
+    figure.tight_layout()
+    return figure
+
+
+def theorems(people: dict[str, Any]) -> Any:
+    """Theorem 3: how much of its bound differences of cost fill. Theorem 5: for whom its conclusion is false."""
+    names = {"german_credit": "German Credit", "compas": "COMPAS", "adult": "Adult"}
+    there = [name for name in names if f"{name}: Theorem 3" in people]
+    figure, panels = plt.subplots(1, 2, figsize=(9.0, 3.0))
+    place = np.arange(len(there))
+    for i, (form, colour) in enumerate((("printed", GREY), ("sharper", GREEN))):
+        sides = [people[f"{name}: Theorem 3"][form] for name in there]
+        at = place + 0.2 * (2 * i - 1)
+        panels[0].vlines(
+            at, [s["filled (median)"] for s in sides], [s["filled (largest)"] for s in sides], color=colour
+        )
+        panels[0].plot(at, [s["filled (median)"] for s in sides], "o", ms=5, color=colour, label=form)
+    panels[0].axhline(1.0, color=ORANGE, lw=1, label="the bound")
+    panels[0].set_yscale("log")
+    dress(panels[0], "Theorem 3: share of the bound that is filled, median to largest")
+    figures = (("printed", "violations", GREY), ("corrected", "violations", BLUE))
+    for i, (form, key, colour) in enumerate(figures):
+        sides = [people[f"{name}: Theorem 5, own distance"][form] for name in there]
+        shares = [s[key] / s["cases"] for s in sides]
+        panels[1].bar(place + 0.2 * (2 * i - 1), shares, 0.35, color=colour, label=f"{form} condition holds")
+    dress(panels[1], "Theorem 5: people for whom it holds and the conclusion is false")
+    panels[0].set_ylim(top=20)
+    panels[1].set_ylim(0, 1)
+    for axes in panels:
+        axes.set_xticks(place, [names[name] for name in there])
+        axes.legend(frameon=False, fontsize=7.5, loc="upper left", ncols=3)
     figure.tight_layout()
     return figure

@@ -1,7 +1,9 @@
-"""Searches on the predictors of our own rows: tables of ``equal-*.json``."""
+"""Beside our own rows: searches on their predictors (``equal-*``), settings chosen blindly (``nested-*``)."""
 
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from experiments._report import read, table
 from experiments.rocoursenet._figures import spread
@@ -23,6 +25,29 @@ def equal(folder: Path) -> str:
         head = ["", "robust validity", "validity", "proximity (l1)", "seeds"]
         texts.append(f"{title}\n\n{table(head, rows)}")
     return "\n\n".join(texts)
+
+
+def nested(folder: Path) -> str:
+    """What was chosen without a look at the judges, and how it was judged once."""
+    rows = []
+    for found in read(folder, "nested-*").values():
+        taken, judged = found["taken"], found["judged"]
+        by = {key: [s[key] for s in judged if s[key] is not None] for key in ("robust", "validity", "proximity")}
+        told = found["performance"]
+        chosen = ", ".join(f"{key} {value:g}" for key, value in taken["setting"].items())
+        figures = [_cell(by["robust"], 3), _cell(by["validity"], 3), _cell(by["proximity"], 2)]
+        auc, accepted = ([float(np.mean(t[key])) for t in told] for key in ("auc", "favourable"))
+        last = found.get("forward")
+        rows.append([
+            found["title"], f"{chosen} (of {len(found['tried'])})", f"{taken['robust']:.3f}", *figures,
+            "-" if last is None else _cell(last, 3), _cell(auc, 3), _cell(accepted, 2), str(len(judged)),
+        ])  # fmt: skip
+    if not rows:
+        return ""
+    head = ["", "taken", "robust where it was chosen", "robust validity", "validity", "proximity (l1)",
+            "later years alone", "AUC", "share predicted favourable", "seeds"]  # fmt: skip
+    title = "### RoCourseNet, guides, chosen by simulated shifts or past years alone, judged once"
+    return f"{title}\n\n{table(head, rows)}"
 
 
 def _cell(values: Any, digits: int) -> str:

@@ -4,13 +4,17 @@ from pathlib import Path
 from typing import Any
 
 from experiments._report import cell, read, table
-from experiments.rocoursenet._beside import equal
+from experiments.rocoursenet._beside import equal, nested
 
 
 def further(folder: Path) -> str:
     """What 2009 has that earlier years have not, and whom both versions of German Credit share."""
     found = read(folder, "facts").get("facts")
-    texts = [equal(folder), *([] if found is None else [_loan(found["loan"]), _german(found["german"])])]
+    texts = [
+        equal(folder),
+        nested(folder),
+        *([] if found is None else [_loan(found["loan"]), _german(found["german"])]),
+    ]
     return "\n\n".join(text for text in texts if text) + "\n"
 
 

@@ -62,10 +62,10 @@ def simulated(tasks: Tasks, models: Sequence[AbstractModel], judges: Sequence[Ab
     """Recourse of every subset's people under models of simulated shifts of the same subset."""
     n, robust, valid, cost = len(judges) // len(tasks), [], [], []
     for i, (task, answer) in enumerate(zip(tasks, written(tasks, models), strict=True)):
-        yes = decided([models[i], *judges[i * n : (i + 1) * n]], answer.x) == answer.wanted[None]
-        yes &= answer.found[None]
-        valid.append(yes[0].mean())
-        robust.append(yes[1:].mean())
+        # Apart: the model itself and the judges are of different kinds.
+        for own, shares in (([models[i]], valid), (judges[i * n : (i + 1) * n], robust)):
+            yes = (decided(own, answer.x) == answer.wanted[None]) & answer.found[None]
+            shares.append(yes.mean())
         cost.append(np.abs(answer.x - task.asked.x).sum(axis=1)[answer.found].mean())
     means = (float(np.mean(v)) for v in (robust, valid, cost))
     return dict(zip(("robust", "validity", "proximity"), means, strict=True))

@@ -119,6 +119,8 @@ def n_common(some: Sequence[Cell]) -> int:
 def sentence(some: Sequence[Cell]) -> str:
     """What to remember, in figures."""
     by = {t: [c for c in some if c.title == t] for t in TRAININGS if any(c.title == t for c in some)}
+    if "plain" not in by or len(by) == 1:
+        return "Too little was run for a sentence about it."
 
     def get(training: str, offer: str, key: str) -> float:
         return averaged(by[training], of_offer(offer, key)) or float("nan")

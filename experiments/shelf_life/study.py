@@ -65,6 +65,7 @@ def again(clf: ht.RecourseClassifier, training: str, X: Any, y: np.ndarray, size
     if training != "rocoursenet":
         return clf
     net, own = ht.CounterNet(), clf.regime_
+    assert isinstance(own, ht.RoCourseNet)
     twin = ht.StandardTraining(
         n_epochs=own.n_epochs, batch_size=own.batch_size, step_size=own.step_size, weight_decay=own.weight_decay
     )  # fmt: skip

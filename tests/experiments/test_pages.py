@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from experiments import EXPERIMENTS, AbstractResult
-from experiments._pages import page, place
+from experiments._pages import DOCS, page, place
 from holdtrue.cli import _papers, cli
 from holdtrue.errors import DataError
 
@@ -42,6 +42,21 @@ def test_figures_that_do_not_fit_are_refused():
         AbstractResult.from_dict(result | {"second": 1.0})
     with pytest.raises(DataError, match="it lacks 'seconds'"):
         AbstractResult.from_dict({"dataset": "german", "title": "German Credit"})
+
+
+def test_the_drift_on_the_guarantee_page_is_that_of_its_file():
+    own = EXPERIMENTS["actionable-recourse"].results / "closer-drift.json"
+    if not own.exists():
+        pytest.skip("a source distribution has no results")
+    found = json.loads(own.read_text("utf-8"))["found"]
+    text = (DOCS / "explanation" / "what-a-guarantee-says.md").read_text("utf-8")
+    for name, key in (("releases of 1978 and of 1980", "all"), ("the same without the follow-up time", "without")):
+        assert f"| {name} | {found[key]['auc']:.2f} | {found[key]['p_value']:g} |" in text
+    halves = found["halves"]
+    assert (len(halves), sum(p < 0.01 for p in halves)) == (20, 1)
+    assert f"| {min(halves):g} to {max(halves):g}, one below 0.01 |" in text
+    assert "AUC 0.60" in found["weighted, without"]["refused"]
+    assert "AUC 1.00" in found["weighted, all"]["refused"]
 
 
 def test_results_are_on_one_line():
