@@ -1,342 +1,322 @@
-"""What boxes hold: the most that their leaves can add, what their cheapest points have, and where to go on."""
+"""What a box holds: the most that its leaves can add, what its cheapest point has, where to go on: compiled."""
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
-from holdtrue.models import Boxes
-from holdtrue.search.exact._needs import Needs
-from holdtrue.search.exact._reach import TINY, Leaves, above, ranges
-from holdtrue.search.exact._room import Box, Corner, Room
+from holdtrue.search.exact._compiled import compiled
+from holdtrue.search.exact._desk import BEST, COLUMN, COLUMNS, LEAVES, NEEDS, ONE_OFF, STEPS, TREES, Desk
+from holdtrue.search.exact._grove import Ground, Grove
+from holdtrue.search.exact._points import INF32, LINF, UNNAMED, spent
+from holdtrue.search.exact._reach import NOTHING, TINY, a_little_above
 
-ELEMENTS = 2_000_000  # leaves of boxes held in memory at a time
-UNNAMED = -1.0
-
-
-class Cut(NamedTuple):
-    """Where boxes are cut: the feature, the edge of a number and whether what helps lies above it, and how much.
-
-    A dive that takes a level names it in place of the edge; `UNNAMED` is any but the cheapest.
-    """
-
-    slot: np.ndarray
-    edge: np.ndarray
-    rises: np.ndarray
-    gain: np.ndarray
-
-    def take(self, rows: np.ndarray) -> "Cut":
-        """Some of them."""
-        return Cut(*(part[rows] for part in self))
+CLOSE = 1e-6  # by which share the best may be dearer than the cheapest
 
 
-class Seen(NamedTuple):
-    """Leaves in reach of boxes, one box after the other: of which box, leaf and tree, and what each adds.
-
-    `off` counts the features that keep the box's cheapest point from a leaf, and `which` names it where it is one.
-    For every tree of every box: its need (`key`, by box and need), the most it can add and what it adds now; and
-    these added up for every box and need.
-    """
-
-    node: np.ndarray
-    leaf: np.ndarray
-    tree: np.ndarray
-    value: np.ndarray
-    off: np.ndarray
-    which: np.ndarray
-    key: np.ndarray
-    tree_most: np.ndarray
-    tree_now: np.ndarray
-    most: np.ndarray
-    now: np.ndarray
+@compiled
+def ceiling(desk: Desk) -> float:
+    """What a box must cost less than to matter."""
+    return desk.number[BEST] * (1 - CLOSE)
 
 
-class Steps(NamedTuple):
-    """Single changes of boxes' points: of which box and feature, beyond which edge, at what further cost.
-
-    `share` is how much of what is lacking the change brings.
-    """
-
-    at: np.ndarray
-    which: np.ndarray
-    edge: np.ndarray
-    rises: np.ndarray
-    extra: np.ndarray
-    share: np.ndarray
-
-    def take(self, rows: np.ndarray) -> "Steps":
-        """Some of them."""
-        return Steps(*(part[rows] for part in self))
-
-
-class Look(NamedTuple):
-    """What boxes hold: the most, and what their cheapest points have, of every need; and where to cut them."""
-
-    most: np.ndarray
-    now: np.ndarray
-    cut: Cut
+@compiled
+def see(grove: Grove, room: Ground, p: int, desk: Desk, b: int, v: int) -> None:
+    """Look at every leaf from where a box begins, and at every tree: its best leaf, and that of the point."""
+    low, high, values, slots = desk.box_low, desk.box_high, desk.values, desk.slot
+    cost, state, first_cost, first_state = desk.seen_cost, desk.seen_state, desk.cost, desk.state
+    n, n_numbers, largest = desk.tally[LEAVES], values.shape[1], room.rule[0] == LINF
+    for k in range(n):
+        cost[k] = first_cost[k]
+    for k in range(n):
+        state[k] = first_state[k]
+    for column in range(desk.tally[COLUMNS]):
+        slot = slots[column]
+        if slot >= n_numbers:
+            _see_levels(grove, room, p, desk, b, v, column)
+        elif low[b, slot] > -INF32 or high[b, slot] < INF32:
+            # Where a box has not been cut, its cheapest point is the person's own value, and every leaf fits.
+            paid = np.float32(spent(room, p, slot, np.float64(values[v, slot])))
+            _from(desk, n, column, low[b, slot], high[b, slot], paid, largest)
+            _moved(desk, n, column, values[v, slot])
+    _see_trees(desk)
 
 
-@dataclass(frozen=True)
-class Sight:
-    """The leaves of the trees, what they must add up to, what is open to people, and what is in their reach."""
+@compiled
+def _see_levels(grove: Grove, room: Ground, p: int, desk: Desk, b: int, v: int, column: int) -> None:
+    """The same where a feature's levels have been cut."""
+    price, member, left, sets, entries = room.price, grove.member, desk.box_levels, desk.low, desk.entry
+    cost, state, hit, out = desk.seen_cost, desk.seen_state, desk.set_hit, desk.set_out
+    j = desk.slot[column] - room.own.shape[1]
+    first, last, level, cut = room.spans[j], room.spans[j + 1], desk.levels[v, j], 0
+    for i in range(first, last):
+        cut |= (price[p, i] < np.inf) != (left[b, i] == 1)
+    if not cut:
+        return
+    for s in range(grove.set_first[j], grove.set_first[j + 1]):
+        hit[s] = 0
+        for i in range(first, last):
+            hit[s] |= left[b, i] & member[s, i - first]
+        out[s] = 1 - member[s, level - first]
+    paid, one, largest = np.float32(price[p, level]), np.int32(1 + (column << COLUMN)), room.rule[0] == LINF
+    for k in range(desk.tally[LEAVES]):
+        entry, s = entries[column, k], np.int64(sets[column, k])
+        outside = np.int32(0)
+        if s >= 0:
+            outside = out[s]
+            if not hit[s]:
+                cost[k] = INF32
+        state[k] += (outside - np.int32(entry > 0)) * one
+        cost[k] = max(cost[k], paid) if largest else cost[k] + max(paid - entry, NOTHING)
 
-    boxes: Boxes
-    needs: Needs
-    room: Room
-    leaves: Leaves
 
-    def parts(self, box: Box) -> list[np.ndarray]:
-        """Rows of boxes, so many at a time as fit into memory."""
-        counts = np.diff(self.leaves.of_person)[box.person]
-        parts, start = [], 0
-        while start < len(counts):
-            stop = start + max(1, int(np.searchsorted(np.cumsum(counts[start:]), ELEMENTS)))
-            parts.append(np.arange(start, min(stop, len(counts))))
-            start = stop
-        return parts
+@compiled
+def _from(
+    desk: Desk, n: int, column: int, low: np.float32, high: np.float32, paid: np.float32, largest: bool
+) -> None:
+    """Leaves that do not meet an interval cost what nobody pays; to the others is added what is paid here."""
+    lows, highs, entries, cost = desk.low, desk.high, desk.entry, desk.seen_cost
+    for k in range(n):
+        more = max(cost[k], paid) if largest else cost[k] + max(paid - entries[column, k], NOTHING)
+        cost[k] = more if (lows[column, k] < high) & (low < highs[column, k]) else INF32
 
-    def look(self, box: Box, corner: Corner, best: np.ndarray) -> Look:
-        """In parts that fit into memory."""
-        parts = [self._look_at(box.take(rows), corner.take(rows), best) for rows in self.parts(box)]
-        if len(parts) == 1:
-            return parts[0]
-        cut = Cut(*(np.concatenate(part) for part in zip(*(p.cut for p in parts), strict=True)))
-        return Look(np.concatenate([p.most for p in parts]), np.concatenate([p.now for p in parts]), cut)
 
-    def _look_at(self, box: Box, corner: Corner, best: np.ndarray) -> Look:
-        seen = self.seen(box, corner, best)
-        n = len(box.person)
-        # What each tree could add to what is lacking, as a share of it.
-        share = np.where(seen.now < 0, 1.0 / np.maximum(-seen.now, TINY), 0.0)
-        gain = np.where(np.isfinite(seen.tree_most), seen.tree_most - seen.tree_now, 0.0) * share.ravel()[seen.key]
-        return Look(seen.most, seen.now, self._where(corner, seen, gain, n))
+@compiled
+def _moved(desk: Desk, n: int, column: int, value: np.float32) -> None:
+    """Which leaves a number's value keeps the point from."""
+    lows, highs, entries, state = desk.low, desk.high, desk.entry, desk.seen_state
+    one = np.int32(1 + (column << COLUMN))
+    for k in range(n):
+        outside = np.int32((value <= lows[column, k]) | (value > highs[column, k]))
+        state[k] += (outside - np.int32(entries[column, k] > 0)) * one
 
-    def seen(self, box: Box, corner: Corner, best: np.ndarray) -> Seen:
-        """Every leaf in reach of each box."""
-        leaves, boxes, person, room = self.leaves, self.boxes, box.person, self.room
-        n, n_needs = len(person), self.needs.n
-        count = np.diff(leaves.of_person)[person]
-        begin = np.cumsum(count) - count
-        at = ranges(leaves.of_person[person], count)
-        fits = np.ones(len(at), bool)
-        cost, off, which = leaves.cost[at], leaves.off[at], leaves.which[at]
 
-        def settle(rows: np.ndarray, column: int, spent: np.ndarray) -> np.ndarray:
-            """Elements of the boxes that have been cut here, with what the box costs there counted."""
-            i = ranges(begin[rows], count[rows])
-            entry = leaves.entry[at[i], column]
-            paid = np.repeat(spent, count[rows])
-            off[i] -= entry > 0
-            which[i] -= column * (entry > 0).astype(np.int16)
-            cost[i] = np.maximum(cost[i], paid) if room.norm == "linf" else cost[i] + np.maximum(paid - entry, 0.0)
-            return i
+@compiled
+def _see_trees(desk: Desk) -> None:
+    """The best leaf of every tree, and what it adds now; added up for every need."""
+    cost, state, values, start, needs = desk.seen_cost, desk.seen_state, desk.value, desk.start, desk.need
+    tree_most, tree_best, tree_now, sum_most, sum_now = (
+        desk.tree_most, desk.tree_best, desk.tree_now, desk.most, desk.now,
+    )  # fmt: skip
+    # A leaf that costs as much as the best, from where the box begins, is of no use.
+    limit = a_little_above(desk.number[BEST])
+    for i in range(desk.tally[NEEDS]):
+        need = desk.asked[i]
+        sum_now[need] = sum_most[need] = desk.base[need]
+    for tree in range(desk.tally[TREES]):
+        most, best, now = -np.inf, -1, 0.0
+        for k in range(start[tree], start[tree + 1]):
+            if cost[k] < limit:
+                if values[k] > most:
+                    most, best = values[k], k
+                if state[k] & (ONE_OFF - 1) == 0:
+                    now = values[k]
+        tree_most[tree], tree_best[tree], tree_now[tree] = most, best, now
+        sum_most[needs[tree]] += most
+        sum_now[needs[tree]] += now
 
-        # Where a box has not been cut, its cheapest point is the person's own value, and every leaf fits.
-        spent = room.spent(person, corner.value)
-        for column, j in enumerate(leaves.numbers):
-            rows = np.flatnonzero((box.low[:, j] > -np.inf) | (box.high[:, j] < np.inf))
-            if len(rows):
-                i = settle(rows, column, spent[rows, j])
-                leaf = leaves.box[at[i]]
-                low, high = boxes.low[j][leaf], boxes.high[j][leaf]
-                own, lower, upper = (
-                    np.repeat(part[rows, j], count[rows]) for part in (corner.value, box.low, box.high)
-                )
-                fits[i] &= (low < upper) & (lower < high)
-                outside = (own <= low) | (own > high)
-                off[i] += outside
-                which[i] += column * outside.astype(np.int16)
-        whole = np.isfinite(room.price)
-        for column, j in enumerate(leaves.levels, start=len(leaves.numbers)):
-            part = slice(room.spans[j], room.spans[j + 1])
-            rows = np.flatnonzero((box.levels[:, part] != whole[person][:, part]).any(axis=1))
-            if len(rows):
-                level = corner.level[rows, j]
-                i = settle(rows, column, room.price[person[rows], level])
-                sets = boxes.sets[j][leaves.box[at[i]]]
-                hit = box.levels[rows, part].astype(np.float32) @ boxes.members[j].T.astype(np.float32) > 0
-                fits[i] &= hit[np.repeat(np.arange(len(rows)), count[rows]), sets]
-                outside = ~boxes.members[j][sets, np.repeat(level - room.spans[j], count[rows])]
-                off[i] += outside
-                which[i] += column * outside.astype(np.int16)
-        # A leaf that costs as much as the best, from where the box begins, is of no use.
-        node = np.repeat(np.arange(n), count)
-        kept = np.flatnonzero(fits & (cost < above(best)[person][node]))
-        at, node, off, which = at[kept], node[kept], off[kept], which[kept]
-        leaf, value = leaves.box[at], leaves.value[at]
-        # Trees of each box, one after the other.
-        n_trees = np.diff(leaves.trees_of_person)[person]
-        shift = np.cumsum(n_trees) - n_trees - leaves.trees_of_person[person]
-        tree = leaves.tree_of[at] + shift[node]
-        total = int(n_trees.sum())
-        most = np.full(total, -np.inf)
-        if len(tree):
-            begins = np.flatnonzero(np.diff(tree, prepend=-1))
-            most[tree[begins]] = np.maximum.reduceat(value, begins)
-        now = np.zeros(total)
-        inside = off == 0
-        now[tree[inside]] = value[inside]
-        of_tree = np.repeat(np.arange(n), n_trees)
-        need = leaves.tree_need[ranges(leaves.trees_of_person[person], n_trees)]
-        key = of_tree * n_needs + need
-        sums_most = leaves.base[person] + np.bincount(key, most, n * n_needs).reshape(n, n_needs)
-        sums_now = leaves.base[person] + np.bincount(key, now, n * n_needs).reshape(n, n_needs)
-        return Seen(node, leaf, tree, value, off, which, key, most, now, sums_most, sums_now)
 
-    def _where(self, corner: Corner, seen: Seen, gain: np.ndarray, n: int) -> Cut:
-        """The edge that keeps the cheapest point from most of what trees could add."""
-        boxes, leaves, n_numbers = self.boxes, self.leaves, self.room.own.shape[1]
-        best = np.flatnonzero((gain[seen.tree] > TINY) & (seen.value >= seen.tree_most[seen.tree]))
-        best = best[np.diff(seen.tree[best], prepend=-1) != 0]
-        at, leaf, weight = seen.node[best], seen.leaf[best], gain[seen.tree[best]]
-        n_kinds = 2 * n_numbers + self.room.n_levels
-        keys, edges, weights = [np.zeros(0, np.int64)], [np.zeros(0, np.float32)], [np.zeros(0)]
-        for j in leaves.numbers:
-            own, low, high = corner.value[at, j], boxes.low[j][leaf], boxes.high[j][leaf]
-            for kind, rows, edge in ((2 * j, own <= low, low), (2 * j + 1, own > high, high)):
-                keys.append(at[rows] * n_kinds + kind)
-                edges.append(edge[rows])
-                weights.append(weight[rows])
-        for j in leaves.levels:
-            rows = ~boxes.members[j][boxes.sets[j][leaf], corner.level[at, j] - self.room.spans[j]]
-            keys.append(at[rows] * n_kinds + 2 * n_numbers + j)
-            edges.append(np.full(int(rows.sum()), UNNAMED, np.float32))
-            weights.append(weight[rows])
-        key, edge, weight = np.concatenate(keys), np.concatenate(edges), np.concatenate(weights)
-        order = np.lexsort((edge, key))
-        key, edge, weight = key[order], edge[order], weight[order]
-        new = np.flatnonzero(np.append(True, (key[1:] != key[:-1]) | (edge[1:] != edge[:-1]))[: len(key)])
-        slot, at_edge, rises, most_gain = np.full(n, -1), np.zeros(n, np.float32), np.zeros(n, bool), np.zeros(n)
-        if len(new):
-            together, key, edge = np.add.reduceat(weight, new), key[new], edge[new]
-            who, kind = key // n_kinds, key % n_kinds
-            top = np.lexsort((-together, who))
-            top = top[np.diff(who[top], prepend=-1) != 0]
-            kind = kind[top]
-            number = kind < 2 * n_numbers
-            slot[who[top]] = np.where(number, kind // 2, kind - n_numbers)
-            rises[who[top]] = number & (kind % 2 == 0)
-            at_edge[who[top]], most_gain[who[top]] = edge[top], together[top]
-        return Cut(slot, at_edge, rises, most_gain)
+@compiled
+def met(grove: Grove, room: Ground, sums: np.ndarray, asked: np.ndarray) -> bool:
+    """Whether the needs that are asked for are a yes."""
+    spared, denied, last, members = room.rule[3], 0, -1, grove.member_of
+    for need in range(len(members)):
+        if asked[need] and not sums[need] >= 0:
+            member = members[need]
+            if member == 0:
+                return False
+            if member != last:
+                denied, last = denied + 1, member
+                if denied > spared:
+                    return False
+    return True
 
-    def steps(self, box: Box, corner: Corner, seen: Seen, ceiling: np.ndarray) -> Steps:
-        """Every single change of each box's point that brings something and does not cost too much."""
-        idle = ~self.leaves.active[box.person]
-        now = np.where(idle, np.inf, seen.now)
-        lacks = np.maximum(-now.min(axis=1), TINY)
-        moves = self._moves(box, corner, seen)
-        if moves is None:
-            return Steps(*(np.zeros(0, kind) for kind in (int, int, np.float32, bool, float, float)))
-        at, which, edge, rises, extra, gains = moves
-        share = 1.0 + (now[at] + gains).min(axis=1) / lacks[at]  # of what is lacking, that the change brings
-        usable = np.isfinite(extra) & (share > 1e-6)
-        usable &= corner.cost[at] + extra < ceiling[box.person[at]]
-        return Steps(*(part[usable] for part in (at, which, edge, rises, extra, share)))
 
-    def stride(self, steps: Steps, of: np.ndarray, shares: np.ndarray, only: np.ndarray) -> Cut:
-        """One step of each dive: the cheapest that is accepted, or else one that brings most for its cost.
-
-        A change that does not bring enough of what is lacking, or of the most that any brings, is left out.
-
-        Parameters
-        ----------
-        steps : Steps
-        of : int array
-            At which of the boxes each dive is.
-        shares : float array
-            What a change must bring, of what is lacking.
-        only : int array
-            The one feature that may change, by its place; any where it is below 0.
-        """
-        n, n_numbers = len(of), self.room.own.shape[1]
-        names = np.array([*self.leaves.numbers, *(n_numbers + j for j in self.leaves.levels), -1])
-        # The steps of each dive: those of its box, or of one feature there.
-        place = np.full(n_numbers + self.room.n_levels + 1, -1)
-        place[names[:-1]] = np.arange(len(names) - 1)
-        width = len(names)
-        key = steps.at * width + place[steps.which]
-        order = np.argsort(key, kind="stable")
-        key = key[order]
-        lead = only >= 0
-        begins = np.searchsorted(key, of * width + np.where(lead, only, 0))
-        ends = np.searchsorted(key, of * width + np.where(lead, only + 1, width))
-        dive = np.repeat(np.arange(n), ends - begins)
-        _, which, edge, rises, extra, share = steps.take(order[ranges(begins, ends - begins)])
-        slot, edges, up, most = np.full(n, -1), np.zeros(n), np.zeros(n, bool), np.zeros(n)
-        if len(dive):
-            top = np.zeros(n)
-            np.maximum.at(top, dive, share)
-            done = share >= 1.0
-            finishing = np.zeros(n, bool)
-            finishing[dive[done]] = True
-            enough = share >= np.minimum(shares[dive], top[dive]) - 1e-9
-            worth = np.where(enough, share / np.maximum(extra, 1e-6), -np.inf)
-            worth = np.where(finishing[dive], np.where(done, -extra, -np.inf), worth)
-            best = np.lexsort((-worth, dive))
-            best = best[np.diff(dive[best], prepend=-1) != 0]
-            rows = dive[best]
-            slot[rows], edges[rows], up[rows], most[rows] = which[best], edge[best], rises[best], share[best]
-        return Cut(slot, edges, up, most)
-
-    def _moves(self, box: Box, corner: Corner, seen: Seen) -> tuple[np.ndarray, ...] | None:
-        """Every single change that lies at an edge.
-
-        A leaf that one feature keeps the point from is where the point gets by changing it. So what becomes of
-        every need when any one feature takes any value follows from the leaves in reach, all at once. Returns of
-        every change its box and feature, beyond which edge it lies (or which level it takes) and on which side,
-        what it costs more, and what every need gains.
-        """
-        leaves, boxes, room, needs = self.leaves, self.boxes, self.room, self.needs
-        n, n_numbers = len(box.person), room.own.shape[1]
-        one = np.flatnonzero(seen.off == 1)
-        node, leaf, which = seen.node[one], seen.leaf[one], seen.which[one]
-        tree = seen.tree[one]
-        gain, need = seen.value[one] - seen.tree_now[tree], seen.key[tree] % needs.n
-        spent = room.spent(box.person, corner.value)
-        found: list[tuple[np.ndarray, ...]] = []
-        for column, j in enumerate(leaves.numbers):
-            rows = np.flatnonzero(which == column)
-            if not len(rows):
+@compiled
+def where(grove: Grove, room: Ground, desk: Desk, v: int) -> tuple[Any, ...]:
+    """The edge that keeps the cheapest point from most of what trees could add: slot, edge, side and how much."""
+    weight, touched, values, levels, columns = desk.weight, desk.touched, desk.values, desk.levels, desk.column
+    slots, lows, highs, low_edge, high_edge = grove.slot, grove.low, grove.high, grove.low_edge, grove.high_edge
+    n, n_edges, n_touched = values.shape[1], len(grove.edge), 0
+    for tree in range(desk.tally[TREES]):
+        lacks = -desk.now[desk.need[tree]]
+        if lacks <= 0 or desk.tree_best[tree] < 0:
+            continue
+        # What the tree could add to what is lacking, as a share of it.
+        gain = (desk.tree_most[tree] - desk.tree_now[tree]) / max(lacks, TINY)
+        if gain <= TINY:
+            continue
+        at = grove.box[desk.leaf[desk.tree_best[tree]]]
+        for i in range(grove.begin[at], grove.begin[at + 1]):
+            slot = np.int64(slots[i])
+            if columns[slot] < 0:
                 continue
-            low, high = boxes.low[j][leaf[rows]], boxes.high[j][leaf[rows]]
-            edge, at = np.concatenate([low, high]), np.tile(node[rows], 2)
-            step, of_need = np.concatenate([gain[rows], -gain[rows]]), np.tile(need[rows], 2)
-            order = np.lexsort((edge, at))
-            edge, at, step, of_need = edge[order], at[order], step[order], of_need[order]
-            new = np.append(True, (at[1:] != at[:-1]) | (edge[1:] != edge[:-1]))
-            place = np.cumsum(new) - 1
-            edge, at = edge[new], at[new]
-            added = np.bincount(place * needs.n + of_need, step, len(edge) * needs.n).reshape(-1, needs.n)
-            above = np.cumsum(added, axis=0)  # just above each edge
-            begins = np.flatnonzero(np.diff(at, prepend=-1))
-            before = np.concatenate([np.zeros((1, needs.n)), above])[begins]
-            above -= np.repeat(before, np.diff(np.append(begins, len(at))), axis=0)
-            below = above - added  # at each edge
-            mine, who = corner.value[at, j], box.person[at]
-            price = room.spent_on(j, who, edge)
-            for rises, sums in ((True, above), (False, below)):
-                if rises:
-                    usable = (edge >= mine) & (edge < room.upper[who, j] + 1e-6)
-                else:
-                    usable = (edge < mine) & (edge >= room.lower[who, j] - 1e-6)
-                i = np.flatnonzero(usable & np.isfinite(edge) & room.free[who, j])
-                side = np.full(len(i), rises)
-                found.append((at[i], np.full(len(i), j), edge[i], side, price[i] - spent[at[i], j], sums[i]))
-        for column, j in enumerate(leaves.levels, start=len(leaves.numbers)):
-            rows = np.flatnonzero(which == column)
-            if not len(rows):
+            key = np.int64(-1)
+            if slot >= n:
+                if not grove.member[low_edge[i], levels[v, slot - n] - room.spans[slot - n]]:
+                    key = n_edges + slot - n
+            elif values[v, slot] <= lows[i]:
+                key = np.int64(low_edge[i])
+            elif values[v, slot] > highs[i]:
+                key = np.int64(high_edge[i])
+            if key >= 0:
+                if weight[key] == 0.0:
+                    touched[n_touched] = key
+                    n_touched += 1
+                weight[key] += gain
+    most, best = 0.0, np.int64(-1)
+    for i in range(n_touched):
+        key = touched[i]
+        if weight[key] > most or (weight[key] == most and key < best):
+            most, best = weight[key], key
+        weight[key] = 0.0
+    if best < 0 or best >= n_edges:
+        return (n + best - n_edges if best >= 0 else best), UNNAMED, False, most
+    slot = 0
+    while grove.edge_first[slot + 1] <= best:
+        slot += 1
+    return slot, grove.edge[best], values[v, slot] <= grove.edge[best], most
+
+
+# ---- single changes ---------------------------------------------------------------------------------
+
+
+@compiled
+def steps(grove: Grove, room: Ground, p: int, desk: Desk, v: int, so_far: float) -> None:
+    """Write down every single change of a box's point that brings something and does not cost too much.
+
+    A leaf that one feature keeps the point from is where the point gets by changing it. So what becomes of every
+    need when any one feature takes any value follows from the leaves in reach, all at once.
+    """
+    asked, now, slots, count, gains = desk.asked, desk.now, desk.slot, desk.tally, desk.gains
+    n, n_asked, lacks = room.own.shape[1], count[NEEDS], TINY
+    _events(grove, room, desk)
+    for i in range(n_asked):
+        lacks = max(lacks, -now[asked[i]])
+    most = ceiling(desk) - so_far  # that a change may cost
+    count[STEPS] = 0
+    for column in range(count[COLUMNS]):
+        slot = slots[column]
+        if slot < n:
+            _along_number(grove, room, p, desk, v, slot, lacks, most)
+            continue
+        first, last = room.spans[slot - n], room.spans[slot - n + 1]
+        before = room.price[p, desk.levels[v, slot - n]]
+        for at in range(first, last):
+            changes = 0
+            for i in range(n_asked):
+                gains[asked[i]] = desk.gain[asked[i], at]
+                desk.gain[asked[i], at] = 0.0
+                changes |= gains[asked[i]] != 0.0
+            extra, rises = room.price[p, at] - before, slot < n  # a level has no side
+            if changes and extra < most and room.price[p, at] < np.inf:
+                _note(desk, slot, np.float64(at), rises, extra, lacks)
+
+
+@compiled
+def _along_number(
+    grove: Grove, room: Ground, p: int, desk: Desk, v: int, slot: int, lacks: float, most: float
+) -> None:
+    """Every value of a number, upwards and downwards from the point's own."""
+    edges, head, gains, asked = grove.edge, desk.head, desk.gains, desk.asked
+    events, needs, added = desk.event_next, desk.event_need, desk.event_gain
+    first, last, value = grove.edge_first[slot], grove.edge_first[slot + 1], desk.values[v, slot]
+    before = spent(room, p, slot, np.float64(value))
+    here, end = first, last  # the first edge that is not below the value
+    while here < end:
+        middle = (here + end) // 2
+        if edges[middle] < value:
+            here = middle + 1
+        else:
+            end = middle
+    for rises in (True, False):
+        for i in range(desk.tally[NEEDS]):
+            gains[asked[i]] = 0.0
+        at, by = here, 1
+        if not rises:
+            at, by = here - 1, -1
+        while first <= at < last:
+            event = head[at]
+            if event >= 0:
+                head[at] = -1
+                while event >= 0:
+                    gains[needs[event]] += by * added[event]
+                    event = events[event]
+                edge, extra = np.float64(edges[at]), desk.paid[at] - before
+                usable = edge < room.upper[p, slot] + 1e-6 if rises else edge >= room.lower[p, slot] - 1e-6
+                if usable and extra < most:
+                    _note(desk, slot, edge, rises, extra, lacks)
+            at += by
+
+
+@compiled
+def _events(grove: Grove, room: Ground, desk: Desk) -> None:
+    """What every need gains where, from leaves that one feature keeps the point from."""
+    cost, state, values, start, slots = desk.seen_cost, desk.seen_state, desk.value, desk.start, grove.slot
+    head, following, needs, added = desk.head, desk.event_next, desk.event_need, desk.event_gain
+    limit, n_events, n = a_little_above(desk.number[BEST]), 0, room.own.shape[1]
+    for tree in range(desk.tally[TREES]):
+        need, now = desk.need[tree], desk.tree_now[tree]
+        for k in range(start[tree], start[tree + 1]):
+            if state[k] & (ONE_OFF - 1) != 1 or not cost[k] < limit:
                 continue
-            n_sets = len(boxes.members[j])
-            key = (node[rows] * needs.n + need[rows]) * n_sets + boxes.sets[j][leaf[rows]]
-            sums = np.bincount(key, gain[rows], n * needs.n * n_sets).reshape(-1, n_sets) @ boxes.members[j]
-            sums = sums.reshape(n, needs.n, -1)
-            part = slice(room.spans[j], room.spans[j + 1])
-            extra = room.price[box.person, part] - room.price[box.person, corner.level[:, j]][:, None]
-            at, level = np.nonzero(np.isfinite(extra) & (sums != 0).any(axis=1))
-            side = np.zeros(len(at), bool)
-            slot = np.full(len(at), n_numbers + j)
-            found.append((at, slot, level + room.spans[j], side, extra[at, level], sums[at, :, level]))
-        if not found:
-            return None
-        return tuple(np.concatenate(part) for part in zip(*found, strict=True))
+            column = state[k] >> COLUMN
+            slot, gain = desk.slot[column], values[k] - now
+            if slot >= n:
+                first, s = room.spans[slot - n], np.int64(desk.low[column, k])
+                for i in range(first, room.spans[slot - n + 1]):
+                    if grove.member[s, i - first]:
+                        desk.gain[need, i] += gain
+                continue
+            i = grove.begin[grove.box[desk.leaf[k]]]
+            while slots[i] != slot:
+                i += 1
+            edge = grove.low_edge[i]
+            if edge >= 0:
+                needs[n_events], added[n_events] = need, gain
+                following[n_events], head[edge] = head[edge], n_events
+                n_events += 1
+            edge = grove.high_edge[i]
+            if edge >= 0:
+                needs[n_events], added[n_events] = need, -gain
+                following[n_events], head[edge] = head[edge], n_events
+                n_events += 1
+
+
+@compiled
+def _note(desk: Desk, slot: int, edge: float, rises: bool, extra: float, lacks: float) -> None:
+    """One step more, if it brings anything of what is lacking."""
+    now, gains, asked, count, least = desk.now, desk.gains, desk.asked, desk.tally, np.inf
+    for i in range(count[NEEDS]):
+        least = min(least, now[asked[i]] + gains[asked[i]])
+    share, at = 1.0 + least / lacks, count[STEPS]
+    if share > 1e-6:
+        desk.step_slot[at], desk.step_edge[at], desk.step_rises[at] = slot, edge, rises
+        desk.step_extra[at], desk.step_share[at] = extra, share
+        count[STEPS] += 1
+
+
+@compiled
+def stride(desk: Desk, share: float, only: int) -> int:
+    """One step of a dive: the cheapest that is accepted, or else one that brings most for its cost.
+
+    A change that does not bring enough of what is lacking, a `share` of it, or of the most that any brings, is
+    left out. `only` is the one feature that may change; any where it is below 0.
+    """
+    slots, shares, extras = desk.step_slot, desk.step_share, desk.step_extra
+    n, top = desk.tally[STEPS], 0.0
+    for i in range(n):
+        if only < 0 or slots[i] == only:
+            top = max(top, shares[i])
+    least, best, most = min(share, top) - 1e-9, -1, -np.inf
+    for i in range(n):
+        if only >= 0 and slots[i] != only:
+            continue
+        worth = -np.inf
+        if top >= 1.0:
+            if shares[i] >= 1.0:
+                worth = -extras[i]
+        elif shares[i] >= least:
+            worth = shares[i] / max(extras[i], 1e-6)
+        if worth > most:
+            most, best = worth, i
+    return best

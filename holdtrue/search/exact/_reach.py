@@ -1,190 +1,247 @@
-"""Which leaves of a tree ensemble are within people's reach, and at what cost."""
+"""Which leaves of a tree ensemble are within a person's reach, and at what cost: compiled."""
 
 import numpy as np
 
-from holdtrue.models import Boxes
-from holdtrue.search.exact._needs import Needs
-from holdtrue.search.exact._room import Room
+from holdtrue.search.exact._compiled import compiled
+from holdtrue.search.exact._desk import (
+    AT_MOST,
+    BEST,
+    COLUMN,
+    COLUMNS,
+    LEAVES,
+    LEFT,
+    NEEDS,
+    SHORT,
+    TREES,
+    Desk,
+)
+from holdtrue.search.exact._grove import Ground, Grove
+from holdtrue.search.exact._points import INF32, LINF, UNNAMED, spent
 
-PAIRS = 8  # of people and needs, whose leaves are looked through together: as many as a cache holds
 TINY = 1e-12
+NOTHING = np.float32(0.0)
+HALVINGS = 8  # of the cost, in search of what a recourse costs at least
 
 
-def ranges(start: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """The numbers ``start, start + 1, ...``, `count` of them, one range after the other."""
-    ends = np.cumsum(count)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(start - ends + count, count)
-
-
-def above(limit: np.ndarray) -> np.ndarray:
-    """A little more than a limit: costs of leaves are added up in another order than those of points."""
+@compiled
+def a_little_above(limit: float) -> float:
+    """Costs of leaves are added up in another order than those of points."""
     return limit * (1 + 1e-5) + 1e-7
 
 
-class Leaves:
-    """Of every person, the leaves within reach, tree by tree: for the needs that take part.
+@compiled
+def begin(grove: Grove, room: Ground, p: int, desk: Desk) -> None:
+    """Clear the desk for a person: what edges and sets cost, and which features can be changed."""
+    own, price, spans, level = room.own, room.price, room.spans, room.level
+    column, paid, enter, entries, member = desk.column, desk.paid, desk.enter, desk.entries, grove.member
+    count, number, set_first = desk.tally, desk.number, grove.set_first
+    n, n_levels = own.shape[1], level.shape[1]
+    for j in range(n):
+        desk.point[j] = own[p, j]
+        first, last = grove.edge_first[j], grove.edge_first[j + 1]
+        movable = room.free[p, j] and last > first
+        column[j] = 0 if movable else -1
+        for i in range(first, last):
+            paid[i] = enter[i] = np.inf
+            if movable:
+                edge = np.float64(grove.edge[i])
+                paid[i] = spent(room, p, j, edge)
+                if edge >= np.float64(own[p, j]):
+                    permitted = edge < room.upper[p, j] + 1e-6
+                else:
+                    permitted = edge >= room.lower[p, j] - 1e-6
+                if permitted:
+                    enter[i] = max(paid[i], TINY)
+    for j in range(n_levels):
+        desk.level[j] = level[p, j]
+        first, last, n_open = spans[j], spans[j + 1], 0
+        for i in range(first, last):
+            n_open += price[p, i] < np.inf
+        column[n + j] = 0 if set_first[j + 1] - set_first[j] > 1 and n_open > 1 else -1
+        for s in range(set_first[j], set_first[j + 1]):
+            least = np.inf
+            for i in range(first, last):
+                if member[s, i - first]:
+                    least = min(least, 0.0 if i == level[p, j] else max(price[p, i], TINY))
+            entries[s] = least
+    n_columns = 0
+    for slot in range(n + n_levels):
+        if column[slot] == 0:
+            column[slot], desk.slot[n_columns] = n_columns, slot
+            n_columns += 1
+    for i in range(len(count)):
+        count[i] = 0
+    for i in range(len(desk.active)):
+        desk.active[i] = 0
+    count[COLUMNS] = n_columns
+    number[BEST] = number[AT_MOST] = number[LEFT] = np.inf
 
-    Attributes
-    ----------
-    active : which needs take part, for each person.
-    base : what a person has of each need in every box: before any tree, and from trees with one leaf in reach.
-    entry : what each feature that can be changed costs at least in a leaf.
-    cost, off, which : these added up, how many features a person must change to be there, and their places added
-        up.
-    """
 
-    def __init__(self, boxes: Boxes, needs: Needs, room: Room) -> None:
-        self.boxes, self.needs, self.room = boxes, needs, room
-        n = room.n_people
-        self.base = np.zeros((n, needs.n))
-        self.active = np.zeros((n, needs.n), bool)
-        # Features that nobody can change, and that no tree asks about, are looked at once or not at all.
-        asked = [
-            np.isfinite(boxes.low[j]).any() or np.isfinite(boxes.high[j]).any() or not boxes.absent[j].all()
-            for j in range(boxes.n_numbers)
-        ]
-        asked = [j for j, any_ in enumerate(asked) if any_]
-        self.asked = sorted(asked, key=lambda j: room.free[:, j].mean())  # first what cannot be changed
-        self.numbers = [j for j in asked if room.free[:, j].any()]
-        spans = list(zip(room.spans[:-1].tolist(), room.spans[1:].tolist(), strict=True))
-        self.levels_asked = [j for j, members in enumerate(boxes.members) if len(members) > 1]
-        several = [np.isfinite(room.price[:, a:b]).sum(axis=1).max(initial=0) > 1 for a, b in spans]
-        self.levels = [j for j in self.levels_asked if several[j]]
-        self.set_price = {
-            j: np.where(boxes.members[j][None], room.price[:, None, slice(*spans[j])], np.inf).min(axis=2)
-            for j in self.levels_asked
-        }
-        self.known: tuple[np.ndarray, ...] | None = None
-        empty = np.zeros(0, np.int64)
-        self._hold(empty, empty, np.zeros((0, len(self.numbers) + len(self.levels)), np.float32))
+@compiled
+def entry_of(grove: Grove, room: Ground, p: int, desk: Desk, i: int) -> float:
+    """What a condition costs a person at least."""
+    slot = grove.slot[i]
+    if slot >= room.own.shape[1]:
+        return float(desk.entries[grove.low_edge[i]])
+    own = room.own[p, slot]
+    if room.missing[p, slot]:
+        return 0.0 if grove.absent[i] else np.inf
+    if own <= grove.low[i]:
+        return float(desk.enter[grove.low_edge[i]])
+    return float(desk.enter[grove.high_edge[i]]) if own > grove.high[i] else 0.0
 
-    def add(self, person: np.ndarray, need: np.ndarray, limit: np.ndarray) -> None:
-        """Let needs take part, a pair of person and need each, with what costs less than the person's limit."""
-        needs = self.needs
-        self.active[person, need] = True
-        self.base[person, need] = needs.base[need]
-        parts = [(self.person, self.leaf, self.entry)]
-        known = self.needs.member[need] == 0 if self.known is not None else np.zeros(len(need), bool)
-        if self.known is not None and known.any():
-            wanted = np.zeros(self.room.n_people, bool)
-            wanted[person[known]] = True
-            rows = np.flatnonzero(wanted[self.known[0]] & (self.known[3] < above(limit)[self.known[0]]))
-            parts.append((self.known[0][rows], self.known[1][rows], self.known[2][rows]))
-        person, need = person[~known], need[~known]
-        for i in range(0, len(person), PAIRS):
-            parts.append(self._within_reach(person[i : i + PAIRS], need[i : i + PAIRS], limit))
-        if self.known is None:  # of the model itself, asked for again whenever a limit is raised
-            own = tuple(np.concatenate(part) for part in zip(*parts, strict=True))
-            self.known = (*own, self.room.total(own[2]))
-        who, leaf, entry = (np.concatenate(part) for part in zip(*parts, strict=True))
-        order = np.argsort(who * np.int64(len(needs.leaf)) + leaf, kind="stable")
-        self._hold(who[order], leaf[order], entry[order])
 
-    def drop(self, person: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Forget all leaves of some people; returns the pairs of person and need that took part."""
-        gone = np.zeros(self.room.n_people, bool)
-        gone[person] = True
-        who, need = np.nonzero(self.active & gone[:, None])
-        kept = np.flatnonzero(~gone[self.person])
-        self._hold(self.person[kept], self.leaf[kept], self.entry[kept])
-        return who, need
+@compiled
+def leaf_cost(grove: Grove, room: Ground, p: int, desk: Desk, leaf: int, limit: float) -> float:
+    """What it costs at least to be in a leaf; infinite from a limit on."""
+    total, at, largest = 0.0, grove.box[leaf], room.rule[0] == LINF
+    for i in range(grove.begin[at], grove.begin[at + 1]):
+        part = entry_of(grove, room, p, desk, i)
+        total = max(total, part) if largest else total + part
+        if total >= limit:
+            return np.inf
+    return total
 
-    def shrink(self, limit: np.ndarray) -> None:
-        """Forget the leaves that cost as much as the best that was found."""
-        kept = np.flatnonzero(self.cost < above(limit)[self.person])
-        if len(kept) < len(self.person):
-            self._hold(self.person[kept], self.leaf[kept], self.entry[kept])
 
-    def enough(self) -> np.ndarray:
-        """What a recourse costs at least: the cost from which on the best leaves in reach are enough."""
-        out = np.zeros(self.room.n_people)
-        # How much more a tree can add from each of its leaves on, from the cheapest to the dearest.
-        order = np.lexsort((self.cost, self.tree_of))
-        tree, value, cost = self.tree_of[order], self.value[order], self.cost[order]
-        person, need = self.person[order], self.tree_need[tree] if len(tree) else tree
-        span = 2 * np.abs(value).max(initial=0.0) + 1.0
-        most = np.maximum.accumulate(value + span * tree) - span * tree
-        first = np.diff(tree, prepend=-1) != 0
-        gain = np.where(first, 0.0, most - np.concatenate([[0.0], most[:-1]]))
-        base = self.base.copy()
-        np.add.at(base, (person[first], need[first]), value[first])  # leaves that cost nothing: people as they are
-        for k in np.flatnonzero(self.active.any(axis=0)):
-            rows = np.flatnonzero((need == k) & (gain > 0))
-            rows = rows[np.lexsort((cost[rows], person[rows]))]
-            who = person[rows]
-            begins = np.flatnonzero(np.diff(who, prepend=-1))
-            total = np.cumsum(gain[rows])
-            before = np.concatenate([[0.0], total])[begins]
-            total += base[who, k] - np.repeat(before, np.diff(np.append(begins, len(rows))))
-            reached = np.flatnonzero(total >= -1e-9)
-            least = np.where(base[:, k] >= 0, 0.0, np.inf)
-            np.minimum.at(least, who[reached], cost[rows][reached])
-            out = np.maximum(out, np.where(self.active[:, k], least, 0.0))
-        return out
-
-    def _within_reach(
-        self, person: np.ndarray, need: np.ndarray, limit: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Leaves of each pair that the person can be in at less than a limit, and what features cost there."""
-        needs, boxes, room = self.needs, self.boxes, self.room
-        count = needs.first[need + 1] - needs.first[need]
-        who, leaf = np.repeat(person, count), ranges(needs.first[need], count)
-        at = needs.leaf[leaf]
-        for j in self.asked:
-            own, free = room.own[who, j], room.free[who, j]
-            if free.all():
+@compiled
+def list_leaves(grove: Grove, room: Ground, p: int, desk: Desk, need: int) -> None:
+    """Write down the leaves of a need's trees; one that is the last of its tree adds the same to every box."""
+    count, leaves, values, costs, state = desk.tally, desk.leaf, desk.value, desk.cost, desk.state
+    low, high, entries, slots, slot_of = desk.low, desk.high, desk.entry, grove.slot, desk.slot
+    limit, n_numbers = a_little_above(desk.number[AT_MOST]), room.own.shape[1]
+    n_columns, n, n_trees = count[COLUMNS], count[LEAVES], count[TREES]
+    desk.base[need] = grove.lacking[need]
+    for tree in range(grove.first[need], grove.first[need + 1]):
+        first = n
+        for leaf in range(grove.start[tree], grove.start[tree + 1]):
+            cost = leaf_cost(grove, room, p, desk, leaf, limit)
+            if cost >= limit:
                 continue
-            here = (boxes.low[j][at] < own) & (own <= boxes.high[j][at])
-            if room.missing[:, j].any():
-                here = np.where(room.missing[who, j], boxes.absent[j][at], here)
-            kept = np.flatnonzero(here | free)
-            if len(kept) < len(who):
-                who, leaf, at = who[kept], leaf[kept], at[kept]
-        for j in self.levels_asked:
-            if j not in self.levels:
-                kept = np.flatnonzero(np.isfinite(self.set_price[j][who, boxes.sets[j][at]]))
-                who, leaf, at = who[kept], leaf[kept], at[kept]
-        prices = [self._entry(j, who, at) for j in self.numbers]
-        prices += [self.set_price[j][who, boxes.sets[j][at]] for j in self.levels]
-        entry = np.stack(prices, axis=1).astype(np.float32) if prices else np.zeros((len(who), 0), np.float32)
-        kept = np.flatnonzero(room.total(entry) < above(limit)[who])
-        return who[kept], leaf[kept], entry[kept]
+            if n == len(leaves):
+                count[SHORT] = 1
+                return
+            leaves[n], values[n], costs[n] = leaf, grove.value[leaf], np.float32(cost)
+            n += 1
+        if n - first == 1:
+            desk.base[need] += values[first]
+            n = first
+            continue
+        for k in range(first, n):
+            for column in range(n_columns):
+                low[column, k] = -INF32 if slot_of[column] < n_numbers else UNNAMED  # every level leads there
+                high[column, k], entries[column, k] = INF32, NOTHING
+            off, at = 0, grove.box[leaves[k]]
+            for i in range(grove.begin[at], grove.begin[at + 1]):
+                column = desk.column[slots[i]]
+                if column < 0:
+                    continue
+                entry = entry_of(grove, room, p, desk, i)
+                entries[column, k] = np.float32(entry)
+                if slots[i] >= n_numbers:
+                    low[column, k] = np.float32(grove.low_edge[i])
+                else:
+                    low[column, k], high[column, k] = grove.low[i], grove.high[i]
+                if entry > 0:
+                    off += 1 + (column << COLUMN)
+            state[k] = off
+        desk.start[n_trees], desk.need[n_trees] = first, need
+        n_trees += 1
+    desk.start[n_trees] = n
+    count[LEAVES], count[TREES] = n, n_trees
 
-    def _entry(self, j: int, who: np.ndarray, at: np.ndarray) -> np.ndarray:
-        """What a number costs at least in each leaf."""
-        room = self.room
-        low, high, own = self.boxes.low[j][at], self.boxes.high[j][at], room.own[who, j]
-        rises, falls = own <= low, own > high
-        price = np.zeros(len(who))
-        i = np.flatnonzero(rises | falls)
-        edge = np.where(rises[i], low[i], high[i]).astype(np.float64)
-        who = who[i]
-        out = np.where(rises[i], edge >= room.upper[who, j] + 1e-6, edge < room.lower[who, j] - 1e-6)
-        paid = room.spent_on(j, who, edge)
-        price[i] = np.where(out | ~room.free[who, j], np.inf, np.maximum(paid, TINY))
-        return price
 
-    def _hold(self, person: np.ndarray, leaf: np.ndarray, entry: np.ndarray) -> None:
-        """Where people and trees begin; a tree with one leaf left adds the same to every box."""
-        needs, n = self.needs, self.room.n_people
-        key = person * np.int64(len(needs.need)) + needs.tree[leaf]
-        begins = np.flatnonzero(np.diff(key, prepend=-1))
-        counts = np.diff(np.append(begins, len(key)))
-        alone = counts == 1
-        if alone.any():
-            at = begins[alone]
-            np.add.at(self.base, (person[at], needs.need[needs.tree[leaf[at]]]), needs.value[leaf[at]])
-            kept = np.repeat(~alone, counts)
-            person, leaf, entry = person[kept], leaf[kept], entry[kept]
-            counts = counts[~alone]
-            begins = np.cumsum(counts) - counts
-        self.person, self.leaf, self.entry = person, leaf, entry
-        self.cost = self.room.total(entry)
-        self.off = (entry > 0).sum(axis=1, dtype=np.int16)
-        self.which = ((entry > 0) @ np.arange(entry.shape[1], dtype=np.int16)).astype(np.int16)
-        self.of_person = np.searchsorted(person, np.arange(n + 1))
-        self.tree_need = needs.need[needs.tree[leaf[begins]]] if len(begins) else begins
-        self.tree_of = np.repeat(np.arange(len(begins)), counts)
-        self.trees_of_person = np.searchsorted(begins, self.of_person)
-        self.box = needs.leaf[leaf]
-        self.value = needs.value[leaf]
+@compiled
+def join(grove: Grove, room: Ground, p: int, desk: Desk, need: int) -> None:
+    """Let a need take part, with the leaves that cost less than the limit."""
+    desk.active[need] = 1
+    desk.asked[desk.tally[NEEDS]] = need
+    desk.tally[NEEDS] += 1
+    list_leaves(grove, room, p, desk, need)
+
+
+@compiled
+def list_again(grove: Grove, room: Ground, p: int, desk: Desk, limit: float) -> None:
+    """Write down the leaves of all needs that take part anew, within another limit."""
+    desk.number[AT_MOST] = limit
+    desk.tally[LEAVES] = desk.tally[TREES] = 0
+    for i in range(desk.tally[NEEDS]):
+        list_leaves(grove, room, p, desk, desk.asked[i])
+
+
+@compiled
+def shrink(desk: Desk, limit: float) -> None:
+    """Forget the leaves that cost as much as the best that was found."""
+    desk.number[AT_MOST] = limit
+    count, leaves, values, costs, state = desk.tally, desk.leaf, desk.value, desk.cost, desk.state
+    low, high, entries, need, start, begins = (
+        desk.low,
+        desk.high,
+        desk.entry,
+        desk.need,
+        desk.start,
+        desk.tree_best,
+    )
+    n_columns, most, n, n_trees = count[COLUMNS], a_little_above(limit), 0, 0
+    for tree in range(count[TREES]):
+        first = n
+        for k in range(start[tree], start[tree + 1]):
+            if costs[k] < most:
+                if n < k:
+                    leaves[n], values[n], costs[n], state[n] = leaves[k], values[k], costs[k], state[k]
+                    for column in range(n_columns):
+                        low[column, n], high[column, n] = low[column, k], high[column, k]
+                        entries[column, n] = entries[column, k]
+                n += 1
+        if n - first == 1:
+            desk.base[need[tree]] += values[first]
+            n = first
+        else:
+            need[n_trees], begins[n_trees] = need[tree], first  # where trees began is still read
+            n_trees += 1
+    for tree in range(n_trees):
+        start[tree] = begins[tree]
+    start[n_trees] = n
+    count[LEAVES], count[TREES] = n, n_trees
+
+
+@compiled
+def enough(grove: Grove, room: Ground, p: int, desk: Desk) -> tuple[float, float]:
+    """What a recourse costs at least, from the best leaves of every tree; and the dearest leaf in reach.
+
+    Infinite where no leaves are enough. Found by halving, and on the low side.
+    """
+    costs, reach = desk.leaf_cost, 0.0
+    for leaf in range(len(costs)):
+        costs[leaf] = leaf_cost(grove, room, p, desk, leaf, np.inf)
+        if costs[leaf] < np.inf:
+            reach = max(reach, costs[leaf])
+    low, high = reach * 1e-6, reach
+    if not _are_enough(grove, desk, reach):
+        return np.inf, reach
+    if _are_enough(grove, desk, low):
+        return low, reach
+    for _ in range(HALVINGS):
+        middle = np.sqrt(low * high)
+        if _are_enough(grove, desk, middle):
+            high = middle
+        else:
+            low = middle
+    return low, reach
+
+
+@compiled
+def _are_enough(grove: Grove, desk: Desk, limit: float) -> bool:
+    costs, values, start = desk.leaf_cost, grove.value, grove.start
+    for need in range(len(grove.lacking)):
+        if grove.member_of[need] > 0:
+            break
+        total = grove.lacking[need]
+        for tree in range(grove.first[need], grove.first[need + 1]):
+            best = -np.inf
+            for leaf in range(start[tree], start[tree + 1]):
+                if costs[leaf] <= limit and values[leaf] > best:
+                    best = values[leaf]
+            total += best
+        if not total >= -1e-9:
+            return False
+    return True

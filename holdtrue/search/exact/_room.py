@@ -1,7 +1,6 @@
-"""What is open to many people, feature by feature, and the cheapest point of a box of it."""
+"""What is open to many people, feature by feature."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -9,39 +8,6 @@ from holdtrue.encoding import Norm, Tails
 from holdtrue.models import AbstractTrees
 from holdtrue.search._additive import addend
 from holdtrue.search._problem import Problems
-
-PAST = 2e-6  # how far beyond a threshold a number without a grid is put, in encoded units
-NEAR = 3e-7  # of a grid point: one that lies above an edge by so little lies on it, but for rounding
-ACCEPT = 2e-6  # how far a linear constraint may be missed, as in `Feasible`
-ROUNDING = 3e-7
-SWEEPS = 3  # of bounds from one feature of a constraint to another
-
-
-class Box(NamedTuple):
-    """Regions, a row each: whose they are, numbers in ``(low, high]``, and the levels that are left."""
-
-    person: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    levels: np.ndarray
-
-    def take(self, rows: np.ndarray) -> "Box":
-        """Some of them."""
-        return Box(*(part[rows] for part in self))
-
-
-class Corner(NamedTuple):
-    """The cheapest point of each box, limits across features aside: numbers, the level of each other feature, its
-    cost in units that add up (infinite where the box is empty), and how many features it changes."""
-
-    value: np.ndarray
-    level: np.ndarray
-    cost: np.ndarray
-    n_changed: np.ndarray
-
-    def take(self, rows: np.ndarray) -> "Corner":
-        """Some of them."""
-        return Corner(*(part[rows] for part in self))
 
 
 @dataclass(frozen=True)
@@ -91,176 +57,6 @@ class Room:
     def n_levels(self) -> int:
         """How many features have levels."""
         return len(self.spans) - 1
-
-    def whole(self) -> Box:
-        """Everything that is open to each person."""
-        inf = np.full(self.own.shape, np.inf, np.float32)
-        return Box(np.arange(self.n_people), -inf, inf, np.isfinite(self.price))
-
-    # ---- numbers ------------------------------------------------------------------------------------
-
-    def above(self, person: np.ndarray, edge: np.ndarray) -> np.ndarray:
-        """The least permitted value of each number that lies above an edge; NaN where none does."""
-        lower, upper, step = self.lower[person], self.upper[person], self.step[person]
-        grid = step > 0
-        size = np.where(grid, step, 1.0)
-        count = np.floor((np.maximum(edge.astype(np.float64), lower - size) - lower) / size)
-        value = np.maximum(lower, _beyond(edge, PAST)).astype(np.float32)
-        beyond = _beyond(edge)
-        for further in (2, 1, 0):
-            at = (lower + np.maximum(count + further, 0.0) * size).astype(np.float32)
-            value = np.where(grid & ((at > beyond) | (further == 2)), at, value)
-        return np.where(self.free[person] & (value <= upper + 1e-6) & (value > edge), value, np.nan)
-
-    def below(self, person: np.ndarray, edge: np.ndarray) -> np.ndarray:
-        """The greatest permitted value of each number that lies at an edge or below it; NaN where none does."""
-        lower, upper, step = self.lower[person], self.upper[person], self.step[person]
-        grid = step > 0
-        size = np.where(grid, step, 1.0)
-        last = np.rint((upper - lower) / size)
-        count = np.floor((np.minimum(edge.astype(np.float64), upper + size) - lower) / size)
-        value = np.minimum(upper, _beyond(edge, -PAST)).astype(np.float32)
-        beyond = _beyond(edge)
-        for further in (-1, 0, 1):
-            at = (lower + np.minimum(count + further, last) * size).astype(np.float32)
-            value = np.where(grid & ((at <= beyond) | (further == -1)), np.minimum(at, edge), value)
-        return np.where(self.free[person] & (value >= lower - 1e-6) & (value <= edge), value, np.nan)
-
-    def nearest(self, person: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """The permitted value in ``(low, high]`` that is nearest to the person's own; NaN where there is none."""
-        own = self.own[person]
-        inside = (low < own) & (own <= high) | self.missing[person]
-        rises = own <= low
-        with np.errstate(invalid="ignore", over="ignore"):
-            up, down = self.above(person, low), self.below(person, high)
-        up, down = np.where(up <= high, up, np.nan), np.where(down > low, down, np.nan)
-        return np.where(inside, own, np.where(rises, up, down))
-
-    def spent(self, person: np.ndarray, value: np.ndarray) -> np.ndarray:
-        """What each number's value costs; infinite where it is NaN and the person's own is known."""
-        change = self._measured(value) - self._measured(self.own[person])
-        change = np.where(self.missing[person], 0.0, change)
-        return np.where(np.isnan(change), np.inf, addend(self.norm, self.weight[person], np.nan_to_num(change)))
-
-    def spent_on(self, j: int, person: np.ndarray, value: np.ndarray) -> np.ndarray:
-        """What values of one number cost."""
-        change = self._measured_of(j, value) - self._measured_of(j, self.own[person, j])
-        return addend(self.norm, self.weight[person, j], change)
-
-    def _measured(self, value: np.ndarray) -> np.ndarray:
-        value = value.astype(np.float64)
-        return value if self.tails is None else self.tails.rise(value)
-
-    def _measured_of(self, j: int, value: np.ndarray) -> np.ndarray:
-        value = value.astype(np.float64)
-        own = self.tails is not None and j in self.tails.columns
-        return self.tails.one(self.tails.columns.index(j), value) if own and self.tails is not None else value
-
-    # ---- boxes --------------------------------------------------------------------------------------
-
-    def total(self, parts: np.ndarray) -> np.ndarray:
-        """Costs of features added up, as the norm has it."""
-        return parts.max(axis=-1, initial=0.0) if self.norm == "linf" else parts.sum(axis=-1)
-
-    def corner(self, box: Box) -> Corner:
-        """The cheapest point of each box."""
-        person = box.person
-        level = np.zeros((len(person), self.n_levels), np.int32)
-        price = np.where(box.levels, self.price[person], np.inf)
-        for j in range(self.n_levels):
-            part = price[:, self.spans[j] : self.spans[j + 1]]
-            level[:, j] = part.argmin(axis=1) + self.spans[j]
-        corner = self.point(person, self.nearest(person, box.low, box.high), level)
-        empty = ~np.isfinite(np.take_along_axis(price, level, axis=1)).all(axis=1)  # no level is left
-        return corner._replace(cost=np.where(empty, np.inf, corner.cost))
-
-    def point(self, person: np.ndarray, value: np.ndarray, level: np.ndarray) -> Corner:
-        """Points, by their numbers and levels, with what they cost."""
-        parts = [self.spent(person, value), np.take_along_axis(self.price[person], level, axis=1)]
-        moved = (value != self.own[person]) & ~self.missing[person]
-        changed = moved.sum(axis=1) + (level != self.level[person]).sum(axis=1)
-        return Corner(value.astype(np.float32), level, self.total(np.concatenate(parts, axis=1)), changed)
-
-    # ---- limits across features ---------------------------------------------------------------------
-
-    @property
-    def limited(self) -> bool:
-        """Whether there are limits across features."""
-        return bool(self.right.shape[1] or self.clauses)
-
-    def broken(self, person: np.ndarray, corner: Corner) -> tuple[np.ndarray, np.ndarray]:
-        """Which linear constraints, and which implications, the corners break."""
-        value = np.nan_to_num(corner.value.astype(np.float64))
-        left = value @ self.rows_of_numbers.T
-        size = np.abs(value) @ np.abs(self.rows_of_numbers).T
-        for j in range(self.n_levels):
-            added = self.rows_of_levels[:, corner.level[:, j]].T
-            left, size = left + added, size + np.abs(added)
-        right = self.right[person]
-        rows = left > right + ACCEPT + ROUNDING * (size + np.abs(right))
-        implied = np.zeros((len(person), len(self.clauses)), bool)
-        for i, (when, then, active) in enumerate(self.clauses):
-            holds = [
-                np.logical_and.reduce([members[corner.level[:, j]] for j, members in side.items()])
-                for side in (when, then)
-            ]
-            implied[:, i] = active[person] & holds[0] & ~holds[1]
-        return rows, implied
-
-    def narrowed(self, box: Box) -> tuple[Box, np.ndarray]:
-        """Boxes without what no point that keeps the linear constraints can have; and which have such points."""
-        alive = np.ones(len(box.person), bool)
-        if not self.right.shape[1]:
-            return box, alive
-        person, low, high = box.person, box.low.copy(), box.high.copy()
-        own, a = self.own[person].astype(np.float64), self.rows_of_numbers
-        right = self.right[person]
-        tolerance = ACCEPT + 10 * ROUNDING * (1 + np.abs(right))
-        at_levels = np.zeros((len(person), len(a)))
-        for j in range(self.n_levels):
-            part = slice(self.spans[j], self.spans[j + 1])
-            added = np.where(box.levels[:, None, part], self.rows_of_levels[None, :, part], np.inf)
-            at_levels += added.min(axis=2)
-        for _ in range(SWEEPS):
-            with np.errstate(invalid="ignore", over="ignore"):
-                least, most = self.above(person, low), self.below(person, high)
-            inside = (low < own) & (own <= high)
-            least = np.where(least <= high, least, np.nan)
-            most = np.where(most > low, most, np.nan)
-            least = np.fmin(least, np.where(inside, own, np.nan))
-            most = np.fmax(most, np.where(inside, own, np.nan))
-            least, most = (np.where(self.missing[person], 0.0, part) for part in (least, most))
-            alive &= ~np.isnan(least).any(axis=1)
-            # What every number adds at least, to every constraint.
-            adds = np.fmin(a[None] * least[:, None, :], a[None] * most[:, None, :])
-            adds = np.nan_to_num(adds)
-            room = right + tolerance - adds.sum(axis=2) - at_levels
-            alive &= (room >= 0).all(axis=1)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                edge = (room[:, :, None] + adds) / a[None]
-            ceiling = np.where(a[None] > 0, edge, np.inf).min(axis=1)
-            floor = np.where(a[None] < 0, edge, -np.inf).max(axis=1)
-            movable = self.free[person]
-            tighter = np.where(movable, np.minimum(high, ceiling), high).astype(np.float32)
-            raised = np.where(movable & (floor > least), np.maximum(low, _just_under(floor)), low)
-            raised = raised.astype(np.float32)
-            if np.array_equal(tighter, high) and np.array_equal(raised, low):
-                break
-            high, low = tighter, raised
-        return Box(person, low, high, box.levels), alive
-
-
-def _beyond(edge: np.ndarray, by: float = NEAR) -> np.ndarray:
-    """A little above an edge (or below it): what a grid point must exceed to lie above, for whoever looks from
-    above and from below. No edge at all stays so."""
-    with np.errstate(invalid="ignore"):
-        return np.where(np.isfinite(edge), edge + by * np.maximum(1.0, np.abs(edge)), edge)
-
-
-def _just_under(value: np.ndarray) -> np.ndarray:
-    """An edge that the value lies above."""
-    with np.errstate(invalid="ignore"):
-        return value - PAST * np.maximum(1.0, np.abs(value))
 
 
 def room_of(
@@ -387,22 +183,22 @@ def _clauses(
 
 
 def rows_at(
-    trees: AbstractTrees, problems: Problems, room: Room, person: np.ndarray, corner: Corner
+    trees: AbstractTrees, problems: Problems, room: Room, value: np.ndarray, level: np.ndarray
 ) -> np.ndarray:
-    """Encoded rows of corners; what is not changed keeps its bits."""
+    """Encoded rows of a point each; what is not changed keeps its bits."""
     slots, feasible = trees.slots, problems.feasible
-    out = np.array(problems.x[person], np.float32)
+    out = np.array(problems.x, np.float32)
     for j, (column, _) in enumerate(slots.numbers):
-        known = ~room.missing[person, j]
-        out[known, column] = corner.value[known, j]
+        known = ~room.missing[:, j]
+        out[known, column] = value[known, j]
     scale, offset = np.asarray(feasible.scale), np.asarray(feasible.offset)
     for j, (column, _, _) in enumerate(slots.positions):
-        moved = corner.level[:, j] != room.level[person, j]
-        code = corner.level[moved, j] - room.spans[j]
+        moved = level[:, j] != room.level[:, j]
+        code = level[moved, j] - room.spans[j]
         out[moved, column] = (code - offset[column]) / scale[column]
     for j, (first, last) in enumerate(slots.groups, start=len(slots.positions)):
-        moved = np.flatnonzero(corner.level[:, j] != room.level[person, j])
-        out[moved, first:last] = np.asarray(feasible.lower)[person[moved], first:last]
-        at = first + corner.level[moved, j] - room.spans[j]
-        out[moved, at] = np.asarray(feasible.upper)[person[moved], at]
+        moved = np.flatnonzero(level[:, j] != room.level[:, j])
+        out[moved, first:last] = np.asarray(feasible.lower)[moved, first:last]
+        at = first + level[moved, j] - room.spans[j]
+        out[moved, at] = np.asarray(feasible.upper)[moved, at]
     return out

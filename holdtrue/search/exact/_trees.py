@@ -1,24 +1,22 @@
 """The cheapest recourse under a tree ensemble, for many people: proved, or as far as the budget went."""
 
-import threading
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from holdtrue._types import JsonObject
 from holdtrue.encoding import Norm
-from holdtrue.models import AbstractTrees, Boxes, Decision, Flat, boxes_of, n_cores, sums_at
-from holdtrue.search._options import SAME, TINY, by_feature, column_factors
+from holdtrue.models import AbstractTrees, Boxes, Decision, TreesPanel, boxes_of
+from holdtrue.search._options import by_feature, column_factors
 from holdtrue.search._problem import Problems, Solutions, Status
-from holdtrue.search.exact._branch import BranchAndBound
-from holdtrue.search.exact._cuts import Cuts
+from holdtrue.search.exact._arrays import Handed
+from holdtrue.search.exact._cuts import told
+from holdtrue.search.exact._grove import Grove, Timber, ground_of, grove_of, timber_of
 from holdtrue.search.exact._needs import needs_of
-from holdtrue.search.exact._room import Corner, room_of, rows_at
+from holdtrue.search.exact._room import Room, room_of, rows_at
 
-CHUNK = 128  # people looked at together
-FEWEST = 8  # people that a second core is worth
+CHUNK = 1024  # people whose limits are laid out together
 
 
 @dataclass(frozen=True)
@@ -28,18 +26,31 @@ class Ensemble:
     Attributes
     ----------
     trees : AbstractTrees
-    flat : Flat
     boxes : Boxes
+    timber : Timber
+    groves : what decisions need of the leaves, as far as they have been asked for.
     """
 
     trees: AbstractTrees
-    flat: Flat
     boxes: Boxes
+    timber: Timber
+    groves: dict[tuple[float, ...], tuple[Handed[Grove], int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, trees: AbstractTrees) -> "Ensemble":
         """Lay out the leaves."""
-        return cls(trees, trees.flat(), boxes_of(trees))
+        boxes = boxes_of(trees)
+        return cls(trees, boxes, timber_of(trees.flat(), boxes))
+
+    def grove(self, decision: Decision, target: int) -> tuple[Handed[Grove], int]:
+        """The leaves and what they must add up to for a target, and how many members may refuse."""
+        trees = decision.model
+        slack, spared = (float(trees.slack), trees.spared) if isinstance(trees, TreesPanel) else (0.0, 0)
+        key = (target, decision.favourable, float(decision.threshold), slack, spared)
+        if key not in self.groves:
+            needs = needs_of(decision, self.boxes, target)
+            self.groves[key] = Handed(grove_of(self.timber, self.boxes, needs)), needs.spared
+        return self.groves[key]
 
 
 def cheapest_in_trees(
@@ -80,62 +91,21 @@ def cheapest_in_trees(
         Where the boxes of everyone's proof are put, by row; see `Cuts.of`.
     """
     out = replace(Solutions.unreached(problems), bound=np.zeros(len(problems)))
-    chunks = _chunks(problems, CHUNK if seconds is None else FEWEST)
-
-    def answer(rows: np.ndarray) -> None:
-        some = problems.take(rows)
-        until = deadline
-        if seconds is not None:
-            until = min(time.monotonic() + seconds * len(rows), np.inf if deadline is None else deadline)
-        cuts = None if proofs is None else Cuts()
-        found = _answered(decision, ensemble, some, weights, norm, max_changes, n_boxes, until, on_rows, cuts)
-        if proofs is not None and cuts is not None:
-            names, n_numbers = _names(ensemble.trees, problems), len(ensemble.trees.slots.numbers)
-            proofs.update({int(row): cuts.of(i, names, n_numbers) for i, row in enumerate(rows)})
-        out.x[rows], out.status[rows] = found.x, found.status
-        out.cost[rows], out.n_steps[rows] = found.cost, found.n_steps
-        assert out.bound is not None
-        assert found.bound is not None
-        out.bound[rows] = found.bound
-
-    lock = threading.Lock()
-    failed: list[BaseException] = []
-
-    def work() -> None:
-        while not failed:
-            with lock:
-                rows = next(chunks, None)
-            if rows is None:
-                return
-            try:
-                answer(rows)
-            except BaseException as error:  # raised again below, in the caller's thread
-                failed.append(error)
-
-    n_workers = min(n_cores(), -(-len(problems) // FEWEST))
-    workers = [threading.Thread(target=work, daemon=True) for _ in range(n_workers)]
-    if n_workers <= 1:
-        work()
-    else:
-        for worker in workers:
-            worker.start()
-        try:
-            for worker in workers:
-                worker.join()
-        except BaseException as error:  # interrupted: nobody takes further people
-            failed.append(error)
-            raise
-    if failed:
-        raise failed[0]
-    return out
-
-
-def _chunks(problems: Problems, most: int) -> Iterator[np.ndarray]:
-    """People who want the same, some at a time, so that all cores have some."""
     for target in np.unique(problems.target):
-        rows = np.flatnonzero(problems.target == target)
-        size = max(FEWEST, min(most, -(-len(rows) // n_cores())))
-        yield from (rows[i : i + size] for i in range(0, len(rows), size))
+        wanted = np.flatnonzero(problems.target == target)
+        for i in range(0, len(wanted), CHUNK):
+            rows = wanted[i : i + CHUNK]
+            some = problems.take(rows)
+            found = _answered(
+                decision, ensemble, some, weights, norm, max_changes, n_boxes, seconds, deadline, on_rows,
+                proofs=None if proofs is None else (proofs, rows),
+            )  # fmt: skip
+            out.x[rows], out.status[rows] = found.x, found.status
+            out.cost[rows], out.n_steps[rows] = found.cost, found.n_steps
+            assert out.bound is not None
+            assert found.bound is not None
+            out.bound[rows] = found.bound
+    return out
 
 
 def _names(trees: AbstractTrees, problems: Problems) -> list[str]:
@@ -154,49 +124,59 @@ def _answered(
     norm: Norm,
     max_changes: int,
     n_boxes: int,
+    seconds: float | None,
     deadline: float | None,
     on_rows: Callable[[int], None] | None,
-    cuts: Cuts | None,
+    proofs: tuple[dict[int, list[JsonObject]], np.ndarray] | None,
 ) -> Solutions:
-    """Answer people who want the same, together."""
-    trees, boxes = ensemble.trees, ensemble.boxes
-    factors = None
+    """Answer people who want the same."""
+    # Here, not above: numba takes half a second to load, and only trees need it.
+    from holdtrue.search.exact._workers import search_all
+
+    trees, factors = ensemble.trees, None
     if some.options is not None:
         layout = some.feasible.layout
         factors = np.stack([np.asarray(column_factors(layout, own)) for own in some.options])
     room = room_of(trees, some, weights, factors, norm)
-    needs = needs_of(decision, boxes, int(some.target[0]))
-
-    def sums(person: np.ndarray, corner: Corner) -> np.ndarray:
-        codes = corner.level - room.spans[:-1]
-        numbers = np.where(room.missing[person], np.float32(np.nan), corner.value)
-        return sums_at(ensemble.flat, numbers, codes) @ needs.rows.T + needs.base - needs.rows @ boxes.base
-
-    def differ(person: np.ndarray, corner: Corner) -> np.ndarray:
-        """Which points are options of their own, beside those that a person has."""
-        assert some.options is not None
-        change = rows_at(trees, some, room, person, corner) - some.x[person]
-        own = by_feature(some.feasible.layout, change)
-        share = ((some.options[person] @ own[:, :, None]) ** 2).sum(axis=(1, 2))
-        return share <= SAME * np.maximum((own**2).sum(axis=1), TINY)
-
-    search = BranchAndBound(
-        boxes, needs, room, sums, max_changes=max_changes, n_boxes=n_boxes,
-        accepts=None if some.options is None else differ, cuts=cuts,
-    )  # fmt: skip
-    answers = search.run(deadline, on_rows)
+    grove, spared = ensemble.grove(decision, int(some.target[0]))
+    ground = ground_of(
+        room, max_changes=max_changes, n_boxes=n_boxes, spared=spared, options=_options(trees, some, room)
+    )
+    answers = search_all(
+        grove, Handed(ground), seconds=seconds, deadline=deadline, on_people=on_rows, writes=proofs is not None
+    )
+    if proofs is not None:
+        names, n_numbers = _names(trees, some), len(trees.slots.numbers)
+        proofs[0].update({int(proofs[1][p]): told(*cuts, names, n_numbers) for p, cuts in answers.cuts.items()})
     found = np.isfinite(answers.cost)
     proved = answers.bound >= np.where(found, answers.cost, np.inf)
     if some.options is not None:
         proved[:], answers.bound[:] = False, 0.0  # what differs enough from other options is not bounded
     status = np.where(found, np.where(proved, int(Status.OPTIMAL), int(Status.FOUND)), int(Status.NOT_FOUND))
     status = np.where(~found & proved, int(Status.INFEASIBLE), status)
-    corner = Corner(answers.value, answers.level, answers.cost, answers.n_boxes)
-    x = rows_at(trees, some, room, np.arange(len(some)), corner)
+    x = rows_at(trees, some, room, answers.value, answers.level)
     return Solutions(
         x=np.where(found[:, None], x, some.x),
-        status=status,
+        status=np.where(answers.reached, status, int(Status.NOT_REACHED)),
         cost=np.sqrt(answers.cost) if norm == "l2" else answers.cost,
         n_steps=answers.n_boxes,
         bound=np.sqrt(answers.bound) if norm == "l2" else answers.bound,
     )
+
+
+def _options(trees: AbstractTrees, some: Problems, room: Room) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """What people have been offered; and, as `by_feature` has it, what each level's change counts and where."""
+    if some.options is None:
+        return None
+    layout, slots, n = some.feasible.layout, trees.slots, len(trees.slots.numbers)
+    places = {slot.start: i for i, slot in enumerate(layout.slots)}
+    at = [c for c, _ in slots.numbers] + [c for c, _, _ in slots.positions] + [c for c, _ in slots.groups]
+    place = np.array([places[column] for column in at], int)
+    change = np.zeros(room.price.shape)
+    for j in range(room.n_levels):
+        for i in range(room.spans[j], room.spans[j + 1]):
+            level = room.level.copy()
+            level[:, j] = i
+            moved = by_feature(layout, rows_at(trees, some, room, room.own, level) - some.x)
+            change[:, i] = moved[:, place[n + j]]
+    return some.options, change, place
