@@ -197,6 +197,16 @@ def _codes() -> str:
     return f"Made with: {'; '.join(said)}." if said else ""
 
 
+def _missed(brute: dict[str, Any]) -> str:
+    """By whom, of how many."""
+    parts = [
+        f"{name.replace(', linear', '').replace('_', ' ')} {counts['missed']:,} of {counts['people']:,}"
+        for name, counts in brute["methods"].items()
+        if counts.get("missed")
+    ]
+    return f" ({', '.join(parts)})" if parts else ""
+
+
 def _details() -> str:
     said = []
     schemas, brute, service = read("schemas"), read("brute"), read("service")
@@ -207,7 +217,7 @@ def _details() -> str:
         )
     if brute:
         said.append(
-            f"*brute*: {brute['worlds']:,} worlds; {total(brute, 'OPTIMAL'):,} optima and {total(brute, 'INFEASIBLE'):,} proofs that there is no way; {total(brute, 'missed'):,} people with a way were told NOT_FOUND, which is no claim."
+            f"*brute*: {brute['worlds']:,} worlds; {total(brute, 'OPTIMAL'):,} optima and {total(brute, 'INFEASIBLE'):,} proofs that there is no way; {total(brute, 'missed'):,} people with a way were told NOT_FOUND, which is no claim{_missed(brute)}."
         )
     soak = next((part for part in (service or {}).get("parts", []) if part["part"] == "soak"), None)
     if soak:
