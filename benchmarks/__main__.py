@@ -14,6 +14,7 @@ from benchmarks import (
     retrain,
     scale,
     serve,
+    serve_cost,
     stream,
     throughput,
     trees,
@@ -23,7 +24,7 @@ from benchmarks import (
 if __name__ == "__main__":
     sys.argv = sys.argv[:1]
     for module in (
-        faults, wachter, retrain, stream, scale, gate, serve, peers, throughput, trees, panel, generators,
+        faults, wachter, retrain, stream, scale, gate, serve, serve_cost, peers, throughput, trees, panel, generators,
         defaults,
         reasons, group_actions,
     ):  # fmt: skip

@@ -38,12 +38,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--overload", type=float, default=5)
     asked = parser.parse_args()
-    bank = ht.datasets.load("loanapp")
-    regime = ht.StandardTraining(class_weight="balanced")
-    method = ht.Wachter(random_state=0)
-    clf = ht.RecourseClassifier(schema=bank.schema, regime=regime, method=method, random_state=0)
-    clf.fit(bank.X, bank.y)
-    people = bank.X[clf.predict(bank.X) == 0].to_dict("records")
+    clf, people = served()
     with tempfile.TemporaryDirectory() as folder:
         model, keys = Path(folder) / "model.holdtrue", Path(folder) / "keys.json"
         clf.save(model)
@@ -76,6 +71,16 @@ def main() -> None:
     }  # fmt: skip
     command = f"python -m benchmarks.serve --rate {asked.rate:g} --seconds {asked.seconds:g}"
     record("service/serve", f"{command} --overload {asked.overload:g}", result)
+
+
+def served() -> tuple[ht.RecourseClassifier, list[Any]]:
+    """A model of the demo's data that holds, and the people it refuses."""
+    bank = ht.datasets.load("loanapp")
+    regime = ht.StandardTraining(class_weight="balanced")
+    method = ht.Wachter(random_state=0)
+    clf = ht.RecourseClassifier(schema=bank.schema, regime=regime, method=method, random_state=0)
+    clf.fit(bank.X, bank.y)
+    return clf, bank.X[clf.predict(bank.X) == 0].to_dict("records")
 
 
 def _locked(address: str, token: str, people: list[Any]) -> dict[str, Any]:

@@ -52,7 +52,8 @@ def code() -> str:
             )
             for asked in (("log", "-1", "--format=%h", "--abbrev=10"), ("status", "--porcelain"))
         )
-        return f"{ht.__version__} {last.strip()}{' and changes' if changed else ''}"
+        if last:
+            return f"{ht.__version__} {last.strip()}{' and changes' if changed else ''}"
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
         digest.update(path.read_bytes())

@@ -399,6 +399,7 @@ def main() -> None:
     parser.add_argument("--print", action="store_true", dest="show", help="Print only; write nothing.")
     options = parser.parse_args()
     made = [] if options.show else read(options.to)
+    label = code()  # now: while it runs, somebody may go on
     done = set() if options.again else {line["part"] for line in made}
     parts = [p for p in options.parts.split(",") if p not in done]
     with tempfile.TemporaryDirectory() as folder:
@@ -414,7 +415,7 @@ def main() -> None:
                 extra = PARTS[part](bench, counts, random.Random(part), **more) or {}
             finally:
                 bench.end()
-            line = {"part": part, **counts, **extra, "code": code()}
+            line = {"part": part, **counts, **extra, "code": label}
             print(json.dumps(line), flush=True)
             made.append(line)
             if not options.show:

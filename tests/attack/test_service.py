@@ -1,4 +1,4 @@
-"""A service attacked from outside, in this process; `benchmarks.attack.service` takes one of its own, and kills it."""
+"""A service in this process, attacked; `benchmarks.attack.service` starts one of its own, and kills it."""
 
 import logging
 import random

@@ -60,6 +60,14 @@ def test_a_class_with_few_rows_gives_the_mean_of_those(plane):
     np.testing.assert_allclose(found, table[accepted].head(3).mean(), atol=1e-6)
 
 
+def test_where_no_row_is_accepted_everybody_has_a_status(plane):
+    predictor, table, accepted = plane
+    refused = table[~accepted].head(12)
+    plan = CFProto(n_rounds=2).fit(predictor, refused).recourse(refused)
+    assert sum(plan.counts().values()) == 12
+    assert plan.valid[plan.found].all()
+
+
 @pytest.mark.parametrize(("norm", "l1_weight", "l2_weight"), [("l1", 1.0, 0.0), ("l2", 0.0, 1.0)])
 def test_without_its_weight_it_is_the_elastic_net(plane, norm, l1_weight, l2_weight):
     predictor, table, accepted = plane

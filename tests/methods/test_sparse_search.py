@@ -98,6 +98,7 @@ def test_three_changes_are_found_where_two_do_not_suffice():
     nobody = table.head(1) * 0
     two = SparseSearch(max_changes=2).fit(predictor, table).recourse(nobody)
     assert two.status.tolist() == [int(Status.INFEASIBLE)]
+    assert "of all that was searched" in Status.INFEASIBLE.message  # not: of all that there is
     three = SparseSearch(max_changes=3).fit(predictor, table).recourse(nobody)
     assert three.status.tolist() == [int(Status.FOUND)]
     assert three.cost.tolist() == [3.0]

@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -202,6 +203,19 @@ def test_a_run_repeated_promises_nothing_twice(clf, people, ledger, tmp_path):
     other = ht.run(clf, people, tmp_path / "r.csv", **asked | {"valid_for": 60})
     assert other.repeated == 0
     assert ledger.verify().ok
+    # What is in these files is nobody else's business.
+    for path in tmp_path.iterdir():
+        assert os.name == "nt" or path.stat().st_mode & 0o077 == 0, path
+
+
+def test_a_run_obeys_the_policy_of_the_ledger(clf, people, ledger, tmp_path):
+    asked = {"ledger": ledger, "subject": "who"}
+    made = ht.run(clf, people, tmp_path / "o.csv", **asked, valid_for=30)
+    ledger.set_policy(ht.Policy(most_live=1))
+    again = ht.run(clf, people, tmp_path / "p.csv", **asked, valid_for=60)
+    assert (again.promises, again.refused) == (0, made.promises)
+    assert "the ledger's policy does not allow them" in str(again)
+    assert len(live(ledger)) == made.promises
 
 
 def test_a_run_killed_while_it_clears_up_promises_nothing_twice(clf, people, ledger, tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Tables of every library in, plain numpy columns inside, the same library out."""
 
 import datetime as dt
+import json
 import time
 from decimal import Decimal
 
@@ -226,3 +227,13 @@ def test_ten_thousand_columns_take_no_longer_each_than_a_hundred():
     assert [schema[n].name for n in schema.names[::50]] == schema.names[::50]
     assert table.like_native(table.columns).shape == wide.shape
     assert time.process_time() - began < 20
+
+
+def test_sixty_thousand_features_end():
+    """Read, looked up and written: what goes through all of them for each does not end."""
+    n = 60_000
+    features = [{"name": f"c{i}", "kind": "numeric", "bounds": [0, 1]} for i in range(n)]
+    schema = Schema.from_json(json.dumps({"holdtrue_schema": 1, "features": features}))
+    assert len(schema.names) == n
+    assert all(schema[name].bounds == (0, 1) for name in schema.names)
+    assert len(json.loads(schema.to_json())["features"]) == n

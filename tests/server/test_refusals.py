@@ -322,6 +322,7 @@ def test_answers_are_not_kept_by_anybody_on_the_way(world):
         (errors.NoSuchPromise, 404),
         (errors.NotLive, 409),
         (errors.IdTaken, 409),
+        (errors.AgainstPolicy, 409),
         (Overloaded, 429),
     ],
 )
