@@ -43,7 +43,7 @@ from holdtrue.methods import RecourseFrame
 from holdtrue.schema import plain
 from holdtrue.studies.group_actions import Action, Change, Served, Trial
 from holdtrue.studies.group_actions._actions import COMMON, FORMS, Form, sentence
-from holdtrue.studies.group_actions._choose import cap_of, choose, counted, greedy, served
+from holdtrue.studies.group_actions._choose import Worth, cap_of, choose, counted, greedy, served
 from holdtrue.studies.group_actions._choose import worth as worth_of
 from holdtrue.studies.group_actions._group_actions import candidates, trial_of
 
@@ -211,7 +211,7 @@ def along(trial: Trial, lines: list[list[Action]]) -> np.ndarray:
 # ---- both beside ours -------------------------------------------------------------------------------
 
 
-def worth(trial: Trial, actions: Sequence[Action]) -> tuple[int, float]:
+def worth(trial: Trial, actions: Sequence[Action]) -> Worth:
     return worth_of(trial.matrix(actions))
 
 

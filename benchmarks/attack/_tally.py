@@ -65,6 +65,16 @@ def crashed(name: str, error: Exception) -> Line:
     return {"method": name, "crashed": 1, "error": f"{type(error).__name__}: {str(error)[:300]}"}
 
 
+def world_by_world(kinds: Sequence[str]) -> Callable[[int, int], Iterator[list[Job]]]:
+    """Tasks of an attack: world after world, and in it one kind of model after another."""
+
+    def tasks(first: int, worlds: int) -> Iterator[list[Job]]:
+        for seed in range(first, first + worlds):
+            yield [(seed, kind) for kind in kinds]
+
+    return tasks
+
+
 @dataclass(frozen=True)
 class Attack:
     """An attack by command: what is asked in a world, and which counts are wrong."""

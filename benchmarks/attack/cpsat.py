@@ -10,7 +10,7 @@ way; where that decides, the instance is counted as `at the edge`, and what was 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from xgboost import XGBClassifier
 
 import holdtrue as ht
 from benchmarks.attack._checker import Row, _level, allowed, grid, limit_of, term
-from benchmarks.attack._tally import Attack, Job, Line, crashed, rows_of
+from benchmarks.attack._tally import Attack, Line, crashed, rows_of, world_by_world
 from benchmarks.attack._worlds import World, world
 from holdtrue.batch import Predictor
 from holdtrue.encoding import norm_weights
@@ -279,13 +279,7 @@ def _boosted(model: XGBClassifier) -> list[list[Leaf]]:
 WRONG = ("crashed", "disagree")
 
 
-def tasks(first: int, worlds: int) -> Iterator[list[Job]]:
-    """World after world, and in it one kind of model after another."""
-    for seed in range(first, first + worlds):
-        yield [(seed, kind) for kind in KINDS]
-
-
-ATTACK = Attack("cpsat", __doc__ or "", attack, WRONG, tasks, worlds=12)
+ATTACK = Attack("cpsat", __doc__ or "", attack, WRONG, world_by_world(KINDS), worlds=12)
 
 if __name__ == "__main__":
     ATTACK.main()

@@ -8,7 +8,6 @@ tenth more than it costs; such a proof must be rejected.
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from xgboost import XGBClassifier
 
 import holdtrue as ht
 from benchmarks.attack._replayer import Replayer
-from benchmarks.attack._tally import Attack, Job, Line, crashed, rows_of
+from benchmarks.attack._tally import Attack, Line, crashed, rows_of, world_by_world
 from benchmarks.attack._worlds import World, world
 from benchmarks.attack.cpsat import CLEAR, _boosted, _forest, _leads, _learned
 
@@ -92,13 +91,7 @@ def read(model: Any, people: Any) -> tuple[Any, Any, float]:
 WRONG = ("crashed", "rejected", "spoilt, not rejected")
 
 
-def tasks(first: int, worlds: int) -> Iterator[list[Job]]:
-    """World after world, and in it one kind of model after another."""
-    for seed in range(first, first + worlds):
-        yield [(seed, kind) for kind in KINDS]
-
-
-ATTACK = Attack("replay", __doc__ or "", attack, WRONG, tasks, worlds=40)
+ATTACK = Attack("replay", __doc__ or "", attack, WRONG, world_by_world(KINDS), worlds=40)
 
 if __name__ == "__main__":
     ATTACK.main()

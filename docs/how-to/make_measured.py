@@ -67,14 +67,17 @@ def group_actions() -> str:
     """Coverage of each method, and of ours at its cost."""
     found = result("group_actions")
     lines = [
-        "| data, model | method | served | mean cost | ours, served | ours, mean cost |",
-        "|---|---|---|---|---|---|",
+        "| data, model | method | served | mean cost | ours | served | mean cost | at their mean cost |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for job, one in found["jobs"].items():
         for name, title in (("glance", "GLANCE"), ("globe_ce", "GLOBE-CE")):
-            mine = one.get(f"ours at the cost of {name}")
-            if mine is not None:
-                lines.append(f"| {titled(job)} | {title} | {cell(one[name])} | {cell(mine)} |")
+            for ours, kind in (("ours", "common"), ("ours with directions", "directions too")):
+                mine = one.get(f"{ours} at the cost of {name}")
+                if mine is not None:
+                    there = f"{100 * mine['at their mean']:.1f}%"
+                    told = f"{cell(one[name])} | {kind} | {cell(mine)} | {there}"
+                    lines.append(f"| {titled(job)} | {title} | {told} |")
     told = f"Shares of people who had no part in the choice, with 95% intervals. {made_by(found)}"
     lines += ["", *wrapped(told)]
     return "\n".join(lines)
@@ -84,7 +87,7 @@ def cell(one: dict[str, Any]) -> str:
     """Share served, and mean cost."""
     ends = f"{percent(one['lower'])} to {percent(one['upper'])}"
     cost = "-" if one["cost"] is None else f"{one['cost']:.2f}"
-    return f"{percent(one['coverage'])} ({ends}) | {cost}"
+    return f"{100 * one['coverage']:.1f}% ({ends}) | {cost}"
 
 
 PAGES = {"give-reasons.md": ("reasons", reasons), "actions-for-groups.md": ("group actions", group_actions)}

@@ -11,7 +11,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from holdtrue._registry import made
+from holdtrue._types import JsonObject
 from holdtrue.batch import Predictor
+from holdtrue.classifier import _file
 from holdtrue.classifier._certificate import Certificate
 from holdtrue.errors import DataError
 from holdtrue.hold import AS_FITTED, Hold, held_method
@@ -132,6 +134,13 @@ class AbstractClassifier(ClassifierMixin, AbstractConfigured):
         self.predictor_ = replace(self.predictor_, certificate=certificate)
         self.method_ = copy.copy(self.method_)  # others may hold the one of before, and share it
         self.method_.predictor_ = self.predictor_
+
+    def _write(self, path: str | Path, header: JsonObject, arrays: dict[str, np.ndarray]) -> None:
+        """Write a model file, with the certificate where there is one."""
+        if self.certificate_ is not None:
+            self._check_certificate(self.certificate_)
+            header["certificate"] = self.certificate_.to_dict()
+        _file.write(path, header, arrays)
 
     def _check_certificate(self, certificate: Certificate) -> None:
         """Refuse to carry a certificate that was made for another model, or another threshold of this one."""

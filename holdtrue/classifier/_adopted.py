@@ -126,10 +126,7 @@ class Adopted(AbstractClassifier):
                 kind, blob, info = to_stored(model.estimator)
                 arrays[f"{side}/{i}"] = np.frombuffer(blob, np.uint8)
                 header[side].append({"format": kind, "info": info})
-        if self.certificate_ is not None:
-            self._check_certificate(self.certificate_)
-            header["certificate"] = self.certificate_.to_dict()
-        _file.write(path, header, arrays)
+        self._write(path, header, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

@@ -300,10 +300,7 @@ class RecourseClassifier(AbstractClassifier):
                 "feature_names_in": list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None,
             },
         }
-        if self.certificate_ is not None:
-            self._check_certificate(self.certificate_)
-            header["certificate"] = self.certificate_.to_dict()
-        _file.write(path, header, arrays)
+        self._write(path, header, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

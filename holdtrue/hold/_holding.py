@@ -6,20 +6,20 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
-import equinox as eqx
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state, resample
+from sklearn.utils import check_random_state
 
 from holdtrue._registry import made
 from holdtrue.batch import FittedClassifier, Predictor
 from holdtrue.encoding import Norm
 from holdtrue.errors import CapabilityError, DataError
-from holdtrue.hold._calibrate import FEWEST_FOUND, Outcome, Point, people_for, point_of, smallest_slack
-from holdtrue.hold._search import PanelSearch
+from holdtrue.hold._calibrate import FEWEST_FOUND, Outcome, people_for, point_of, smallest_slack
+from holdtrue.hold._draws import dealt, level_at, refused_people, resampled, spared_for
+from holdtrue.hold._search import PanelSearch, as_cheapest
 from holdtrue.methods import (
     AbstractBasedMethod,
     AbstractMethod,
@@ -33,14 +33,13 @@ from holdtrue.methods import (
 from holdtrue.metrics import clopper_pearson
 from holdtrue.models import EnsembleModel, fresh, to_arrays, with_arrays
 from holdtrue.parameters import Count, Probability, Seed
-from holdtrue.retraining import AbstractRetrained, ClassifierWithRows, Retrained, TrainedClassifier, Vary, retrain
-from holdtrue.schema import Restrictions, Table, TableLike, as_table
+from holdtrue.retraining import AbstractRetrained, Retrained, TrainedClassifier, Vary, retrain
+from holdtrue.schema import Restrictions, Table, TableLike
 from holdtrue.search import Problems, Solutions, is_found
 
 GUIDE_SEED = 20_261_116
 """What is added to a seed for guides and judges, so that they are not the models which `retrain` draws from it."""
 GUIDE, JUDGE, LEVELS = "guide/", "judge/", "levels"
-PEOPLE = 200  # refused people, at least, by whom a slack is measured
 FEWEST_JUDGES = 5
 AS_FITTED: Literal["as fitted"] = "as fitted"
 FIRST_SHARE = 0.4  # of a deadline, for the cheapest recourse
@@ -164,14 +163,18 @@ class Holding(AbstractBasedMethod):
             except CapabilityError as error:
                 where = "Use another method to go without, or fit(..., guides=...) what holdtrue.retrain returned."
                 raise CapabilityError(f"Holding: needs models trained again. {error} {where}") from error
-            guides, judges = _dealt(drawn, self.n_guides)
+            guides, judges = dealt(drawn, self.n_guides)
         elif judges is None:
-            guides, judges = _dealt(guides, (len(guides) + 1) // 2)
+            guides, judges = dealt(guides, (len(guides) + 1) // 2)
         for models in (guides, judges):
             self._check_alike(models)
         self.guides_, self.judges_ = guides, judges
         self._searching = None
-        self.levels_ = self._measured(self._people(model, X), self.hold, also) if level is None else [level]
+        if level is None:
+            how = (self.hold, self.confidence, self.random_state)
+            self.levels_ = self._measured(refused_people(self.predictor_, model, X, *how), self.hold, also)
+        else:
+            self.levels_ = [level]
         self.state_ |= self._stored()
         return self
 
@@ -211,26 +214,9 @@ class Holding(AbstractBasedMethod):
             return retrain(model, **rows, n=n, vary=self.vary, random_state=seed, on_model=on_model)
         alike = max(2, n // 3)
         first = retrain(model, **rows, n=alike, vary=self.vary, random_state=seed, on_model=on_model)
-        singles = _resampled(tables, n - alike, check_random_state(seed))
+        singles = resampled(tables, n - alike, check_random_state(seed))
         later = retrain(model, n=1, tables=singles, random_state=seed)
         return first.join(later)
-
-    def _people(self, model: Any, X: Any) -> Table | None:
-        """Refused rows of the table that was learned from, drawn by the seed."""
-        if X is not None:
-            table = as_table(X, where="Holding")
-        elif isinstance(model, ClassifierWithRows) and model.training_ is not None:
-            encoder = self.predictor_.encoder
-            columns = encoder.decode(np.asarray(model.training_.data.x, np.float64))
-            table = Table(columns, len(model.training_.data.x))
-        else:
-            return None
-        table = self.predictor_.encoder.schema.check(table, where="Holding")
-        refused = np.flatnonzero(self.predictor_.decide(table) != self.predictor_.decision.favourable)
-        n = people_for(self.hold, self.confidence, PEOPLE)
-        if len(refused) > n:
-            refused = np.sort(check_random_state(self.random_state).choice(refused, n, replace=False))
-        return table.take(refused)
 
     def _measured(self, people: Table | None, hold: float, also: Sequence[float] = ()) -> list[Level]:
         """The slack for a level, chosen by judges, and after it what was seen on the way to it and to others."""
@@ -254,7 +240,7 @@ class Holding(AbstractBasedMethod):
             for wanted in dict.fromkeys((hold, *also)):
                 few = spared_for(checked_level(wanted, "Holding"), len(self.guides_))
                 measured[wanted] = smallest_slack(lambda slack, few=few: ask(slack, few), wanted, self.confidence)
-                levels += [_level(replace(level, spared=few), point) for point in measured[wanted][2]]
+                levels += [level_at(replace(level, spared=few), point) for point in measured[wanted][2]]
             best, reached, _ = measured[hold]
             note = "" if reached else f"No margin that was tried keeps {hold:.0%}; this one keeps most."
             if not reached and best.people < least:
@@ -262,7 +248,7 @@ class Holding(AbstractBasedMethod):
                     f"{best.people} people are too few to show {hold:.0%} with {self.confidence:.0%} confidence, "
                     f"which takes {least}."
                 )
-        chosen = replace(_level(replace(level, spared=spared), best), reached=reached, note=note)
+        chosen = replace(level_at(replace(level, spared=spared), best), reached=reached, note=note)
         return [chosen, *(other for other in levels if (other.slack, other.spared) != (best.slack, spared))]
 
     def _asking(self, people: Table) -> Callable[[float | None, int], Outcome]:
@@ -362,7 +348,7 @@ class Holding(AbstractBasedMethod):
         until = deadline if deadline is None or not guided else now + FIRST_SHARE * (deadline - now)
         first = self._fitted_base().answers(problems, until, None if guided else on_rows)
         if not guided:
-            return _as_cheapest(first, self.panel_search.cost(problems.x, first.x))
+            return as_cheapest(first, self.panel_search.cost(problems.x, first.x))
         level = self.level_
         return self.panel_search.guided(
             problems, first, level.slack, spared=level.spared, deadline=deadline, on_rows=on_rows
@@ -508,69 +494,3 @@ class Holding(AbstractBasedMethod):
         out = super().rebind(predictor)
         out.guides_, out.judges_ = self.guides_.bind(predictor), self.judges_.bind(predictor)
         return out
-
-
-def held_method(method: AbstractMethod, holder: AbstractMethod, hold: Hold, *, own: bool) -> AbstractMethod:
-    """The method that a classifier is to ask.
-
-    Parameters
-    ----------
-    method : AbstractMethod
-        Fitted to the classifier.
-    holder : AbstractMethod
-        The classifier's own method; `Holding` where it has guides and judges.
-    hold : float, Level, None or "as fitted"
-    own : bool
-        Whether the first is the classifier's own, and not another that was asked for.
-    """
-    if isinstance(method, Holding):
-        return method.at(hold)
-    if not isinstance(holder, Holding):
-        if isinstance(hold, str) or hold is None:
-            return method
-        raise CapabilityError(
-            f"recourse: hold={hold!r} needs guides, and the classifier has none; it was fitted with hold=None. "
-            "Fit it with a hold, or use holdtrue.Holding."
-        )
-    asked = None if isinstance(hold, str) and not own else hold
-    return holder.around(method).at(asked)
-
-
-def _as_cheapest(solution: Solutions, cost: np.ndarray) -> Solutions:
-    """The same answers, of which each is the cheapest."""
-    cheapest = np.where(is_found(solution.status), cost, np.nan).astype(np.float32)
-    return eqx.tree_at(lambda s: s.cheapest, solution, cheapest, is_leaf=lambda leaf: leaf is None)
-
-
-def spared_for(hold: float, n_guides: int) -> int:
-    """How many guides may refuse: as many of a hundred as of the models to come."""
-    return int((1 - hold) * n_guides + 1e-9)
-
-
-def _dealt(models: AbstractRetrained, n_guides: int) -> tuple[AbstractRetrained, AbstractRetrained]:
-    """Share models out between guides and judges, so that every kind among them is on both sides."""
-    n = len(models)
-    if n < 2:
-        raise DataError(f"Holding: needs two retrained models at least, a guide and a judge; got {n}.")
-    places = np.linspace(0, n - 1e-9, min(n_guides, n - 1), endpoint=False).astype(int)
-    guide = np.zeros(n, bool)
-    guide[places] = True
-    return models.take(guide), models.take(~guide)
-
-
-def _resampled(
-    tables: Sequence[tuple[TableLike, ArrayLike]], n: int, rng: np.random.RandomState
-) -> list[tuple[Table, np.ndarray]]:
-    """`n` resamples, of each table in turn."""
-    read = [(as_table(X, where="Holding"), np.asarray(y)) for X, y in tables]
-    out = []
-    for i in range(n):
-        table, labels = read[i % len(read)]
-        rows = np.asarray(resample(np.arange(table.n_rows), stratify=labels, random_state=rng))
-        out.append((table.take(np.sort(rows)), labels[np.sort(rows)]))
-    return out
-
-
-def _level(level: Level, point: Point) -> Level:
-    measured = asdict(point)
-    return replace(level, **{name: None if value != value else value for name, value in measured.items()})

@@ -147,3 +147,9 @@ class PanelSearch:
 def _ladder(slack: float) -> tuple[float, ...]:
     """Slacks to try, one after the other, for those whom the one before finds nothing."""
     return tuple(dict.fromkeys(s for s in (slack, slack / 2, 0.0, -0.5, -1.0) if s <= slack))
+
+
+def as_cheapest(solution: Solutions, cost: np.ndarray) -> Solutions:
+    """The same answers, of which each is the cheapest."""
+    cheapest = np.where(is_found(solution.status), cost, np.nan).astype(np.float32)
+    return eqx.tree_at(lambda s: s.cheapest, solution, cheapest, is_leaf=lambda leaf: leaf is None)

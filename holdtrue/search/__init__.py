@@ -25,7 +25,7 @@ from holdtrue.search._criteria import (
     Verdict,
 )
 from holdtrue.search._elastic import ElasticSolver
-from holdtrue.search._flipset import Menu, Support, cheapest, highest, menu, options, proposal, support
+from holdtrue.search._flipset import cheapest, highest, options, proposal, support
 from holdtrue.search._generator import GeneratorSolver
 from holdtrue.search._gradient import GradientSolver
 from holdtrue.search._highest import HighestSolver
@@ -40,6 +40,7 @@ from holdtrue.search._losses import (
     SetSizePenalised,
     SquaredScore,
 )
+from holdtrue.search._menu import Menu, Support, menu
 from holdtrue.search._neighbour import NeighbourSolver
 from holdtrue.search._norm_ball import NormBall
 from holdtrue.search._options import add_option, by_feature, repetition

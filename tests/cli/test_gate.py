@@ -36,7 +36,11 @@ def test_the_same_model_passes(run, run_json, model, place):
     assert report["ok"]
     assert report["n_broken"] == 0
     assert report["n_live"] > 10
-    assert "the model passes" in run("gate", model, "--ledger", place).stdout
+    with ht.Ledger(place) as ledger:
+        assert ledger.gates() == []
+        assert "the model passes" in run("gate", model, "--ledger", place, "--write-down").stdout
+        assert [event.public["live"] for event in ledger.gates()] == [report["n_live"]]
+        assert ledger.verify().ok
 
 
 def test_a_stricter_one_does_not(run, stricter, place, tmp_path, bank):

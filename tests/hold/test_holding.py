@@ -12,7 +12,7 @@ from xgboost import XGBClassifier
 
 import holdtrue as ht
 from holdtrue.errors import CapabilityError, DataError
-from holdtrue.hold._holding import spared_for
+from holdtrue.hold._draws import spared_for
 
 rng = np.random.default_rng(0)
 N = 300

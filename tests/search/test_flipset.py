@@ -9,8 +9,8 @@ import pytest
 from holdtrue.encoding import Encoder
 from holdtrue.schema import Feature, Schema
 from holdtrue.search import Menu, Percentiles, options, ranks, support
-from holdtrue.search._flipset import Choice, Range
 from holdtrue.search._knapsack import choose, pareto
+from holdtrue.search._menu import Choice, Range
 
 
 @pytest.mark.parametrize("seed", range(30))

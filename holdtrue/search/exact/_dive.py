@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdtrue.encoding import Norm
-from holdtrue.search._flipset import Choice, Menu, Range
+from holdtrue.search._menu import Choice, Menu, Range
 from holdtrue.search.exact._layers import Members
 
 VALUES = 24  # of a range, tried on either side

@@ -13,7 +13,8 @@ from jaxtyping import Array
 
 from holdtrue.encoding import Feasible, Norm
 from holdtrue.models import Decision
-from holdtrue.search._flipset import INSIDE, OUTSIDE, Menu, Support, menu, support
+from holdtrue.search._flipset import INSIDE, OUTSIDE, support
+from holdtrue.search._menu import Menu, Support, menu
 from holdtrue.search._options import SAME, TINY, by_feature, column_factors
 from holdtrue.search._problem import Problems, Solutions, Status, is_found
 from holdtrue.search._solver import CLEARANCE

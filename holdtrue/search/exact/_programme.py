@@ -13,7 +13,8 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csc_array
 
-from holdtrue.search._flipset import Menu, Programme, Support
+from holdtrue.search._integer_programme import Programme
+from holdtrue.search._menu import Menu, Support
 from holdtrue.search.exact._layers import Members
 from holdtrue.search.exact._relaxed import Reach, Span, most_of, spans_of
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdtrue.encoding import Norm
-from holdtrue.search._flipset import Choice, Menu
+from holdtrue.search._menu import Choice, Menu
 from holdtrue.search.exact._layers import Hidden
 
 PRICES = np.concatenate([[0.0], np.geomspace(1e-3, 1.0, 15)])  # shares of the dearest that is worth paying

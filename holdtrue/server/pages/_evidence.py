@@ -12,7 +12,7 @@ from holdtrue.schema import plain
 from holdtrue.server._promises import ledger_of, promise_of
 from holdtrue.server._service import Service
 from holdtrue.server.pages._pages import Form, Pages
-from holdtrue.server.pages._promised import STATES, kept_of, listed, state_of
+from holdtrue.server.pages._promised import LOOK_UP, STATES, Asked, kept_of, listed, state_of
 from holdtrue.server.pages._session import Session
 
 KINDS = {
@@ -32,9 +32,8 @@ def evidence_routes(pages: Pages) -> APIRouter:
     validator, sent = pages.of("validator"), pages.form("validator")
 
     @router.get("/promises")
-    async def all(request: Request, q: str = "", state: str = "", since: str = "", until: str = "",
-                  page: int = 0, session: Session = validator) -> Response:  # fmt: skip
-        return await listed(pages, request, "/oversight/promises", q, state, since, until, page)
+    async def all(request: Request, asked: Asked = LOOK_UP, session: Session = validator) -> Response:
+        return await listed(pages, request, "/oversight/promises", asked)
 
     @router.get("/promises/{id}")
     async def one(request: Request, id: str, session: Session = validator) -> Response:

@@ -1,9 +1,10 @@
 """What was promised: looked up, opened, told in a letter, and what came of it."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse
 
@@ -32,6 +33,20 @@ LETTER = SAFE | {
 }
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What promises are looked up by, as an address has it; `page` counts from 0."""
+
+    q: str = ""
+    state: str = ""
+    since: str = ""
+    until: str = ""
+    page: int = 0
+
+
+LOOK_UP: Any = Depends(Asked)
+
+
 def promised_routes(pages: Pages) -> APIRouter:
     """A case officer's pages about promises."""
     router = APIRouter(prefix="/desk/promises", route_class=pages.route())
@@ -39,9 +54,8 @@ def promised_routes(pages: Pages) -> APIRouter:
     officer, sent = pages.of("officer"), pages.form("officer")
 
     @router.get("")
-    async def all(request: Request, q: str = "", state: str = "", since: str = "", until: str = "",
-                  page: int = 0, session: Session = officer) -> Response:  # fmt: skip
-        return await listed(pages, request, "/desk/promises", q, state, since, until, page)
+    async def all(request: Request, asked: Asked = LOOK_UP, session: Session = officer) -> Response:
+        return await listed(pages, request, "/desk/promises", asked)
 
     @router.get("/{id}")
     async def promised(request: Request, id: str, session: Session = officer) -> Response:
@@ -69,15 +83,14 @@ def promised_routes(pages: Pages) -> APIRouter:
     return router
 
 
-async def listed(
-    pages: Pages, request: Request, base: str, q: str, state: str, since: str, until: str, page: int
-) -> Response:
+async def listed(pages: Pages, request: Request, base: str, asked: Asked) -> Response:
     """A page of promises that were looked up; each is a link to where `base` has it."""
     ledger = ledger_of(pages.service)
-    if state and state not in STATES:
+    if asked.state and asked.state not in STATES:
         raise Refused(422, "page: promises are not told apart by that.")
-    q, page = q.strip()[:200], max(0, page)
-    how: JsonObject = {"state": state or None, "since": _day(since), "until": _day(until, after=True)}
+    q, page = asked.q.strip()[:200], max(0, asked.page)
+    since, until = _day(asked.since), _day(asked.until, after=True)
+    how: JsonObject = {"state": asked.state or None, "since": since, "until": until}
 
     def look() -> tuple[list[JsonObject], int, int]:
         found, total = ledger.find(q, n=SHOWN, start=page * SHOWN, **how)
@@ -88,10 +101,9 @@ async def listed(
         return [_row(ledger, one) for one in found], total, at
 
     shown, total, page = await run_in_threadpool(look)
-    asked = {"q": q, "state": state, "since": since, "until": until}
     return pages.show(
         request, "promises.html", shown=shown, total=total, page=page, last=max(0, total - 1) // SHOWN, base=base,
-        asked=asked, states=STATES,
+        asked={"q": q, "state": asked.state, "since": asked.since, "until": asked.until}, states=STATES,
     )  # fmt: skip
 
 

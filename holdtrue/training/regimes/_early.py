@@ -1,16 +1,11 @@
 """Training that stops where it no longer helps: what a classifier takes by default."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
-import jax.numpy as jnp
-from jaxtyping import PRNGKeyArray
-
-from holdtrue.models import AbstractArchitecture, AbstractClosedForm, Data, History, PiecewiseMLP
+from holdtrue.models import AbstractArchitecture, PiecewiseMLP
 from holdtrue.parameters import Count, NonNegative, Positive
-from holdtrue.training._base import AbstractRegime, TrainingContext
-from holdtrue.training._losses import CrossEntropyStep
-from holdtrue.training._space import STEP_SIZE, Range, Space
+from holdtrue.training._cross_entropy import AbstractCrossEntropy
 
 FEWEST = 100
 """Rows below which none is held out: a tenth of them would say nothing."""
@@ -18,7 +13,7 @@ UPDATES = 64
 """Updates per epoch at least, as far as batches of 32 to 256 rows allow."""
 
 
-class EarlyStopping(AbstractRegime):
+class EarlyStopping(AbstractCrossEntropy):
     """Minimise cross-entropy with Adam until held-out rows stop gaining, and keep the best model.
 
     A classifier that is given neither model nor regime is trained so, as a `PiecewiseMLP`. Of fewer than 100 rows
@@ -47,7 +42,6 @@ class EarlyStopping(AbstractRegime):
     128
     """
 
-    search_space: ClassVar[Space] = {"step_size": STEP_SIZE, "weight_decay": Range(1e-6, 0.1, log=True)}
     batch_size: Count | None  # type: ignore[assignment]
 
     def __init__(
@@ -82,16 +76,3 @@ class EarlyStopping(AbstractRegime):
     def waits(self, n_rows: int) -> int | None:
         """`patience`; None where there are too few rows to hold some out."""
         return None if n_rows < FEWEST else self.patience
-
-    def step(self, context: TrainingContext) -> CrossEntropyStep:
-        """Cross-entropy by Adam."""
-        self.check_parameters()
-        return CrossEntropyStep(
-            jnp.asarray(self.step_size, jnp.float32), jnp.asarray(self.weight_decay, jnp.float32)
-        )
-
-    def solve(
-        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, context: TrainingContext
-    ) -> tuple[AbstractClosedForm, History]:
-        """Solve for the rows as they are."""
-        return model.solve(data, key)

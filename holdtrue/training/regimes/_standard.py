@@ -1,19 +1,13 @@
 """Plain training: cross-entropy."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
-import jax.numpy as jnp
-from jaxtyping import PRNGKeyArray
-
-from holdtrue.models import AbstractClosedForm, Data, History
 from holdtrue.parameters import NonNegative, Positive
-from holdtrue.training._base import AbstractRegime, TrainingContext
-from holdtrue.training._losses import CrossEntropyStep
-from holdtrue.training._space import STEP_SIZE, Range, Space
+from holdtrue.training._cross_entropy import AbstractCrossEntropy
 
 
-class StandardTraining(AbstractRegime):
+class StandardTraining(AbstractCrossEntropy):
     """Minimise cross-entropy with Adam: the model as everybody trains it.
 
     Parameters
@@ -39,8 +33,6 @@ class StandardTraining(AbstractRegime):
     10
     """
 
-    search_space: ClassVar[Space] = {"step_size": STEP_SIZE, "weight_decay": Range(1e-6, 0.1, log=True)}
-
     def __init__(
         self,
         *,
@@ -59,16 +51,3 @@ class StandardTraining(AbstractRegime):
         self.class_weight = class_weight
         self.validation_fraction = validation_fraction
         self.patience = patience
-
-    def step(self, context: TrainingContext) -> CrossEntropyStep:
-        """Cross-entropy by Adam."""
-        self.check_parameters()
-        return CrossEntropyStep(
-            jnp.asarray(self.step_size, jnp.float32), jnp.asarray(self.weight_decay, jnp.float32)
-        )
-
-    def solve(
-        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, context: TrainingContext
-    ) -> tuple[AbstractClosedForm, History]:
-        """Solve for the rows as they are."""
-        return model.solve(data, key)

@@ -1,0 +1,71 @@
+"""What is drawn for holding: who guides and who judges, rows that they learn from, people to measure by."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state, resample
+
+from holdtrue.batch import Predictor
+from holdtrue.errors import DataError
+from holdtrue.hold._calibrate import Point, people_for
+from holdtrue.methods import Level
+from holdtrue.retraining import AbstractRetrained, ClassifierWithRows
+from holdtrue.schema import Table, TableLike, as_table
+
+PEOPLE = 200  # refused people, at least, by whom a slack is measured
+
+
+def refused_people(
+    predictor: Predictor, model: Any, X: TableLike | None, hold: float, confidence: float, seed: int | None
+) -> Table | None:
+    """Refused rows of a table, or of the one that the model learned from; drawn by the seed."""
+    if X is not None:
+        table = as_table(X, where="Holding")
+    elif isinstance(model, ClassifierWithRows) and model.training_ is not None:
+        columns = predictor.encoder.decode(np.asarray(model.training_.data.x, np.float64))
+        table = Table(columns, len(model.training_.data.x))
+    else:
+        return None
+    table = predictor.encoder.schema.check(table, where="Holding")
+    refused = np.flatnonzero(predictor.decide(table) != predictor.decision.favourable)
+    n = people_for(hold, confidence, PEOPLE)
+    if len(refused) > n:
+        refused = np.sort(check_random_state(seed).choice(refused, n, replace=False))
+    return table.take(refused)
+
+
+def spared_for(hold: float, n_guides: int) -> int:
+    """How many guides may refuse: as many of a hundred as of the models to come."""
+    return int((1 - hold) * n_guides + 1e-9)
+
+
+def dealt(models: AbstractRetrained, n_guides: int) -> tuple[AbstractRetrained, AbstractRetrained]:
+    """Share models out between guides and judges, so that every kind among them is on both sides."""
+    n = len(models)
+    if n < 2:
+        raise DataError(f"Holding: needs two retrained models at least, a guide and a judge; got {n}.")
+    places = np.linspace(0, n - 1e-9, min(n_guides, n - 1), endpoint=False).astype(int)
+    guide = np.zeros(n, bool)
+    guide[places] = True
+    return models.take(guide), models.take(~guide)
+
+
+def resampled(
+    tables: Sequence[tuple[TableLike, ArrayLike]], n: int, rng: np.random.RandomState
+) -> list[tuple[Table, np.ndarray]]:
+    """`n` resamples, of each table in turn."""
+    read = [(as_table(X, where="Holding"), np.asarray(y)) for X, y in tables]
+    out = []
+    for i in range(n):
+        table, labels = read[i % len(read)]
+        rows = np.asarray(resample(np.arange(table.n_rows), stratify=labels, random_state=rng))
+        out.append((table.take(np.sort(rows)), labels[np.sort(rows)]))
+    return out
+
+
+def level_at(level: Level, point: Point) -> Level:
+    measured = asdict(point)
+    return replace(level, **{name: None if value != value else value for name, value in measured.items()})
