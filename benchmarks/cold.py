@@ -12,9 +12,9 @@ that knows nothing but the file imports holdtrue, loads the model, decides about
 
 Seconds are of the processor (user and system, all threads) and of the clock; on a machine that others use the
 first are the ones to go by. The warm process then answers 30 people one by one and 200 at once: `one_ms` is the
-median of the processor's milliseconds for one, `many_ms` those of each of many; `asking_ms` is what the model's own
-library takes for the two questions that one person is worth (the person, and the recourse). What is done is written
-after every kind, and a later call goes on with the others.
+median of the processor's milliseconds for one, `many_ms` those of each of many; `asking_ms` is what the model's
+own library takes for the two questions that one person is worth (the person, and the recourse). What is done is
+written after every kind, and a later call goes on with the others.
 """
 
 import argparse
@@ -67,7 +67,8 @@ if more:
         person = refused.iloc[[i % len(refused)]]
         began = time.process_time(); asked.recourse(person); spent.append(time.process_time() - began)
         table = own.encoder.schema.check(person)
-        began = time.process_time(); own.logits(table); own.logits(table); asking.append(time.process_time() - began)
+        began = time.process_time(); own.logits(table); own.logits(table)
+        asking.append(time.process_time() - began)
     many = refused.iloc[np.resize(np.arange(len(refused)), 200)]
     asked.recourse(many)
     began = time.process_time(); plan = asked.recourse(many); each = (time.process_time() - began) / len(many)
