@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 
 from holdtrue._types import Estimator, Label
@@ -100,6 +100,6 @@ def bind(
     """
     foreign.threshold = threshold
     rounded = rounded_threshold(threshold) if threshold is not None else (MORE_THAN_HALF if index else 0.5)
-    level = jnp.asarray(rounded, jnp.float32)
+    level = jax.device_put(np.asarray(rounded, np.float32))  # nothing is compiled for it
     decision = adapt(foreign, table, lambda core: Decision(core, level, index), check=check)
     return Predictor(foreign.encoder, decision, classes, foreign)

@@ -524,6 +524,8 @@ def _mixer(width: int) -> np.ndarray:
 
 @lru_cache
 def _base_key(seed: int) -> np.ndarray:
+    if jax.config.jax_default_prng_impl == "threefry2x32":  # type: ignore[attr-defined]
+        return np.array([0, seed], np.uint32)  # what jax makes of so small a seed, without compiling for it
     return np.asarray(jax.random.key_data(jax.random.key(seed)), np.uint32)[-2:]
 
 

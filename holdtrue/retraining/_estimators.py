@@ -84,7 +84,10 @@ class Refitted(AbstractRetrained):
     def decide(self, X: TableLike) -> np.ndarray:
         """Class indices of shape (models, rows)."""
         table = self.predictor.encoder.schema.check(X)
-        return np.stack([self.predictor.decide_of(model.log_proba(table)) for model in self.models])
+        # Whoever reads the same columns is given the same frame: making one takes as long as asking.
+        first = self.models[0]
+        frame = first.frame(table) if all(model.reads_as(first) for model in self.models) else None
+        return np.stack([self.predictor.decide_of(model.log_proba(table, frame)) for model in self.models])
 
     def take(self, rows: ArrayLike) -> "Refitted":
         """Return some of the models (indices or a mask)."""

@@ -304,12 +304,15 @@ class SparseSolver(AbstractSolver):
     def _settled(
         self, problem: Problem, row: Float[Array, " d"], margin: Float[Array, ""]
     ) -> tuple[Float[Array, " d"], Float[Array, ""], Bool[Array, ""]]:
-        """The row hardened, with its margin; an action is only snapped, since limits bind where it leads."""
+        """The row snapped, with its margin; the limits of an action bind where it leads.
+
+        It keeps limits across features already, so that nothing is left to repair: what repairs them is most of
+        `hard`, at every step and when compiled.
+        """
         feasible = problem.feasible
-        if self.effects is None:
-            point, ok = feasible.hard(row)
-            return point, margin, ok
         point = feasible.snap(row)
+        if self.effects is None:
+            return point, margin, feasible.satisfied(point)
         after, ok = self.effects.after(problem.x, point, feasible)
         return point, self.decision.margin(after, problem.target), ok & feasible.satisfied(after)
 

@@ -166,11 +166,20 @@ class BlackBox:
         """Number of columns of `predict_proba`."""
         return self.log_proba(table.take(np.arange(1))).shape[1]
 
-    def log_proba(self, table: Table) -> np.ndarray:
-        """Log-probabilities of a table, checked for shape and sense."""
+    def reads_as(self, other: "BlackBox") -> bool:
+        """Whether it is asked with the same frame as another."""
+        mine, theirs = (
+            (box.names, box.names_read, box.categories, repr(box.absent), box._by_place, _types(box.like.native))
+            for box in (self, other)
+        )
+        return mine == theirs
+
+    def log_proba(self, table: Table, frame: NativeFrame | None = None) -> np.ndarray:
+        """Log-probabilities of a table, checked for shape and sense; `frame` is what `frame` gave for it."""
         if table.n_rows == 0:  # libraries refuse to be asked about nobody
             return np.zeros((0, len(getattr(self.estimator, "classes_", (0, 1)))))
-        p = np.asarray(self.estimator.predict_proba(self.frame(table)), np.float64)
+        frame = self.frame(table) if frame is None else frame
+        p = np.asarray(self.estimator.predict_proba(frame), np.float64)
         if p.ndim != 2 or len(p) != table.n_rows or not np.isfinite(p).all():
             raise DataError(
                 f"recourse: `predict_proba` of {type(self.estimator).__name__} must return finite numbers of "
@@ -228,6 +237,11 @@ def _as_written(values: np.ndarray, code: np.ndarray, scale: float, offset: floa
         if not len(left):
             break
     return out
+
+
+def _types(native: Any) -> str:
+    """The library and the column types of a dataframe."""
+    return f"{type(native)} {list(getattr(native, 'dtypes', ()))}"
 
 
 def _categories(native: Any, names: list[str]) -> dict[str, list[Label]]:

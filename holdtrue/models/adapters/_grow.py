@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from holdtrue.encoding import Encoder, to_grid
@@ -125,7 +124,7 @@ def _assemble(trees: list[Tree], starts: np.ndarray, nodes: np.ndarray, slots: S
         roots=jax.device_put(starts.astype(np.int32)),
         leaf=_rounded(value, sums) if sums.single else _exact(value, trees, starts, groups, sums),
         group=None if groups is None else jax.device_put(groups.astype(np.int32)),
-        factor=jnp.asarray(sums.factor if sums.single else 1.0, jnp.float32),
+        factor=jax.device_put(np.asarray(sums.factor if sums.single else 1.0, np.float32)),
         depth=_depth(nodes, starts),
         head=sums.head,
         k=sums.n_classes,
@@ -152,7 +151,7 @@ def _exact(
     exponent = int(np.floor(29 + bits - np.log2(max(reach, 1e-30))))
     fixed = np.rint(np.ldexp(value, exponent)).astype(np.int64)
     high, low = (jax.device_put(part.astype(np.int32)) for part in (fixed >> bits, fixed & ((1 << bits) - 1)))
-    return Exact(high, low, jnp.asarray(2.0**-exponent, jnp.float32), bits)
+    return Exact(high, low, jax.device_put(np.asarray(2.0**-exponent, np.float32)), bits)
 
 
 def _depth(nodes: np.ndarray, roots: np.ndarray) -> int:

@@ -154,8 +154,8 @@ def _kind(blob: bytes, suffix: str) -> str | None:
 def _skops(what: str) -> Any:
     """skops, imported without torch.
 
-    It looks through all of scikit-learn for estimators, and a package there that holds none imports torch where that
-    is installed: a second and a half of every command. For as long as it looks, that package is not to be found.
+    It looks through all of scikit-learn for estimators, and a package there that holds none imports torch where
+    that is installed: a second and a half of every command. While it looks, that package is not to be found.
     """
     quiet = "skops.io" not in sys.modules and NEEDLESS not in sys.modules
     if quiet:

@@ -105,3 +105,28 @@ def test_torch_is_asked_for_only_when_needed(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingDependencyError, match=r"holdtrue\[torch\]"):
         from_torch(object())
+
+
+def test_xgboost_answers_an_array_as_it_answers_a_dataframe() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "a": rng.normal(size=300), "b": rng.integers(0, 5, 300), "c": rng.random(300) < 0.5,
+            "d": np.where(rng.random(300) < 0.2, np.nan, rng.normal(size=300)),
+            "e": rng.integers(2**30, 2**40, 300),
+        }
+    )  # fmt: skip
+    y = (X["a"] + X["b"] > 2).astype(int)
+    model = xgboost.XGBClassifier(n_estimators=10, n_jobs=1).fit(X, y)
+    features = [ht.Feature(name="a", kind="numeric"), ht.Feature(name="b", kind="integer"), ht.Feature(name="c", kind="binary"),
+                ht.Feature(name="d", kind="numeric", missing="median"), ht.Feature(name="e", kind="integer")]  # fmt: skip
+    predictor = ht.wrap(model, ht.Schema(features), X)
+    foreign = predictor.foreign
+    table = predictor.encoder.schema.check(X)
+    assert isinstance(foreign.frame(table), np.ndarray)
+    np.testing.assert_array_equal(
+        np.exp(foreign.log_proba(table)).round(12), model.predict_proba(X).astype(float).round(12)
+    )
+    assert foreign.reads_as(foreign)
+    assert not foreign.reads_as(ht.wrap(model, ht.Schema(features), X.astype(float)).foreign)
