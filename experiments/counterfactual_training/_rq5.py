@@ -8,6 +8,7 @@ from typing import Any
 
 from experiments._report import cell, read, table
 from experiments._standing import Item, claimed
+from experiments.counterfactual_training._settings import SETTINGS
 
 RESULTS = Path(__file__).parent / "results"
 PLANE = ("LS", "Circ", "Moon", "OL")
@@ -77,8 +78,8 @@ def _gained(own: dict[str, Any], label: str) -> str:
 
 
 def tried(folder: Path = RESULTS) -> list[dict[str, Any]]:
-    """What was run, a dataset each."""
-    return list(read(folder, "sensitivity-*").values())
+    """What was run, a dataset each, in the paper's order."""
+    return sorted(read(folder, "sensitivity-*").values(), key=lambda found: list(SETTINGS).index(found["dataset"]))
 
 
 def claims(found: list[dict[str, Any]]) -> list[Item]:
