@@ -43,7 +43,7 @@ PARTS = {
     "sweeps, l2": ("figure 12",),
     "schedule": ("figure 6",),
     "sizes": ("figure 5",),
-    "sizes, all rows": ("figure 5",),
+    "sizes, guides": ("figure 5",),
     "losses": ("figure 11",),
 }
 """Tables and figures of the paper by what has to be run for them; each may also be asked for by its name here."""

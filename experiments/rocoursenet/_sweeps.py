@@ -69,12 +69,16 @@ def sweeps(tasks: Tasks, few: Tasks, sizes: Sizes, wanted: Set[str]) -> Iterator
         # All rows of all subsets are in the fronts.
         for share in SHARES:
             yield from _sizes(tuple(s.share(share) for s in few), sizes, share)
-    if wanted & {"sizes", "sizes, all rows"} and few is not tasks:
+    if "sizes" in wanted and few is not tasks:
         yield from _sizes(few, sizes, 1.0)
+    elif "sizes, guides" in wanted:
+        yield from _sizes(few, sizes, 1.0, [GUIDED])
 
 
-def _sizes(part: Tasks, sizes: Sizes, share: float) -> Iterator[Sweep]:
-    for method in ("RoCourseNet", GUIDED):
+def _sizes(
+    part: Tasks, sizes: Sizes, share: float, methods: Collection[str] = ("RoCourseNet", GUIDED)
+) -> Iterator[Sweep]:
+    for method in methods:
         title = f"{share:g} of the rows, {method}"
         yield _front(part, title, title, _methods(part, sizes)[method], FEW_FACTORS)
 

@@ -130,7 +130,10 @@ def sentence(some: Sequence[Cell]) -> str:
     best = max(others, key=lambda t: others[t])
     held = [get(t, "held", "survival") for t in by]
     factor = get("plain", "held", "cost") / get("plain", "plain", "cost")
-    loss = (averaged(by["plain"], lambda c: c.accuracy) or 0) - (averaged(by[best], lambda c: c.accuracy) or 0)
+    accuracy, accepts = (
+        [averaged(by[t], lambda c, key=key: getattr(c, key)) or 0.0 for t in ("plain", best)]
+        for key in ("accuracy", "accepted")
+    )
     ruined = [averaged(own, lambda c: broken(c, 0)) for own in by.values()]
     known = [share for share in ruined if share is not None]
     first = (
@@ -141,7 +144,8 @@ def sentence(some: Sequence[Cell]) -> str:
     return _filled(
         f"**The sentence to remember.** {first}: of recourse by a plain search, retrained models accept "
         f"{plain:.0%} after plain training and {others[best]:.0%} after the training that does most for it "
-        f"({NAMES[best]}, which {'costs' if loss > 0 else 'gains'} {abs(100 * loss):.1f} points of accuracy); "
+        f"({NAMES[best]}: accuracy {accuracy[1]:.2f} where plain training has {accuracy[0]:.2f}, and "
+        f"{accepts[1]:.0%} of people accepted in place of {accepts[0]:.0%}); "
         f"with `hold` it is {min(held):.0%} to {max(held):.0%} whatever the training, after plain training at "
         f"{factor:.1f} times the cost. A certificate that promises as much as it can is refuted after "
         f"{min(known):.0%} to {max(known):.0%} of retrainings, by training: make it anew for every model."

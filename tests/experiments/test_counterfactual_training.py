@@ -22,6 +22,7 @@ from experiments.counterfactual_training._store import read
 from experiments.counterfactual_training._tables import meets, printed
 from experiments.counterfactual_training._task import people, read_task, rows_of, training_permits
 from experiments.counterfactual_training._train import context_of
+from experiments.counterfactual_training.matched import within
 from holdtrue.cli import cli
 from holdtrue.encoding import Encoder
 from holdtrue.errors import DataError
@@ -221,3 +222,12 @@ def test_the_papers_step_walks_past_the_threshold_on_trained_models(quick):
     result, _ = quick
     honest, paper = (result["protocols"][name]["free"][PLAIN]["cost"] for name in ("honest", "paper"))
     assert paper > honest
+
+
+def test_what_is_most_plausible_within_a_budget():
+    """Two ways to end a search, one seed, one energy weight, three people; the third has no recourse to match."""
+    budget = np.array([[[1.0, 2.0, np.nan]]])
+    cost = np.array([[[[0.5, 3.0, 1.0]]], [[[1.5, 1.9, 1.0]]]])
+    far = np.array([[[[9.0, 8.0, 7.0]]], [[[1.0, 2.0, 3.0]]]])
+    np.testing.assert_array_equal(within(budget, cost, far), [[[9.0, 2.0, np.nan]]])
+    np.testing.assert_array_equal(within(0.1 * budget, cost, far), [[[np.nan, np.nan, np.nan]]])
