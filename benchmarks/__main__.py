@@ -14,6 +14,7 @@ from benchmarks import (
     retrain,
     scale,
     serve,
+    strangers,
     stream,
     throughput,
     trees,
@@ -25,6 +26,6 @@ if __name__ == "__main__":
     for module in (
         faults, wachter, retrain, stream, scale, gate, serve, peers, throughput, trees, panel, generators,
         defaults,
-        reasons, group_actions,
+        reasons, group_actions, strangers,
     ):  # fmt: skip
         module.main()
