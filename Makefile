@@ -80,10 +80,12 @@ docs: $(TOOLS)
 	$(BIN)/python -m experiments.shelf_life.page
 	$(MAKE) site
 
-# The pages as a site, in build/site/html: every warning is an error, every link is followed.
+# The pages as a site, in build/site/html: every warning is an error, every link is followed; looked at in a browser
+# where there is one.
 site: $(TOOLS)
 	$(BIN)/python -m pip install --quiet --editable '.[site]'
 	$(BIN)/python docs/site/make.py
+	$(BIN)/python docs/site/look.py
 
 bench: $(TOOLS)
 	$(BIN)/python -m benchmarks

@@ -15,6 +15,7 @@ from benchmarks import (
     scale,
     serve,
     serve_cost,
+    strangers,
     stream,
     throughput,
     trees,
@@ -24,8 +25,7 @@ from benchmarks import (
 if __name__ == "__main__":
     sys.argv = sys.argv[:1]
     for module in (
-        faults, wachter, retrain, stream, scale, gate, serve, serve_cost, peers, throughput, trees, panel, generators,
-        defaults,
-        reasons, group_actions,
+        faults, wachter, retrain, stream, scale, gate, serve, serve_cost, peers, throughput, trees, panel,
+        generators, defaults, reasons, group_actions, strangers,
     ):  # fmt: skip
         module.main()

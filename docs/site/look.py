@@ -2,7 +2,8 @@
 
 Opens pages on a desktop and on a phone, light and dark, and checks what a reader needs: contrast, names of fields
 and buttons, headings in order, focus that can be seen, menu and text without scripts, nothing wider than a phone,
-nothing loaded from elsewhere, and search that finds. Needs a chromium; draws pictures where a folder is given.
+nothing loaded from elsewhere, and search that finds. Draws pictures where a folder is given. Where there is no
+chromium it says so and looks at nothing.
 """
 
 import shutil
@@ -16,6 +17,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PAGES = ("index", "how-to/choose-a-method", "how-to/xgboost-that-holds", "reference/glossary", "gallery",
          "reference/api/methods", "explanation/what-holding-costs")  # fmt: skip
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
@@ -140,6 +142,9 @@ def search(browser: Browser, address: str) -> list[str]:
 
 def main() -> None:
     """Serve the folder on this machine, look at it, and say what is wrong."""
+    if CHROMIUM is None:
+        print("There is no chromium on this machine: the site was not looked at.")
+        return
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "site" / "html"
     pictures = Path(sys.argv[2]) if len(sys.argv) > 2 else None
     if pictures is not None:
@@ -152,10 +157,9 @@ def main() -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}"
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         )
         wrong = [*without_scripts(browser, address), *menu_by_keys(browser, address), *search(browser, address)]
         for size in SIZES:

@@ -40,14 +40,15 @@ def trimmed(trimmer: Trimmer, problems: Problems, solutions: Solutions) -> Solut
         points = np.where(members[feature], problems.x[rows], x[rows]).astype(np.float32)
         spares, kept, prices, as_option = _tried(trimmer, problems, rows, points)
         good = kept & (spares >= needed[of]).all(axis=1) & (prices < price[of])
-        order = np.lexsort((np.where(good, prices, np.inf), of))
+        own = good & np.isfinite(as_option)
+        order = np.lexsort((np.where(own, prices, np.inf), of))
         best = order[np.unique(of[order], return_index=True)[1]]  # of each person the cheapest
-        best = best[good[best]]
+        best = best[own[best]]
+        same = np.setdiff1d(rows[good], rows[best])
+        x[same], costs[same], status[same] = problems.x[same], np.inf, int(Status.NOT_FOUND)
         x[rows[best]], costs[rows[best]] = points[best], as_option[best]
         on = best[changes(rows[best]).sum(axis=1) > 1]
         left, needed, price = rows[on], needed[of[on]], prices[on]
-    same = is_found(status) & ~np.isfinite(costs)
-    x[same], status[same] = problems.x[same], int(Status.NOT_FOUND)
     return eqx.tree_at(lambda s: (s.x, s.cost, s.status), solutions, (x, costs, status))
 
 

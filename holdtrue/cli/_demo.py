@@ -172,6 +172,11 @@ def _person(plan: Any, survival: Any, index: Any, i: int) -> JsonObject:
 BARS = " ▁▂▃▄▅▆▇█"
 
 
+def times(price: float) -> str:
+    """How many times, as people say it."""
+    return f"{price:.0f} times" if price >= 10 else f"{price:.1f} times"
+
+
 def _tell(story: JsonObject, picture: str | None) -> None:
     from rich.padding import Padding
     from rich.table import Table
@@ -238,7 +243,7 @@ def _tell(story: JsonObject, picture: str | None) -> None:
         table.add_row(name, found, *numbers, bars)
     console.print(table)
     console.print(
-        f"\nFor {story['price'] - 1:.0%} more effort, {held['mean_survival']:.0%} instead of "
+        f"\nFor {times(story['price'])} the cost, {held['mean_survival']:.0%} instead of "
         f"{cheap['mean_survival']:.0%} of {n} models that took no part in the search accept. Others, the judges, "
         f"had said {held['stated_survival']:.0%}."
     )

@@ -76,8 +76,7 @@ def smallest_slack(
     """The smallest slack whose lower bound reaches the level, whether there is one, and all that were asked.
 
     Survival grows with slack, so that halving finds it; where none reaches the level it is the slack with the
-    highest bound. Where people are too few for any bound to reach it, the share itself decides, and it is said not
-    to be reached.
+    highest bound.
 
     Parameters
     ----------
@@ -86,13 +85,11 @@ def smallest_slack(
     hold, confidence : float
     """
     asked: dict[int, Point] = {}
-    fewest = models_needed(hold, confidence)
 
     def enough(i: int) -> bool:
         if i not in asked:
             asked[i] = point_of(SLACKS[i], ask(SLACKS[i]), confidence)
-        shown = asked[i].kept if asked[i].people < fewest else asked[i].lower
-        return shown >= hold and asked[i].found >= FEWEST_FOUND
+        return asked[i].lower >= hold and asked[i].found >= FEWEST_FOUND
 
     last = len(SLACKS) - 1
     low, high = -1, last + 1  # up to `low` it does not do; from `high` on it does
@@ -112,7 +109,7 @@ def smallest_slack(
             low = middle
     points = [asked[i] for i in sorted(asked)]
     if high <= last:
-        return asked[high], asked[high].lower >= hold, points
+        return asked[high], True, points
     usable = [point for point in points if point.found >= FEWEST_FOUND] or points
     return max(usable, key=lambda point: (point.lower, -point.slack)), False, points
 

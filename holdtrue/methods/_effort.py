@@ -28,6 +28,11 @@ def efforts(plan: "RecourseFrame") -> list[str]:
     ]
 
 
+def asked(plan: "RecourseFrame") -> np.ndarray:
+    """All changes of each row together, in spreads: what the phrases put into words."""
+    return np.where(plan.found, (_sizes(plan) * plan.acted()).sum(axis=1), np.nan)
+
+
 def _sizes(plan: "RecourseFrame") -> np.ndarray:
     """Every change in spreads of its column, times how hard it is; shape (people, features)."""
     encoder = plan.predictor.encoder

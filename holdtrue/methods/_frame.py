@@ -13,7 +13,7 @@ from holdtrue.attribution import GIVEN, CodeTable, Models, Reasoner, Reasons
 from holdtrue.batch import Predictor
 from holdtrue.causal import overwrite
 from holdtrue.encoding import about, differs, join, number, shortened
-from holdtrue.methods._effort import efforts
+from holdtrue.methods._effort import asked, efforts
 from holdtrue.methods._held import COLUMNS, UNKNOWN, Held
 from holdtrue.methods._plot import draw
 from holdtrue.schema import Feature, Restrictions, Schema, Table, TableLike, plain
@@ -216,6 +216,10 @@ class RecourseFrame:
         `cost_weight` multiplies that. What has a unit of time or money is added up.
         """
         return Sentences(efforts(self))
+
+    def asked(self) -> np.ndarray:
+        """One number per row: the sizes that `effort` puts into words, added up; NaN without a recourse."""
+        return asked(self)
 
     def reasons(
         self,

@@ -98,6 +98,7 @@ class Option(BaseModel):
     changed: list[str]
     changes: str
     effort: str = Field(description="What it asks of the person: how many changes of which size.")
+    asked: float = Field(description="The same as one number: the sizes of the changes, added up.")
     cost: float | None
     probability: float | None
     survival: Survival | None

@@ -281,7 +281,7 @@ class Service:
 
     def answers(self, plan: RecourseFrame) -> list[JsonObject]:
         """What is told of a plan: for every person a status, and their options in order."""
-        words, efforts, out = plan.changes(), plan.effort(), []
+        words, efforts, asked, out = plan.changes(), plan.effort(), plan.asked(), []
         factuals, recourses = (rows_of(t, self.schema) for t in (plan.factual, plan.recourse))
         survival, why = stated_survival(plan, self._life(plan)), self._reasons(plan)
         for i, (person, status, found) in enumerate(
@@ -306,6 +306,7 @@ class Service:
                     "changed": [name for name in factual if factual[name] != recourse[name]],
                     "changes": words[i],
                     "effort": efforts[i],
+                    "asked": _number(asked[i]),
                     "cost": _number(plan.cost[i]),
                     "probability": _number(plan.after[i]),
                     "survival": survival[i],

@@ -24,7 +24,7 @@ def test_the_whole_story(run, tmp_path):
         "What a retraining does to it",
         "Advice that holds",
         "And its price",
-        "more effort",
+        "times the cost",
         "What to try next",
         "2 retrained models",
     ):

@@ -181,3 +181,34 @@ def test_statuses_and_words_agree():
     """What a status says uses the glossary's words for what is searched."""
     assert "recourse" in GLOSSARY
     assert not [status for status in ht.Status if "counterfactual" in status.message.lower()]
+
+
+# ---- in a browser ---------------------------------------------------------------------------------------
+
+GOOD = """<!doctype html><html lang="en"><title>t</title><body style="background: #fff; color: #111">
+<a href="#x">onward</a> <label>word <input></label> <button>go</button> <p>text</p></body></html>"""
+FAULTS = {
+    "contrast": ("<p>text</p>", '<p style="color: #bbb">text</p>'),
+    "without a name": ("<button>go</button>", "<button></button>"),
+    "wider than the screen": ("<p>text</p>", '<p style="width: 3000px">text</p>'),
+    "focus cannot be seen": ("<button>", '<button style="outline: none; box-shadow: none">'),
+}
+
+
+def test_a_look_at_the_site_sees_what_readers_trip_over():
+    """`docs/site/look.py`, which `make site` and the site's workflow run on the site itself."""
+    sync_api = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed; pip install playwright"
+    )
+    look = load("look")
+    if look.CHROMIUM is None:
+        pytest.skip("no chromium on this machine; install it to run this")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=look.CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 390, "height": 844})
+        page.set_content(GOOD)
+        assert look.faults(page) == []
+        for fault, (right, wrong) in FAULTS.items():
+            page.set_content(GOOD.replace(right, wrong))
+            assert any(said.startswith(fault) for said in look.faults(page)), fault
+        browser.close()

@@ -69,6 +69,12 @@ def test_effort_in_words(made, change, text):
     assert order(made(change).effort()[0]) == order(text)
 
 
+def test_what_is_asked_for_as_one_number(made):
+    """In spreads; another category counts one, whatever the norm makes of it."""
+    plan = made({"income": 24.0, "loan": 47.0}, {"job": "full"}, {"term": 16, "job": "part", "loan": 20.0}, {})
+    np.testing.assert_allclose(plan.asked(), [0.7, 1.0, 5.0, 0.0], atol=1e-5)
+
+
 def test_an_option_that_asks_for_more_than_another_is_none(made):
     less, more, other = {"income": 50.0}, {"income": 60.0, "cosigner": 1}, {"loan": 20.0}
     assert dominated(made(less, more, other, cost=[1, 2, 0.5])).tolist() == [False, True, False]

@@ -1,5 +1,6 @@
 """Needless changes: after `trim` no single change can be taken back, and nothing that was needed was."""
 
+import equinox as eqx
 import numpy as np
 import pandas as pd
 import pytest
@@ -82,3 +83,20 @@ def test_who_has_no_answer_is_left_alone(method, trimming):
     after = trimmed(method.trimmer(), problems, nothing)
     np.testing.assert_array_equal(after.x, nothing.x)
     np.testing.assert_array_equal(after.cost, nothing.cost)
+
+
+def test_what_differs_by_needless_changes_alone_is_no_option(method):
+    """Two people were offered to raise x0. One may do that or x1 instead; the other's x1 is there for nothing."""
+    factual = np.array([[-1.0, 0.0, -1.0, 0.0]] * 2)
+    table = method.predictor_.encoder.schema.check(pd.DataFrame(factual, columns=[f"x{i}" for i in range(4)]))
+    problems = method.problems(table, np.ones(2, int), Restrictions())
+    before = np.zeros((2, 1, 4), np.float32)
+    before[:, 0, 0] = 1.0
+    problems = eqx.tree_at(lambda p: p.options, problems, before, is_leaf=lambda leaf: leaf is None)
+    x = factual + np.array([[0.1, -3.0, 0, 0], [1.6, 0.0, 0, 3.0]])
+    given = Solutions(
+        x.astype(np.float32), np.full(2, int(Status.FOUND), np.int32), np.abs(x - factual).sum(axis=1), np.zeros(2)
+    )
+    after = trimmed(method.trimmer(), problems, given)
+    assert after.status.tolist() == [int(Status.FOUND), int(Status.NOT_FOUND)]
+    np.testing.assert_array_equal(after.x, np.float32([[-1.0, -3.0, -1.0, 0.0], factual[1]]))

@@ -221,6 +221,16 @@ def test_without_scripts(visit, world):
     assert page.get_by_text("Open the letter by itself").is_visible()
 
 
+def can_be_read(page, path):
+    """What everybody needs of a page, however they look at it."""
+    assert page.evaluate(TOO_WIDE) == [], path
+    assert page.evaluate(CONTRAST) == [], path
+    assert page.evaluate(UNNAMED) == [], path
+    assert page.evaluate("document.querySelectorAll('h1').length") == 1, path
+    assert page.title() not in ("", " · holdtrue"), path
+    assert reached(page) == [], path
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_fits_its_window_and_can_be_read(visit, world, width):
     page = visit("admin", viewport={"width": width, "height": 844})
@@ -230,16 +240,22 @@ def test_fits_its_window_and_can_be_read(visit, world, width):
         "/v1/records", json={"subject": "application 1", "person": world.applicants.rows[row]}
     )
     id = issued.json()["id"]
-    paths = ["/desk", f"/desk/{row}", "/desk/promises", f"/desk/promises/{id}", "/oversight",
+    paths = ["/desk", "/desk/new", f"/desk/{row}", "/desk/promises", f"/desk/promises/{id}", "/oversight",
              "/oversight/promises?state=live", f"/oversight/promises/{id}"]  # fmt: skip
     for path in paths:
         page.goto(home + path)
-        assert page.evaluate(TOO_WIDE) == [], path
-        assert page.evaluate(CONTRAST) == [], path
-        assert page.evaluate(UNNAMED) == [], path
-        assert page.evaluate("document.querySelectorAll('h1').length") == 1, path
-        assert page.title() not in ("", " · holdtrue"), path
-        assert reached(page) == [], path
+        can_be_read(page, path)
+    page.goto(f"{home}/oversight/promises/{id}")
+    page.click("text=Verify the chain")
+    page.wait_for_selector("text=It is whole.")
+    can_be_read(page, "what was verified")
+    page.goto(f"{home}/desk/{row}")
+    page.locator("button[name=option]").first.click()
+    page.wait_for_selector("h1:has-text('Promise this?')")
+    can_be_read(page, "what is about to be promised")
+    page.click("text=Log out")
+    page.wait_for_selector("#key")
+    can_be_read(page, "the way in")
     world.ledger.forget("application 1")
 
 

@@ -137,7 +137,7 @@ def test_the_page_puts_what_holds_first(world, page, plans):
     for row in refused.index[:12].tolist():
         words = Forms(page.get(f"/desk/{row}").text).words
         said = ask(world, [row], options=2).json()["answers"][0]["options"]
-        marks = sorted((not option["survival"]["holds"], option["cost"], option["effort"]) for option in said)
+        marks = sorted((not option["survival"]["holds"], option["asked"], option["effort"]) for option in said)
         at = 0
         for fails, _, effort in marks:
             at = words.index(f"Asks for {effort}", at) + 1  # after the one before it

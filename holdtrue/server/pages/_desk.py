@@ -136,7 +136,7 @@ async def _look(pages: Pages, request: Request, case: Case) -> Response:
     found = enumerate(zip(said["options"], drawn, strict=True))
     options = [_option(case, row, option, path, cheapest) | {"index": i} for i, (option, path) in found]
     # What holds first, then by what it asks of the person.
-    options.sort(key=lambda option: (option["holds"] is False, option["cost"] or 0.0))
+    options.sort(key=lambda option: (option["holds"] is False, option["asked"]))
     answered = {
         "yes": yes, "status": said["status"], "message": said["message"], "chance": said["probability"],
         "need": service.predictor.threshold, "reasons": said["reasons"] or [],

@@ -119,8 +119,13 @@ def test_xgboost_answers_an_array_as_it_answers_a_dataframe() -> None:
     )  # fmt: skip
     y = (X["a"] + X["b"] > 2).astype(int)
     model = xgboost.XGBClassifier(n_estimators=10, n_jobs=1).fit(X, y)
-    features = [ht.Feature(name="a", kind="numeric"), ht.Feature(name="b", kind="integer"), ht.Feature(name="c", kind="binary"),
-                ht.Feature(name="d", kind="numeric", missing="median"), ht.Feature(name="e", kind="integer")]  # fmt: skip
+    features = [
+        ht.Feature(name="a", kind="numeric"),
+        ht.Feature(name="b", kind="integer"),
+        ht.Feature(name="c", kind="binary"),
+        ht.Feature(name="d", kind="numeric", missing="median"),
+        ht.Feature(name="e", kind="integer"),
+    ]
     predictor = ht.wrap(model, ht.Schema(features), X)
     foreign = predictor.foreign
     table = predictor.encoder.schema.check(X)
