@@ -119,6 +119,10 @@ class Database:
             except exc.DBAPIError as error:
                 if not self._passes(error) or time.monotonic() > until:
                     raise self.explain(error) from error
+            except UnicodeDecodeError as error:  # the driver quotes names in a damaged file that are no text
+                raise LedgerError(
+                    f"ledger: the file is damaged: a name in it is no text; got {self.name!r}. Restore a backup."
+                ) from error
             time.sleep(pause * random.uniform(0.5, 1.5))
             pause = min(pause * 2, 1.0)
 

@@ -177,6 +177,16 @@ def test_foreign_files(tmp_path: Path, content: bytes) -> None:
     assert path.read_bytes() == content
 
 
+def test_a_damaged_name_that_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "promises.db"
+    Ledger.create(path).close()
+    content = path.read_bytes()
+    assert b"CREATE TABLE" in content
+    path.write_bytes(content.replace(b"CREATE TABLE", b"CREATE \xce\xffBLE", 1))
+    with pytest.raises(LedgerError, match="damaged"):
+        Ledger(path)
+
+
 def test_somebody_elses_database(tmp_path: Path) -> None:
     path = tmp_path / "theirs.db"
     with sqlite3.connect(path) as theirs:
