@@ -49,11 +49,26 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     return numba.njit(**PART, inline="always")(function)
 
 
-def program(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that Python calls: without the interpreter's lock, and kept on disk where that is switched on."""
-    with _kept_in(_folder()) as kept:
-        options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True, "cache": kept}
-        return numba.njit(**options)(function)
+def program(*arguments: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A function that Python calls: without the interpreter's lock, and kept on disk where that is switched on.
+
+    Compiled, or read from disk, when its file is loaded: nobody's time runs meanwhile. `arguments` are the tuples
+    that are handed to it, or plain types.
+    """
+    plain = {int: types.int64, bool: types.boolean}
+    signature = types.void(*(plain[kind] if kind in plain else _Table(kind) for kind in arguments))
+
+    def made(function: Callable[..., Any]) -> Callable[..., Any]:
+        with _kept_in(_folder()) as kept:
+            options: dict[str, Any] = {
+                "error_model": "numpy",
+                "nogil": True,
+                "no_cfunc_wrapper": True,
+                "cache": kept,
+            }
+            return numba.njit(signature, **options)(function)
+
+    return made
 
 
 def _folder() -> Path | None:
