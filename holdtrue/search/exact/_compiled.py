@@ -9,6 +9,7 @@ minutes to compile and most of the time to run. So they take `Handed`: the addre
 
 import contextlib
 import hashlib
+import inspect
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -40,13 +41,14 @@ CHOSEN = "CACHE_DIR"  # numba's name of the setting
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A part of the program: compiled with whatever calls it. What its arguments are is checked by numba."""
-    return numba.njit(**PART)(function)
+    """A part of the program: compiled with whatever calls it. What its arguments are is checked by numba, which
+    takes no function that another check has been wrapped around."""
+    return numba.njit(**PART)(inspect.unwrap(function))
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same, for what is called in one place: written out there, so that it is not optimised by itself too."""
-    return numba.njit(**PART, inline="always")(function)
+    return numba.njit(**PART, inline="always")(inspect.unwrap(function))
 
 
 def program(*arguments: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -66,7 +68,7 @@ def program(*arguments: type) -> Callable[[Callable[..., Any]], Callable[..., An
                 "no_cfunc_wrapper": True,
                 "cache": kept,
             }
-            return numba.njit(signature, **options)(function)
+            return numba.njit(signature, **options)(inspect.unwrap(function))
 
     return made
 
