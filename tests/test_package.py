@@ -14,7 +14,7 @@ import holdtrue
 
 
 def test_import_is_light():
-    heavy = ("jax", "pandas", "sklearn", "equinox", "sqlalchemy")
+    heavy = ("jax", "pandas", "sklearn", "equinox", "sqlalchemy", "numba")
     code = f"import sys, holdtrue; print([m for m in {heavy!r} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"

@@ -18,7 +18,8 @@ from holdtrue.search import FirstLayer, Problems, Solutions, SparseSolver, value
 
 BLOCK = 64  # rows asked at a step
 DEFAULT_CHANGES = 3
-N_BOXES = 1000  # of one person, in a tree ensemble; a tenth in a panel, whose boxes take about ten times as long
+N_BOXES = 1000  # of one person, in a tree ensemble
+PANEL_BOXES = 300  # the same in a panel, whose boxes take about ten times as long
 
 
 class SparseSearch(AbstractSolverMethod):
@@ -102,7 +103,7 @@ class SparseSearch(AbstractSolverMethod):
         if not isinstance(self.predictor_.decision.model, AbstractTrees):
             return super().search(problems, deadline, on_rows)
         panel = isinstance(self.predictor_.decision.model, TreesPanel)
-        return search_leaves(self, problems, N_BOXES // 10 if panel else N_BOXES, deadline, on_rows)
+        return search_leaves(self, problems, PANEL_BOXES if panel else N_BOXES, deadline, on_rows)
 
     def rebind(self, predictor: Predictor) -> Self:
         """Return this method, fitted, for another threshold; the same leaves are not looked up anew."""

@@ -174,6 +174,39 @@ def test_a_panel_is_asked_as_a_whole(slack, spared):
     assert (plan.status == Status.OPTIMAL).mean() > 0.5
 
 
+def test_what_is_missing_stays_so_and_what_is_known_stays_known():
+    """Trees that ask whether a number is missing have leaves where nobody gets whose number is known."""
+    X, y, _ = world(2)
+    rng = np.random.default_rng(0)
+    X = X[["age", "debt", "income"]].astype(float)
+    X.loc[rng.random(ROWS) < 0.4, "debt"] = np.nan
+    y = np.where(X.debt.isna(), rng.random(ROWS) < 0.7, y).astype(int)
+    income, age = (
+        ht.Feature(name=n, kind="integer", bounds=b) for n, b in (("income", (0, 5)), ("age", (20, 24)))
+    )
+    debt = ht.Feature(name="debt", kind="integer", bounds=(0, 5), missing="median", direction="fixed")
+    schema = ht.Schema([age, debt, income])
+    forest = RandomForestClassifier(10, max_depth=6, random_state=0).fit(X, y)
+    assert any(np.isinf(tree.tree_.threshold).any() for tree in forest.estimators_)
+    predictor = ht.wrap(forest, schema, X)
+    people = X[forest.predict(X) == 0]
+    known = people.debt.notna().to_numpy()
+    people = pd.concat([people[known][:8], people[~known][:8]]).reset_index(drop=True)
+    assert people.debt.isna().any()
+    plan = ht.ExactSearch().fit(predictor, X).recourse(people)
+    encoder = predictor.encoder
+    for i, person in people.iterrows():
+        rows = itertools.product(range(20, 25), [person.debt], range(6))
+        rows = pd.DataFrame(list(rows), columns=list(X)).astype(float)
+        rows = rows[forest.predict(rows) == 1].reset_index(drop=True)
+        own = pd.DataFrame([person] * len(rows)).reset_index(drop=True)
+        encoded = [encoder.encode(schema.check(part, where="test")) for part in (own, rows)]
+        best = ht.batch.distances(encoder, *encoded, "l1").min(initial=np.inf)
+        assert plan.status[i] == (Status.OPTIMAL if np.isfinite(best) else Status.INFEASIBLE)
+        if np.isfinite(best):
+            assert plan.cost[i] == pytest.approx(best, abs=1e-5)
+
+
 def test_the_gap_says_what_is_not_proved():
     X, y, schema = world(0)
     forest = MODELS["forest"](0)

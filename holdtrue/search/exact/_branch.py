@@ -39,27 +39,9 @@ from holdtrue.search.exact._reach import TINY, begin, enough, list_again, shrink
 
 AT_ONCE = 64  # cheapest boxes looked at, at most, before the one that may be nearest to a yes
 WITHIN = 3.0  # limit of the first dive, in what a recourse costs at least
+ANEW = 3  # dives at most, each with the guides that joined in the one before
 FIRST, FURTHER = 1.5, 2.0  # a person's first limit, in what recourse costs at least, and every further one
 EXTRA = 500  # boxes of a last dive
-
-
-@program
-def search(grove: Grove, room: Ground, p: int, desk: Desk, writes: bool) -> None:
-    """Look at boxes until nothing cheaper can be left for a person, or the time or the boxes are over.
-
-    What was found is left on the desk; with `writes` also how boxes were cut: of every box the slot, the level
-    that its point has, which of its halves lie beyond and here, and whether the first lies above; and the edge. A
-    desk that is SHORT of leaves is to be made larger before the search begins anew; one that is FULL of boxes
-    before it goes on.
-
-    Bounds are narrow where only little may be spent. So a person's limit is what a dive has found; where it has
-    found nothing, little at first, from what a recourse costs at least, and then raised.
-    """
-    if not desk.tally[FULL]:
-        _find(grove, room, p, desk)
-    desk.tally[FULL] = 0
-    if desk.number[LEAST] < np.inf:
-        _prove(grove, room, p, desk, writes)
 
 
 @inlined
@@ -77,8 +59,12 @@ def _find(grove: Grove, room: Ground, p: int, desk: Desk) -> None:
     count[NEEDS], number[LIMIT] = need, max(number[LEAST] * WITHIN, TINY)
     while not stopped(desk):
         _within(grove, room, p, desk)
-        if not stopped(desk):
-            dive(grove, room, p, desk)
+        for _ in range(ANEW):
+            n_needs = count[NEEDS]
+            if not stopped(desk):
+                dive(grove, room, p, desk)
+            if not count[FOUND] or count[NEEDS] == n_needs:
+                break
         if count[FOUND] or number[BEST] == np.inf:
             break
         number[LIMIT] *= WITHIN
@@ -104,10 +90,11 @@ def _prove(grove: Grove, room: Ground, p: int, desk: Desk, writes: bool) -> None
         if count[BOXES] == 0 or not cost[heap[0]] < ceiling(desk):
             # Nothing cheaper than the limit is left: a higher one, and in the end none.
             if count[BEGUN]:
-                if count[FOUND] or number[BEST] == np.inf or count[LAST]:
+                tired = count[LOOKED] >= room.rule[2]
+                if count[FOUND] or count[LAST] or (number[BEST] == np.inf and not tired):
                     count[BOXES] = 0
                     return
-                count[LAST] = count[LOOKED] >= room.rule[2]
+                count[LAST] = tired
                 number[LIMIT] = np.inf if count[LAST] else number[BEST] * FURTHER
             _within(grove, room, p, desk)
             _begun(room, p, desk)
@@ -254,3 +241,25 @@ def _take(desk: Desk, at: int) -> None:
         heap[at] = heap[child]
         at = child
     heap[at] = b
+
+
+# ---- the whole --------------------------------------------------------------------------------------
+
+
+@program(Grove, Ground, int, Desk, bool)
+def search(grove: Grove, room: Ground, p: int, desk: Desk, writes: bool) -> None:
+    """Look at boxes until nothing cheaper can be left for a person, or the time or the boxes are over.
+
+    What was found is left on the desk; with `writes` also how boxes were cut: of every box the slot, the level
+    that its point has, which of its halves lie beyond and here, and whether the first lies above; and the edge. A
+    desk that is SHORT of leaves is to be made larger before the search begins anew; one that is FULL of boxes
+    before it goes on.
+
+    Bounds are narrow where only little may be spent. So a person's limit is what a dive has found; where it has
+    found nothing, little at first, from what a recourse costs at least, and then raised.
+    """
+    if not desk.tally[FULL]:
+        _find(grove, room, p, desk)
+    desk.tally[FULL] = 0
+    if desk.number[LEAST] < np.inf:
+        _prove(grove, room, p, desk, writes)

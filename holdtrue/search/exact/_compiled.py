@@ -9,6 +9,7 @@ minutes to compile and most of the time to run. So they take `Handed`: the addre
 
 import contextlib
 import hashlib
+import inspect
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -40,20 +41,36 @@ CHOSEN = "CACHE_DIR"  # numba's name of the setting
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A part of the program: compiled with whatever calls it. What its arguments are is checked by numba."""
-    return numba.njit(**PART)(function)
+    """A part of the program: compiled with whatever calls it. What its arguments are is checked by numba, which
+    takes no function that another check has been wrapped around."""
+    return numba.njit(**PART)(inspect.unwrap(function))
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same, for what is called in one place: written out there, so that it is not optimised by itself too."""
-    return numba.njit(**PART, inline="always")(function)
+    return numba.njit(**PART, inline="always")(inspect.unwrap(function))
 
 
-def program(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that Python calls: without the interpreter's lock, and kept on disk where that is switched on."""
-    with _kept_in(_folder()) as kept:
-        options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True, "cache": kept}
-        return numba.njit(**options)(function)
+def program(*arguments: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A function that Python calls: without the interpreter's lock, and kept on disk where that is switched on.
+
+    Compiled, or read from disk, when its file is loaded: nobody's time runs meanwhile. `arguments` are the tuples
+    that are handed to it, or plain types.
+    """
+    plain = {int: types.int64, bool: types.boolean}
+    signature = types.void(*(plain[kind] if kind in plain else _Table(kind) for kind in arguments))
+
+    def made(function: Callable[..., Any]) -> Callable[..., Any]:
+        with _kept_in(_folder()) as kept:
+            options: dict[str, Any] = {
+                "error_model": "numpy",
+                "nogil": True,
+                "no_cfunc_wrapper": True,
+                "cache": kept,
+            }
+            return numba.njit(signature, **options)(inspect.unwrap(function))
+
+    return made
 
 
 def _folder() -> Path | None:

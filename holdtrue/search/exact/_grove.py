@@ -103,7 +103,7 @@ def timber_of(flat: Flat, boxes: Boxes) -> Timber:
     for j in range(n):
         low, high, absent = boxes.low[j], boxes.high[j], boxes.absent[j]
         leaf = np.flatnonzero((low > -np.inf) | (high < np.inf) | ~absent)
-        low, high = low[leaf], high[leaf]
+        low, high = (np.where(low < high, part, np.inf)[leaf] for part in (low, high))  # only where it is missing
         both = np.concatenate([low, high])
         known = np.unique(both[np.isfinite(both)])
         ids = [

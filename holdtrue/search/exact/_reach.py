@@ -86,9 +86,10 @@ def entry_of(grove: Grove, room: Ground, p: int, desk: Desk, i: int) -> float:
     own = room.own[p, slot]
     if room.missing[p, slot]:
         return 0.0 if grove.absent[i] else np.inf
-    if own <= grove.low[i]:
-        return float(desk.enter[grove.low_edge[i]])
-    return float(desk.enter[grove.high_edge[i]]) if own > grove.high[i] else 0.0
+    if own > grove.low[i] and own <= grove.high[i]:
+        return 0.0
+    edge = grove.low_edge[i] if own <= grove.low[i] else grove.high_edge[i]
+    return float(desk.enter[edge]) if edge >= 0 else np.inf
 
 
 @compiled
