@@ -3,13 +3,14 @@
 
 python -m benchmarks.attack.inputs [--worlds 1000] [--seed 0] [--processes 1] [--seconds 600] [--print]
 
-Each block is a hundred cases of one kind: a CSV or Parquet file, records, schema, codes and causal model as YAML,
-model, certificate, record, level, anchor, evidence and key files, flipped, cut, grown, put together anew, coded otherwise, or
-made of types and numbers that no schema has; tables of ten thousand columns; and texts of people that are formulas,
-markup, templates, escapes of terminals, in letters, pages, sentences, reports and what commands print. A case is
-*fine* (it was read, and means something), *refused* (by an error of the package's own), or wrong: *crashed* (any
-other error), *obeyed* (a text was more than a text), *slow* (over ten seconds of processor time). The functions
-behind the commands are called in this process. The command ends with 1 where something is wrong.
+Each block is a hundred cases of one kind: a CSV or Parquet file, JSON lines, records, schema, codes and causal
+model as YAML, model, certificate, record, level, anchor, evidence and key files, flipped, cut, grown, put
+together anew, coded otherwise, or made of types and numbers that no schema has; tables of ten thousand columns;
+and texts of people that are formulas, markup, templates, escapes of terminals, in letters, pages, sentences,
+reports and what commands print. A case is *fine* (it was read, and means something), *refused* (by an error of
+the package's own), or wrong: *crashed* (any other error), *obeyed* (a text was more than a text), *slow* (over
+ten seconds of processor time). The functions behind the commands are called in this process. The command ends
+with 1 where something is wrong.
 """
 
 import contextlib
@@ -173,6 +174,17 @@ def csv(rng: random.Random) -> None:
 def parquet(rng: random.Random) -> None:
     """A damaged Parquet file."""
     _read(right().wrong(damaged(right().bytes["parquet"], rng), ".parquet"))
+
+
+def lines(rng: random.Random) -> None:
+    """JSON lines, right or damaged, in the place of a table: they are written, and not read."""
+    people = right().table.head(rng.randrange(0, 6)).to_dict("records")
+    text = "".join(json.dumps(person) + "\n" for person in people).encode()
+    _read(
+        right().wrong(
+            text if rng.random() < 0.1 else damaged(text, rng), rng.choice((".jsonl", ".csv", ".parquet"))
+        )
+    )
 
 
 def types(rng: random.Random) -> None:
@@ -415,6 +427,8 @@ KINDS: dict[str, tuple[Callable[[random.Random], None], int]] = {
     "named": (named, 2),
 }
 """Kinds of cases, and how many blocks in a round each has."""
+NOW_AND_THEN = {"wide": wide, "evidence": evidence, "json lines": lines}
+"""Further kinds, each in some blocks."""
 TURNS = [kind for kind, (_, n) in KINDS.items() for _ in range(n)]
 
 
@@ -422,7 +436,7 @@ def attack(block: int, kind: str, *, cases: int = CASES) -> list[Line]:
     """A block of cases of one kind."""
     counts: Counter[str] = Counter(cases=0, crashed=0, obeyed=0, slow=0)
     first: dict[str, str] = {}
-    case = {"wide": wide, "evidence": evidence}.get(kind) or KINDS[kind][0]
+    case = NOW_AND_THEN.get(kind) or KINDS[kind][0]
     right()  # made before any clock runs
     for i in range(3 if kind == "wide" else cases):
         counts["cases"] += 1
@@ -443,9 +457,10 @@ def attack(block: int, kind: str, *, cases: int = CASES) -> list[Line]:
 
 
 def tasks(first: int, blocks: int) -> Iterator[list[Job]]:
-    """Blocks one after another; files of evidence and a table of ten thousand columns now and then."""
+    """Blocks one after another; files of evidence, JSON lines and a table of ten thousand columns now and then."""
     for block in range(first, first + blocks):
         now_and_then = [(block, "evidence")] * (block % 10 == 5) + [(block, "wide")] * (block % 100 == 99)
+        now_and_then += [(block, "json lines")] * (block % 10 == 7)
         yield [(block, TURNS[block % len(TURNS)]), *now_and_then]
 
 

@@ -24,7 +24,7 @@ def test_what_counts_as_obeyed() -> None:
     assert obeyed("&lt;script&gt;alert(7)&lt;/script&gt;", html=True) is None
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "evidence"])
+@pytest.mark.parametrize("kind", [*KINDS, "evidence", "json lines"])
 def test_typed_errors_only_and_nothing_obeyed(kind: str) -> None:
     counts = attack(0, kind, cases=40 if kind == "evidence" else 15)[0]
     assert {what: counts[what] for what in WRONG} == dict.fromkeys(WRONG, 0), counts.get("error")
