@@ -11,6 +11,7 @@ it was; the command ends with 1 where something is wrong.
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -21,7 +22,7 @@ from scipy.special import logit
 import holdtrue as ht
 from benchmarks.attack._checker import actions, broken
 from benchmarks.attack._models import Model, model
-from benchmarks.attack._tally import Attack, Line, crashed, rows_of, world_by_world
+from benchmarks.attack._tally import Attack, Job, Line, crashed, rows_of
 from benchmarks.attack._worlds import World, world
 from holdtrue.encoding import Encoder, distance, norm_weights
 from holdtrue.errors import CapabilityError
@@ -131,8 +132,13 @@ def _held_against(plan: ht.RecourseFrame, place: World, everything: Everything, 
     return counts
 
 
-JOBS = [f"{name}, {kind}" for kind, names in ASKED.items() for name in names]
-ATTACK = Attack("brute", __doc__ or "", attack, WRONG, world_by_world(JOBS), worlds=100)
+def tasks(first: int, worlds: int) -> Iterator[list[Job]]:
+    """World after world, and in it one model after another."""
+    for seed in range(first, first + worlds):
+        yield [(seed, f"{name}, {kind}") for kind, names in ASKED.items() for name in names]
+
+
+ATTACK = Attack("brute", __doc__ or "", attack, WRONG, tasks, worlds=100)
 
 if __name__ == "__main__":
     ATTACK.main()

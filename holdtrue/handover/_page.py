@@ -170,7 +170,7 @@ def _level(given: JsonObject, figures: JsonObject) -> Iterator[str]:
     reached = "reached" if level["reached"] else '<span class="bad">not known to be reached</span>'
     kept = "" if level["kept"] is None else f" Measured when it was fitted: {_percent(level['kept'])} kept"
     bound = "" if level["lower"] is None or not kept else f", at least {_percent(level['lower'])}"
-    panel = "".join(f", {level[who]} {who}" for who in ("guides", "judges") if level[who])
+    panel = "".join(f", {level[who]:d} {who}" for who in ("guides", "judges") if level[who])
     yield _p(
         f"Wanted: {_percent(level['hold'])} of retrainings accept ({html.escape(level['vary'] or 'not said')}), "
         f"{reached}. Margin {level['slack']:.4g} in log-odds{panel}.{kept}{bound}{'.' if kept else ''} "
@@ -183,8 +183,9 @@ def _level(given: JsonObject, figures: JsonObject) -> Iterator[str]:
         return
     rows = [(ALL if name is None else name, [f"{of['n']:,}", _share(of)])
             for name, of in [*past["periods"].items(), (None, past["all"])]]  # fmt: skip
-    later = "one period" if level["term"] == 1 else f"{level['term']} periods"
-    term = "" if level["term"] is None else f", {later} later"
+    term = ""
+    if level["term"] is not None:
+        term = ", one period later" if level["term"] == 1 else f", {level['term']:d} periods later"
     yield _table(f"Kept in past periods{term}", ("people", "kept"), rows)
 
 
