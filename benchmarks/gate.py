@@ -22,7 +22,7 @@ import holdtrue as ht
 from benchmarks._common import record
 from holdtrue.cli._gate import read_share
 from holdtrue.ledger import canonical, new_id
-from holdtrue.ledger._ledger import _issue
+from holdtrue.ledger._append import issue_entry
 
 
 def classifier(bank: ht.datasets.Dataset, seed: int, threshold: float = 0.5) -> ht.RecourseClassifier:
@@ -44,7 +44,7 @@ def fill(ledger: ht.Ledger, records: list[ht.Record], n: int) -> None:
             text = text.replace(one.id, id).replace(
                 f'"subject":{canonical(one.subject)}', f'"subject":"{subject}"'
             )
-            kind, _, public, _ = _issue(one, "")
+            kind, _, public, _ = issue_entry(one, "", {})
             entries.append((kind, id, public, (subject, text)))
         ledger._write(lambda _, entries=entries: (entries, None))
 

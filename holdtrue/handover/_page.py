@@ -183,8 +183,9 @@ def _level(given: JsonObject, figures: JsonObject) -> Iterator[str]:
         return
     rows = [(ALL if name is None else name, [f"{of['n']:,}", _share(of)])
             for name, of in [*past["periods"].items(), (None, past["all"])]]  # fmt: skip
-    later = "one period" if level["term"] == 1 else f"{level['term']:d} periods"
-    term = "" if level["term"] is None else f", {later} later"
+    term = ""
+    if level["term"] is not None:
+        term = ", one period later" if level["term"] == 1 else f", {level['term']:d} periods later"
     yield _table(f"Kept in past periods{term}", ("people", "kept"), rows)
 
 

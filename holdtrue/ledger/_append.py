@@ -24,7 +24,7 @@ PROMISES = sa.select(
 ).outerjoin(personal, personal.c.seq == promises.c.seq)
 
 
-def _issue(record: Record, text: str, noted: JsonObject) -> Entry:
+def issue_entry(record: Record, text: str, noted: JsonObject) -> Entry:
     until = None if record.valid_until is None else to_text(record.valid_until)
     public = {
         "model": record.model["hash"],
@@ -98,7 +98,7 @@ def issue_batch(
                     raise
                 refused += 1
                 continue
-            entries.append(_issue(record, text, noted))
+            entries.append(issue_entry(record, text, noted))
             there[record.id] = text
             continue
         old = there[record.id]
