@@ -119,8 +119,9 @@ def test_xgboost_answers_an_array_as_it_answers_a_dataframe() -> None:
     )  # fmt: skip
     y = (X["a"] + X["b"] > 2).astype(int)
     model = xgboost.XGBClassifier(n_estimators=10, n_jobs=1).fit(X, y)
-    features = [ht.Feature(name="a", kind="numeric"), ht.Feature(name="b", kind="integer"), ht.Feature(name="c", kind="binary"),
-                ht.Feature(name="d", kind="numeric", missing="median"), ht.Feature(name="e", kind="integer")]  # fmt: skip
+    kinds = {"a": "numeric", "b": "integer", "c": "binary", "e": "integer"}
+    features = [ht.Feature(name=name, kind=kind) for name, kind in kinds.items()]
+    features.insert(3, ht.Feature(name="d", kind="numeric", missing="median"))
     predictor = ht.wrap(model, ht.Schema(features), X)
     foreign = predictor.foreign
     table = predictor.encoder.schema.check(X)
