@@ -269,6 +269,8 @@ class Commands:
             str(port),
             "--options",
             "1",
+            "--deadline",
+            "120",
         ]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         with subprocess.Popen(command, **quiet) as process:  # type: ignore[call-overload]

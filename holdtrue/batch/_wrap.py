@@ -9,7 +9,7 @@ from holdtrue._types import Estimator, Label
 from holdtrue.batch._predictor import Predictor
 from holdtrue.encoding import Encoder
 from holdtrue.models import MORE_THAN_HALF, BlackBox, Decision
-from holdtrue.models.adapters import adapt, given, own_threshold, rounded_threshold
+from holdtrue.models.adapters import adapt, given, names_of, own_threshold, rounded_threshold
 from holdtrue.parameters import Probability, require
 from holdtrue.schema import Schema, Table, as_table, favourable_of, hinted
 
@@ -67,7 +67,7 @@ def wrap(
 
 def _guessed(model: Estimator, table: Table) -> Schema:
     """A guess of the columns that the model reads: none of them can be left out."""
-    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    names = [str(name) for name in names_of(model) or ()]
     if not names or not set(names) <= set(table.names):
         return Schema.infer(table, reads=table.names)
     return Schema.infer(table, reads=names, drop=[name for name in table.names if name not in names])

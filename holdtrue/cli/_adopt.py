@@ -68,7 +68,7 @@ def command(
     use_cache()
     from holdtrue.classifier import adopt
     from holdtrue.methods import method as by_name
-    from holdtrue.models.adapters import from_torch, read_transformer
+    from holdtrue.models.adapters import from_torch, names_of, read_transformer
     from holdtrue.models.adapters import given as read_model
     from holdtrue.schema import Schema, plain
 
@@ -79,7 +79,7 @@ def command(
     else:
         theirs = read_model(model)
     schema = None if schema_file is None else Schema.load(schema_file)
-    table, labels, schema = _rows(reference, target, schema, list(getattr(theirs, "feature_names_in_", [])))
+    table, labels, schema = _rows(reference, target, schema, names_of(theirs) or [])
     guessed = schema is None
     classes = getattr(theirs, "classes_", None)
     wanted = None if classes is None else choose_favourable(favourable, _outcomes(labels, classes), name=target)

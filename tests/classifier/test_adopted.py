@@ -102,6 +102,13 @@ def test_what_a_raw_booster_cannot_say(tmp_path: Path) -> None:
         ht.retrain(adopted, X, Y, n=2)
 
 
+def test_catboost_reads_the_columns_that_it_names() -> None:
+    catboost = pytest.importorskip("catboost", reason="needs pip install 'holdtrue[catboost]'")
+    model = catboost.CatBoostClassifier(iterations=5, verbose=0, allow_writing_files=False, thread_count=1)
+    adopted = ht.adopt(model.fit(X, Y), reference=X.assign(approve=Y, key=np.arange(len(X))), favourable=1)
+    assert adopted.schema_.names == COLUMNS
+
+
 def test_a_scikit_learn_xgboost_keeps_its_parameters(tmp_path: Path) -> None:
     xgboost = pytest.importorskip("xgboost")
     model = xgboost.XGBClassifier(n_estimators=7, max_depth=2, n_jobs=1).fit(X, Y)

@@ -1,7 +1,7 @@
 """Models made elsewhere, behind the one interface."""
 
 from holdtrue.models.adapters._adapt import adapt
-from holdtrue.models.adapters._black_box import BlackBox, BlackBoxModel, cause_of, rounded_threshold
+from holdtrue.models.adapters._black_box import BlackBox, BlackBoxModel, cause_of, names_of, rounded_threshold
 from holdtrue.models.adapters._boxes import Boxes, boxes_of
 from holdtrue.models.adapters._composed import ComposedModel
 from holdtrue.models.adapters._given import FunctionClassifier, HardVotes, LightGBMBooster, as_classifier
@@ -54,6 +54,7 @@ __all__ = [
     "given",
     "is_onnx",
     "merged",
+    "names_of",
     "own_threshold",
     "read_transformer",
     "rounded_threshold",

@@ -110,7 +110,7 @@ class BlackBox:
         self.estimator = estimator
         self.encoder = encoder
         self.like = like.take(np.arange(0))
-        self.names = _names_of(estimator)
+        self.names = names_of(estimator)
         if getattr(estimator, "takes_frames", False):
             self.names = encoder.schema.names
         width = getattr(estimator, "n_features_in_", None)
@@ -252,7 +252,7 @@ def _categories(native: Any, names: list[str]) -> dict[str, list[Label]]:
     return {n: list(kinds[n].categories) for n in names if n in kinds and hasattr(kinds[n], "categories")}
 
 
-def _names_of(estimator: Estimator) -> list[str] | None:
+def names_of(estimator: Estimator) -> list[str] | None:
     """Columns that the estimator knows by name; None where it was fitted on an array."""
     names = list(getattr(estimator, "feature_names_in_", []))
     first: Any = estimator.steps[0][1] if not names and type(estimator).__name__ == "Pipeline" else None

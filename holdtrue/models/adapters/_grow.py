@@ -267,10 +267,16 @@ def _encoded(limit: np.ndarray, encoder: Encoder, name: str, seen: np.ndarray) -
     whole = np.where(first == last, decoded, middle - first > last - middle)
     out = np.where(whole, cell, np.nextafter(cell, np.float32(-np.inf)))
     if feature.grid is not None:
-        # A search reaches a point of the grid up to rounding only: keep clear of it, on the right side.
+        # A search reaches a point of the grid up to rounding only: keep clear of it, on the right side. But people
+        # a hair off the grid stay where they are: half way to the nearest of them is clear enough.
+        order = np.searchsorted(seen, raw, "right")
+        ends = np.concatenate([[-np.inf], seen, [np.inf]])
+        below, above = ends[order], ends[order + 1]
         near = to_grid(raw, feature.grid)
         slack = min(JITTER * scale, feature.grid / 4) * np.maximum(1.0, np.abs((near - offset) / scale))
-        beside = np.where(near <= raw, near + slack, near - slack)
+        beside = np.where(
+            near <= raw, np.minimum(near + slack, (near + above) / 2), np.maximum(near - slack, (near + below) / 2)
+        )
         out = np.where(np.abs(near - raw) <= slack, encode(beside), out)
     return np.where(finite, out, limit).astype(np.float32)
 

@@ -150,7 +150,8 @@ class ScorecardClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit a scorecard of the same parameters."""
-        self._take(clone(self.scorecard).fit(X, y))
+        anew: Any = clone(self.scorecard)
+        self._take(anew.fit(X, y))
         return self
 
     def predict_proba(self, X: TableLike) -> np.ndarray:

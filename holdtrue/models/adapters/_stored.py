@@ -151,7 +151,7 @@ def _kind(blob: bytes, suffix: str) -> str | None:
 # ---- one pair a format ---------------------------------------------------------------------------------
 
 
-def _skops(what: str) -> Any:
+def _skops() -> Any:
     """skops, imported without torch.
 
     It looks through all of scikit-learn for estimators, and a package there that holds none imports torch where
@@ -161,21 +161,21 @@ def _skops(what: str) -> Any:
     if quiet:
         sys.modules[NEEDLESS] = None  # type: ignore[assignment]
     try:
-        return need("skops.io", extra="skops", what=what)
+        return need("skops.io", extra="skops", what="adopt, load: a scikit-learn model")
     finally:
         if quiet:
             del sys.modules[NEEDLESS]
 
 
 def _to_skops(estimator: Estimator) -> tuple[bytes, JsonObject]:
-    skops = _skops("adopt: a scikit-learn model")
+    skops = _skops()
     blob = skops.dumps(estimator)
     _check_trusted(skops, blob, "adopt: the model is made of types that a file may not hold")
     return blob, {}
 
 
 def _from_skops(blob: bytes, info: JsonObject) -> Estimator:
-    skops = _skops("load: a scikit-learn model")
+    skops = _skops()
     _check_trusted(skops, blob, "load: the file asks for types that are not trusted")
     return skops.loads(blob, trusted=list(TRUSTED))
 

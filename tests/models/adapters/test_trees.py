@@ -242,6 +242,16 @@ def test_values_beside_a_threshold() -> None:
     assert len(np.unique(np.asarray(found.nodes)[:, 1])) > 20
 
 
+def test_people_a_hair_off_the_grid() -> None:
+    """A split between them and the grid's point, nearer than a search can tell, is theirs all the same."""
+    rng = np.random.default_rng(0)
+    whole = rng.integers(0, 100, 400).astype(float)
+    X = pd.DataFrame({"a": np.where(rng.random(400) < 0.5, whole, whole - 2e-5), "b": rng.random(400)})
+    schema = ht.Schema([ht.Feature(name="a", kind="numeric", step=1), ht.Feature(name="b", kind="numeric")])
+    y = ((X["a"] == whole) ^ (X["b"] > 0.6)).astype(int)
+    check(RandomForestClassifier(20, random_state=0).fit(X, y), schema, X, tol=1e-6)
+
+
 def test_sums_do_not_round() -> None:
     # Fifty pure trees for and fifty against is a tie, which goes to the first class, however it is added up.
     X = pd.DataFrame({"a": np.arange(40.0)})
