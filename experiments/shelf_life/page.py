@@ -153,7 +153,7 @@ def sentence(some: Sequence[Cell]) -> str:
 
 
 def _cheapest(by: dict[str, list[Cell]]) -> str:
-    """The training under which a margin costs least, of those that serve as many and hold as well as the plain one."""
+    """The training under which a margin costs least, of those that serve as many and hold as well as plain."""
     figures = {
         t: [averaged(own, of_offer("held", key)) or 0.0 for key in ("found", "survival", "cost")]
         for t, own in by.items()
@@ -166,8 +166,8 @@ def _cheapest(by: dict[str, list[Cell]]) -> str:
     found, lasts, cost = figures[best]
     return (
         f" What a training can do is make the margin cheap: trained {NAMES[best]}, held recourse costs "
-        f"{cost:.2f} in place of {plain[2]:.2f}, survives as well ({lasts:.0%}) and is there for {found:.0%} of the refused "
-        f"({plain[0]:.0%} after plain training)."
+        f"{cost:.2f} in place of {plain[2]:.2f}, survives as well ({lasts:.0%}) and is there for {found:.0%} of "
+        f"the refused ({plain[0]:.0%} after plain training)."
     )
 
 
