@@ -33,7 +33,7 @@ RARE = 0.01
 Values = Sequence[float | None]
 TOGETHER = """In the mean over tables, each counting the same. *Found*: share of refused people with recourse.
 *Cost*: l1, in ranges of the columns, a changed category counting 2. *Survives*: share of 20 unseen retrained
-models that accept."""
+models that accept, with a 95% interval over people."""
 SAME = """Trainings refuse different people. Here are the {} (over all tables and splits) whom the models of all
 six refuse and have recourse for."""
 PROMISED = """Before it, at most 5% of people were promised to be without recourse, at the highest threshold for
@@ -175,6 +175,17 @@ def _filled(text: str) -> str:
     return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
 
 
+def half(some: Sequence[Cell], offer: str) -> float | None:
+    """Half of the 95% interval of survival over people, each table counting the same."""
+    variances = []
+    for name in DATASETS:
+        cells = [c for c in some if c.dataset == name and offer in c.offers]
+        values = [v for c in cells for v in c.offers[offer].survival if v is not None]
+        if len(values) > 1:
+            variances.append(float(np.var(values, ddof=1)) / len(values))
+    return 1.96 * float(np.sqrt(sum(variances))) / len(variances) if variances else None
+
+
 def overall(some: Sequence[Cell]) -> str:
     """Every training, in the mean over tables."""
     rows = []
@@ -187,7 +198,7 @@ def overall(some: Sequence[Cell]) -> str:
         offers = []
         for name in ("plain", "held"):
             found, cost, lasts = (averaged(own, of_offer(name, key)) for key in ("found", "cost", "survival"))
-            offers += [_said(found, 2), _said(cost, 2), _said(lasts)]
+            offers += [_said(found, 2), _said(cost, 2), f"{_said(lasts)} ± {_said(half(own, name))}"]
         rows.append([NAMES[training], *(_said(f) for f in figures), _said(moved), *offers, str(len(own))])
     head = [
         "training", "accuracy", "AUC", "accepts", "decided otherwise when trained again", "plain: found", "cost",
