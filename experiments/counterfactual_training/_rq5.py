@@ -2,6 +2,7 @@
 
 import json
 import math
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -32,11 +33,13 @@ def sensitivity(found: list[dict[str, Any]]) -> Iterator[str]:
         labels = list(dict.fromkeys(label for own in tables for label in own["kinds"] if _singly(label)))
         rows = [[_called(label), *(_gained(own, label) for own in tables)] for label in labels]
         runs = "; ".join(f"{o['title']}: {o['n_seeds']} seeds, {o['n_epochs']} epochs" for o in tables)
-        yield (
-            "### RQ5: one number at a time\n\nImplausibility below plain training's, in percent: by the paper's "
-            "protocol, with its 99% interval /\nby the honest one; then validity by the honest one, and accuracy. "
-            f"The rest is as the paper has it on each set.\n{runs}.\n\n{table(head, rows)}"
+        told = (
+            "Implausibility below plain training's, in percent: by the paper's protocol, with its 99% interval / "
+            "by the honest one; then validity by the honest one, and accuracy. The rest is as the paper has it on "
+            f"each set. {runs}."
         )
+        told = textwrap.fill(told, 120, break_long_words=False, break_on_hyphens=False)
+        yield f"### RQ5: one number at a time\n\n{told}\n\n{table(head, rows)}"
         grids = [
             label for own in tables for label in own["kinds"] if label.startswith("{") and len(_set(label)) > 1
         ]

@@ -49,3 +49,9 @@ def test_a_promise_is_refuted_by_more_than_chance_allows():
     assert page.broken(own, 0) == pytest.approx(1 / 3)
     assert page.broken(own, 1) is None
     assert page.without(own, 0) == [0.05, (enough - 1) / 100, enough / 100]
+
+
+def test_an_interval_over_people():
+    some = [cell("plain", [1, 2], 1.0, lasts) for lasts in (0.0, 1.0)]
+    assert page.half(some, "plain") == pytest.approx(1.96 * (1 / 3 / 4) ** 0.5)
+    assert page.half(some, "generated") is None
