@@ -41,8 +41,8 @@ UNNAMED = """() => [...document.querySelectorAll('input:not([type=hidden]), sele
 TOO_WIDE = """() => { const width = document.documentElement.clientWidth;
   return document.documentElement.scrollWidth <= width ? [] : [...document.querySelectorAll("body *")]
     .filter((e) => e.getBoundingClientRect().right > width + 1).map((e) => e.outerHTML.slice(0, 150)); }"""
-# What a mouse can use, and whether the focus has been there. Of choices that exclude one another Tab comes to one; the
-# arrows go on from there.
+# What a mouse can use, and whether the focus has been there. Of choices that exclude one another Tab comes to one;
+# the arrows go on from there.
 USABLE = """() => {
   const all = [...document.querySelectorAll('a[href], button, input, select, textarea, [tabindex="0"]')]
   .filter((e) => e.tabIndex >= 0 && !e.disabled && e.type !== 'hidden' && e.checkVisibility())
