@@ -18,7 +18,7 @@ from holdtrue.search import FirstLayer, Problems, Solutions, SparseSolver, value
 
 BLOCK = 64  # rows asked at a step
 DEFAULT_CHANGES = 3
-N_BOXES = 1000  # of one person, in a tree ensemble
+N_BOXES = 3000  # of one person, in a tree ensemble
 PANEL_BOXES = 300  # the same in a panel, whose boxes take about ten times as long
 
 
