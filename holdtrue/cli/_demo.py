@@ -31,7 +31,7 @@ def command(n_models: int | None, picture: str | None, serve: bool, port: int, s
     """Train on real loan applications, find recourse for everyone refused, and test whether it holds.
 
     The data are mortgage applications in Boston, 1990, and come with holdtrue. First the cheapest recourse, and
-    what a retraining of the model does to it; then recourse that holds, and its price. Takes about half a minute,
+    what a retraining of the model does to it; then recourse that holds, and its price. Takes about a minute,
     and a few seconds the second time: the models are kept beside compiled programs, unless HOLDTRUE_CACHE is off.
 
     With --serve the model is put behind the pages of a case officer and a validator on this machine, with a ledger
