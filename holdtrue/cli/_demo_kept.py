@@ -58,7 +58,7 @@ def write(folder: Path | None, classifier: Any, unseen: Any) -> None:
             shutil.rmtree(old, ignore_errors=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as made:
             classifier.save(Path(made) / MODEL)
-            np.savez(Path(made) / UNSEEN, **to_arrays(unseen.ensemble.members, PREFIX))
+            np.savez(Path(made) / UNSEEN, allow_pickle=False, **to_arrays(unseen.ensemble.members, PREFIX))
             os.rename(made, folder)  # whole or not at all
             Path(made).mkdir()  # for whoever clears it away
     except OSError:

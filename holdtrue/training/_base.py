@@ -165,4 +165,4 @@ class AbstractRegime(AbstractWithParts):
             raise DataError(
                 f"{type(self).__name__}: too few rows to hold some out; got {len(y)}. Set patience=None."
             ) from error
-        return train, held
+        return np.asarray(train), np.asarray(held)
