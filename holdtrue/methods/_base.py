@@ -22,6 +22,7 @@ from holdtrue.errors import CapabilityError, ContradictionError, DataError
 from holdtrue.methods._dominated import dominated
 from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
 from holdtrue.models import fresh, spare_maps
+from holdtrue.models.adapters import cause_of
 from holdtrue.parameters import AbstractConfigured, Seed
 from holdtrue.schema import Restrictions, RestrictionsLike, Table, TableLike, hinted, normalise_restrictions
 from holdtrue.search import AbstractSolver, Problems, Solutions, Status, Trimmer, add_option, by_feature, is_found
@@ -73,7 +74,14 @@ class AbstractMethod(AbstractConfigured):
         self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
     ) -> Solutions:
         """What `search` found, without needless changes where the method trims."""
-        return self.trimmed(problems, self.search(problems, deadline, on_rows), deadline)
+        try:
+            found = self.search(problems, deadline, on_rows)
+        except RuntimeError as error:  # of a compiled program, which tells only the text of what a model raised
+            cause = cause_of(error)
+            if cause is error:
+                raise
+            raise cause from error
+        return self.trimmed(problems, found, deadline)
 
     def trimmed(self, problems: Problems, solutions: Solutions, deadline: float | None = None) -> Solutions:
         """Answers, whoever found them, without needless changes; as they are where the method does not trim.

@@ -205,13 +205,16 @@ class BlackBox:
             return_inverse=True,
         )
         names = keys.tolist()
-        new = [i for i, name in enumerate(names) if name not in self._answers]
+        # Compiled programs may ask from several threads: what this call has looked up stays, whoever begins anew.
+        known = self._answers
+        new = [i for i, name in enumerate(names) if name not in known]
         if new:
-            if len(self._answers) + len(new) > REMEMBERED:
-                self._answers, new = {}, list(range(len(names)))
+            if len(known) + len(new) > REMEMBERED:
+                known, new = {}, list(range(len(names)))
+                self._answers = known
             answers = self._ask_anew(rows[first[new]])
-            self._answers.update(zip((names[i] for i in new), answers, strict=True))
-        return np.stack([self._answers[name] for name in names])[inverse.ravel()]
+            known.update(zip((names[i] for i in new), answers, strict=True))
+        return np.stack([known[name] for name in names])[inverse.ravel()]
 
     def _ask_anew(self, encoded: np.ndarray) -> np.ndarray:
         columns = self.encoder.decode(encoded)

@@ -135,3 +135,26 @@ def test_xgboost_answers_an_array_as_it_answers_a_dataframe() -> None:
     )
     assert foreign.reads_as(foreign)
     assert not foreign.reads_as(ht.wrap(model, ht.Schema(features), X.astype(float)).foreign)
+
+
+def test_a_black_box_that_is_asked_by_two_threads_at_once(monkeypatch):
+    """While one waits for its answer, another fills what is remembered, so that it begins anew."""
+    monkeypatch.setattr("holdtrue.models.adapters._black_box.REMEMBERED", 3)
+    X = pd.DataFrame({"a": np.linspace(0.0, 1.0, 8)})
+    meanwhile: list[np.ndarray] = []
+
+    class Asked:
+        classes_ = np.array([0, 1])
+
+        def predict_proba(self, rows):
+            if meanwhile:
+                box._ask(meanwhile.pop())
+            a = np.asarray(rows, float)[:, 0]
+            return np.column_stack([1 - a, a])
+
+    box = ht.wrap(Asked(), ht.Schema([ht.Feature(name="a", kind="numeric")]), X).foreign
+    x = box.encoder.encode(box.encoder.schema.check(X)).astype(np.float32)
+    box._ask(x[:2])
+    meanwhile.append(x[4:8])
+    found = np.exp(box._ask(x[1:3]))[:, 1]
+    np.testing.assert_allclose(found, X["a"][1:3], atol=1e-6)
