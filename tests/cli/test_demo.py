@@ -6,6 +6,9 @@ import pytest
 import holdtrue as ht
 from holdtrue.cli import _demo, _demo_kept
 
+# Five epochs are too few for a good model, and it says so.
+pytestmark = pytest.mark.filterwarnings("ignore::holdtrue.errors.QualityWarning")
+
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch):

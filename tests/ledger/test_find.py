@@ -43,7 +43,7 @@ def test_by_key_id_state_and_day(ledger: Ledger) -> None:
     assert ids(until=now - timedelta(days=1)) == []
     assert ids(since=now - timedelta(days=1)) == ids()
     ledger.forget("application 12")
-    assert ids("12") == []
+    assert ids("application 12") == []
     assert ids(b.id) == [b.id]
     assert ledger.live_counts(["Application 1", "application 3", "100%_", "nobody"]) == {
         "Application 1": 1,
