@@ -32,7 +32,7 @@ class ExactSearch(AbstractMethod):
     Parameters
     ----------
     time_limit : float, default=10.0
-        Seconds for one person, at most; under trees on average over the few who are searched for together.
+        Seconds for one person, at most.
     max_changes : int, optional
         Features changed at most; any number when omitted.
     norm : {"l1", "l2", "linf", "l0", "mad"}, default="l1"
