@@ -18,7 +18,7 @@ QUICK := tests/schema tests/datasets tests/encoding tests/ledger/test_ledger.py 
 EXTRAS := plots serve xgboost lightgbm catboost skops onnx postgres ray mlflow tune sign
 OLDEST := tests/schema tests/encoding tests/ledger tests/test_package.py tests/classifier/test_classifier.py
 
-.PHONY: run test quick check tests shapes oldest format docs site bench clean
+.PHONY: run test quick check tests shapes oldest format program docs site bench clean
 
 run: $(PACKAGE)
 	$(BIN)/holdtrue demo --picture demo.png
@@ -35,9 +35,10 @@ check: $(TOOLS)
 
 # Two workers: the suite is bound by compilation, which one process does on one core. A file's tests share compiled
 # programs and fixtures, so they stay together. Where Python writes no bytecode, each of the processes that the tests
-# start would compile all of holdtrue.
+# start would compile all of holdtrue; and each worker the search over trees, 20 s of it, where it is not there yet.
 tests: $(TOOLS)
 	$(BIN)/python -m compileall -qq holdtrue experiments
+	$(BIN)/python -c "import holdtrue.search.exact._workers"
 	$(BIN)/python -m pytest -n 2 --dist loadfile --durations 25
 
 # Between two edits: everything that needs no long compilation.
@@ -64,6 +65,10 @@ oldest: $(TOOLS)
 format: $(TOOLS)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The search in trees as a program of LLVM, which comes with the package; after an edit of what it is made from.
+program: $(TOOLS)
+	$(BIN)/python -m holdtrue.search.exact._make
 
 docs: $(TOOLS)
 	$(BIN)/python -m holdtrue.cli._reference > docs/reference/cli.md

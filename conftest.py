@@ -15,6 +15,7 @@ import pytest
 MANY_MAPS = 45_000
 SECONDS_BETWEEN_COUNTS = 3.0
 DAYS_KEPT = 7  # of compiled programs
+MANY_TESTS = 3000  # all of them, or nearly
 _counted = time.monotonic()
 # Programs here run for moments, so what counts is how fast they are compiled. XLA's older emitters of fused loops
 # need a third of the newer ones' time; in one piece each program needs a sixth less time and half the memory maps;
@@ -94,13 +95,15 @@ def _known(flag: str) -> bool:
 def _keep_programs(config: pytest.Config) -> None:
     """Keep compiled programs for the other worker and for the next run, unless the environment names a place.
 
-    Processes that tests start do not share them: some are killed, and may leave half of one.
+    Not where users' programs are, which holdtrue chooses when it is imported. Processes that tests start do not
+    share them: some are killed, and may leave half of one.
     """
     import jax
 
     folder = getattr(config, "cache", None)  # none with -p no:cacheprovider
-    if folder is None or getattr(jax.config, "jax_compilation_cache_dir", None) is not None:
+    if folder is None or "JAX_COMPILATION_CACHE_DIR" in os.environ:
         return
+    from jax._src.compilation_cache import reset_cache
     from jax._src.lru_cache import LRUCache
 
     def put(self: LRUCache, key: str, value: bytes) -> None:
@@ -113,6 +116,14 @@ def _keep_programs(config: pytest.Config) -> None:
     LRUCache.put = put
     jax.config.update("jax_compilation_cache_dir", str(folder.mkdir("xla")))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    reset_cache()  # a module may have compiled something when it was imported
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave modules of the package alone that have no example to run."""
+    if collection_path.suffix != ".py" or Path(config.rootpath) / "holdtrue" not in collection_path.parents:
+        return None
+    return None if ">>>" in collection_path.read_text(encoding="utf-8") else True
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -129,6 +140,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Look for garbage seldom, and not among what was imported: tracing makes many objects and little garbage."""
     if "jax" in sys.modules:
         _keep_programs(session.config)
+    if len(session.items) > MANY_TESTS:
+        # The search over trees, whose machine code would be compiled anew in a test that switches its cache off.
+        import holdtrue.search.exact._workers  # noqa: F401
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)

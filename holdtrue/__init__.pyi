@@ -59,7 +59,7 @@ from holdtrue.methods import (
     VanillaRandom,
     Wachter,
 )
-from holdtrue.models import MLP, NTK, CounterNet, Ensemble, Linear, PiecewiseMLP, Remote
+from holdtrue.models import MLP, NTK, Additive, CounterNet, Ensemble, Linear, PiecewiseMLP, Remote
 from holdtrue.promises import GateReport, Letter, Replay, gate, letters, promise, records, replay
 from holdtrue.reports import Attack, Calibration, Report, ShelfLife, attack, audit, shelf_life
 from holdtrue.retraining import Refitted, Retrained, retrain
@@ -75,6 +75,7 @@ from holdtrue.training import (
     JEM,
     TRADES,
     VAECF,
+    AdditiveTraining,
     AdversarialTraining,
     CFModel,
     CounterfactualTraining,
@@ -103,6 +104,8 @@ __all__ = [
     "SNS",
     "TRADES",
     "VAECF",
+    "Additive",
+    "AdditiveTraining",
     "Adopted",
     "AdversarialTraining",
     "Attack",

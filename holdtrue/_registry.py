@@ -131,7 +131,7 @@ def _origin(point: EntryPoint) -> tuple[str, str]:
     return point.name, point.dist.name if point.dist else point.value
 
 
-def registry_of(base: Any) -> Registry[Any] | None:
+def registry_of(base: object) -> Registry[Any] | None:
     """The registry of a class's kind; None where it has none."""
     if not isinstance(base, type):
         return None

@@ -1,9 +1,9 @@
 """What every parameter may be, read from where it is declared, and one error text for what it may not.
 
-The annotation in a class's ``__init__`` is the declaration: ``n_steps: Count = 500``, ``norm: Norm = "l1"``,
-``radius: Positive | None = None``. Parameters that many classes share are bounded once, as attributes of their
-base; there the signature may stay plain. ``__init__`` only assigns, as scikit-learn wants it: values are checked
-where the object is used, by `check`, and by the command line's ``--set``.
+A class that is `configured` declares its parameters as fields: ``n_steps: Count = 500``, ``norm: Norm = "l1"``,
+``radius: Positive | None = None``. Its keyword-only ``__init__`` is made from them and from those of its bases; it
+only assigns, as scikit-learn wants it. A class may also write it out. Values are checked where the object is used,
+by `check`, and by the command line's ``--set``.
 """
 
 import functools
@@ -12,14 +12,15 @@ import math
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from numbers import Integral, Real
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from holdtrue._docstrings import completed
 from holdtrue._registry import Registry, registry_of
 from holdtrue.errors import DataError
 from holdtrue.schema import did_you_mean, shown
@@ -41,6 +42,7 @@ __all__ = [
     "Share",
     "Whole",
     "check",
+    "configured",
     "declared",
     "describe",
     "parameters",
@@ -49,6 +51,7 @@ __all__ = [
 ]
 
 INF = math.inf
+Configured = TypeVar("Configured", bound="AbstractConfigured")
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ class OneOf:
 
     values: tuple[str, ...]
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         """Whether a text is one of them."""
         return value in self.values
 
@@ -134,7 +137,7 @@ class AbstractConfigured(BaseEstimator):
     attacker) may be given by its registered name, and ``set_params(part__name=...)`` reaches into it all the same.
     """
 
-    def __new__(cls, *args: Any, **params: Any) -> Self:
+    def __new__(cls, *args: object, **params: object) -> Self:
         """Refuse unknown names before `__init__` would, with a hint; nothing else is done here."""
         table = parameters(cls)
         if not (params.keys() <= table.keys() or _takes_anything(cls)):
@@ -154,7 +157,7 @@ class AbstractConfigured(BaseEstimator):
                     out |= {f"{parameter.name}__{name}": own for name, own in part.items()}
         return out
 
-    def set_params(self, **params: Any) -> Self:
+    def set_params(self, **params: object) -> Self:
         """Set parameters; ``part__name`` is a part's own, which is made first where it is given by its name."""
         table, parts = parameters(type(self)), {}
         for key in params:
@@ -174,6 +177,19 @@ class AbstractConfigured(BaseEstimator):
     def check_parameters(self) -> None:
         """Refuse values that are not what was declared, also those of parts."""
         check(self)
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+def configured(cls: type[Configured]) -> type[Configured]:
+    """Give a class the keyword-only ``__init__`` that its fields declare, and a docstring that tells of them all.
+
+    A field that a base declares is told of in the base's docstring; it may be declared again for another default.
+    What is no parameter is ``field(default=..., init=False)``.
+    """
+    made = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    _, *names = inspect.signature(made.__init__).parameters
+    made.__doc__ = completed(made, names)
+    return made
 
 
 @dataclass(frozen=True)
@@ -204,13 +220,13 @@ class Parameter:
         kinds = {_plain(part) for part in _parts(self.wanted)}
         return int in kinds and float not in kinds
 
-    def made(self, value: Any) -> Any:
+    def made(self, value: object) -> Any:
         """The object that a registered name stands for; any other value as it is."""
         if self.registry is None or not isinstance(value, str):
             return value
         return self.registry.named(value)()
 
-    def refusal(self, where: str, value: Any) -> DataError:
+    def refusal(self, where: str, value: object) -> DataError:
         """The error for a value that is not accepted."""
         if isinstance(value, str):
             if self.registry is not None:
@@ -225,7 +241,7 @@ class Parameter:
         return DataError(f"{where}: `{self.name}` must be {self.words}; got {shown(value)}.")
 
 
-def check(thing: Any) -> None:
+def check(thing: object) -> None:
     """Hold an object's parameters, and those of its parts, against what its class declares."""
     for name, accepts, has_parts in _checks(type(thing)):
         value = getattr(thing, name)
@@ -235,7 +251,7 @@ def check(thing: Any) -> None:
             check(value)
 
 
-def require(where: str, name: str, value: Any, wanted: Any) -> None:
+def require(where: str, name: str, value: object, wanted: object) -> None:
     """Hold one argument of a function against what it is declared to be."""
     parameter = declared(name, wanted)
     if not parameter.accepts(value):
@@ -291,7 +307,7 @@ def _bounded(cls: type, name: str) -> Any:
     return None
 
 
-def declared(name: str, wanted: Any) -> Parameter:
+def declared(name: str, wanted: object) -> Parameter:
     """One parameter, from its annotation."""
     kinds = [kind for part in _parts(wanted) if isinstance(kind := _plain(part), type)]
     registry = next((found for kind in kinds if (found := registry_of(kind)) is not None), None)
@@ -304,24 +320,24 @@ def declared(name: str, wanted: Any) -> Parameter:
 # ---- annotations ----------------------------------------------------------------------------------------
 
 
-def _parts(wanted: Any) -> tuple[Any, ...]:
+def _parts(wanted: object) -> tuple[Any, ...]:
     """Alternatives of a union; one where it is none."""
     if typing.get_origin(wanted) in (typing.Union, types.UnionType):
         return typing.get_args(wanted)
     return (wanted,)
 
 
-def _bounds(part: Any) -> tuple[Any, ...]:
+def _bounds(part: object) -> tuple[Any, ...]:
     if typing.get_origin(part) is not Annotated:
         return ()
     return tuple(bound for bound in typing.get_args(part)[1:] if isinstance(bound, (Interval, OneOf)))
 
 
-def _plain(part: Any) -> Any:
+def _plain(part: object) -> Any:
     return typing.get_args(part)[0] if typing.get_origin(part) is Annotated else part
 
 
-def _choices(wanted: Any) -> list[Any]:
+def _choices(wanted: object) -> list[Any]:
     out = []
     for part in _parts(wanted):
         if typing.get_origin(part) is Literal:
@@ -330,19 +346,19 @@ def _choices(wanted: Any) -> list[Any]:
     return out
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     return type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     return isinstance(value, (str, int, float))
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return type(value) is float or (isinstance(value, Real) and not isinstance(value, bool))
 
 
-def _acceptor(wanted: Any, registry: Registry[Any] | None = None) -> Callable[[Any], bool]:
+def _acceptor(wanted: object, registry: Registry[Any] | None = None) -> Callable[[Any], bool]:
     """Whether a value is of an annotated type; types this does not know pass."""
     parts = _parts(wanted)
     if len(parts) > 1:
@@ -361,7 +377,7 @@ def _both(one: Callable[[Any], bool], other: Callable[[Any], bool]) -> Callable[
     return lambda value: one(value) and other(value)
 
 
-def _acceptor_of_one(wanted: Any, registry: Registry[Any] | None) -> Callable[[Any], bool]:
+def _acceptor_of_one(wanted: object, registry: Registry[Any] | None) -> Callable[[Any], bool]:
     origin, inner = typing.get_origin(wanted), typing.get_args(wanted)
     if wanted is None or wanted is type(None):
         return lambda value: value is None
@@ -387,7 +403,7 @@ def _acceptor_of_one(wanted: Any, registry: Registry[Any] | None) -> Callable[[A
     return lambda value: isinstance(value, kind)
 
 
-def _acceptor_of_sequence(inner: tuple[Any, ...]) -> Callable[[Any], bool]:
+def _acceptor_of_sequence(inner: tuple[object, ...]) -> Callable[[Any], bool]:
     if len(inner) > 1 and inner[-1] is not Ellipsis:
         each = tuple(_acceptor(part) for part in inner)
         return lambda value: (
@@ -397,7 +413,7 @@ def _acceptor_of_sequence(inner: tuple[Any, ...]) -> Callable[[Any], bool]:
     return lambda value: _is_sequence(value) and all(accepts(v) for v in value)
 
 
-def _is_sequence(value: Any) -> bool:
+def _is_sequence(value: object) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
 
 
@@ -413,7 +429,7 @@ _WORDS = {
 }
 
 
-def describe(wanted: Any) -> str:
+def describe(wanted: object) -> str:
     """What a value must be, in words."""
     out: list[str] = []
     parts = _parts(wanted)
@@ -423,7 +439,7 @@ def describe(wanted: Any) -> str:
     return out[0] if len(out) == 1 else f"{', '.join(out[:-1])} or {out[-1]}"
 
 
-def _words(part: Any, named: bool) -> list[str]:
+def _words(part: object, named: bool) -> list[str]:
     plain, choices = _plain(part), _choices(part)
     origin, inner = typing.get_origin(plain), typing.get_args(plain)
     if choices:

@@ -4,6 +4,7 @@ import copy
 import pickle
 import re
 import typing
+from dataclasses import field
 from typing import Any, Literal
 
 import numpy as np
@@ -30,6 +31,7 @@ from holdtrue.parameters import (
     Seed,
     Share,
     Whole,
+    configured,
     declared,
     parameters,
     require,
@@ -209,6 +211,67 @@ def test_a_model_file_keeps_names(tmp_path):
 
 
 # ---- a class of somebody else's -------------------------------------------------------------------------
+
+
+@configured
+class Walk(AbstractConfigured):
+    """Some steps.
+
+    Parameters
+    ----------
+    n_steps : int, default=3
+        Steps at most.
+    pace : {"slow", "fast"}, default="slow"
+        How fast.
+
+    Notes
+    -----
+    Of a base.
+    """
+
+    n_steps: Count = 3
+    pace: Literal["slow", "fast"] = "slow"
+    walked: int = field(default=0, init=False)
+
+
+@configured
+class Hike(Walk):
+    """Many steps.
+
+    Parameters
+    ----------
+    height : float, default=1.0
+        Up.
+
+    Examples
+    --------
+    None.
+    """
+
+    height: Positive = 1.0
+    n_steps: Count = 1000
+
+
+def test_fields_are_parameters_and_told_where_they_are_declared():
+    hike = clone(Hike(height=2.0))
+    assert hike.get_params() == {"height": 2.0, "n_steps": 1000, "pace": "slow"}
+    assert repr(hike) == "Hike(height=2.0)"
+    assert Hike.__doc__ == (
+        "Many steps.\n\nParameters\n----------\nheight : float, default=1.0\n    Up.\n"
+        "n_steps : int, default=1000\n    Steps at most.\n"
+        'pace : {"slow", "fast"}, default="slow"\n    How fast.\n\n'
+        "Examples\n--------\nNone."
+    )
+    with pytest.raises(DataError, match=r"Hike: has no such parameter; got 'hight'\. Did you mean 'height'"):
+        Hike(hight=1.0)  # pyright: ignore[reportCallIssue]
+    with pytest.raises(DataError, match="Hike: `pace` must be 'slow' or 'fast'; got 'fats'"):
+        Hike(pace="fats").check_parameters()  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_every_parameter_is_in_the_docstring(cls):
+    told = re.findall(r"^ *(\w+(?:, \w+)*)(?: : .*)?$", cls.__doc__ or "", re.M)
+    assert set(parameters(cls)) <= {name for names in told for name in names.split(", ")}
 
 
 class Theirs(AbstractConfigured):

@@ -5,9 +5,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from holdtrue._types import JsonObject
+from holdtrue._types import Json, JsonObject
 from holdtrue.errors import DataError
 from holdtrue.schema import did_you_mean, parse_yaml
 
@@ -100,7 +99,7 @@ class CodeTable:
         return out
 
     @classmethod
-    def from_dict(cls, raw: Any) -> "CodeTable":
+    def from_dict(cls, raw: Json) -> "CodeTable":
         """Build a table from the plain types of a YAML file."""
         if not isinstance(raw, Mapping) or not isinstance(raw.get("codes"), list):
             raise DataError("codes: must be a mapping with a list of `codes`; see docs/how-to/give-reasons.md.")
@@ -151,7 +150,7 @@ def _entry(code: Code) -> JsonObject:
     return {"code": code.code, "text": code.text, "features": list(code.features)}
 
 
-def _code(raw: Any) -> Code:
+def _code(raw: Json) -> Code:
     if not isinstance(raw, Mapping) or not {"code", "text"} <= set(raw) <= {"code", "text", "features"}:
         raise DataError(f"codes: an entry has `code`, `text` and `features`; got {str(raw)[:120]!r}.")
     features = raw.get("features") or []

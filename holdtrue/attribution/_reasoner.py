@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -191,7 +191,7 @@ class Reasoner:
             first[m] = (best[:, 0] == ranked[:, 0]) & (ranked[:, 0] >= 0)
         return Panel(votes, overlap, first, len(guides), guides.vary, guides.digests())
 
-    def _wanted(self, target: Any, n: int) -> np.ndarray:
+    def _wanted(self, target: object, n: int) -> np.ndarray:
         classes = self.predictor.classes.tolist()
         if target is None:
             return np.full(n, self.predictor.decision.favourable)
@@ -297,7 +297,7 @@ def reasons(
     return made.of(as_table(X, where="reasons"), target)
 
 
-def _learned_from(model: Any, predictor: Predictor) -> Table | None:
+def _learned_from(model: object, predictor: Predictor) -> Table | None:
     """The rows that a classifier learned from, where it was fitted in this process."""
     training = getattr(model, "training_", None)
     if training is None:

@@ -2,11 +2,10 @@
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from holdtrue._types import JsonObject
+from holdtrue._types import Cell, JsonObject
 from holdtrue.errors import DataError
 from holdtrue.schema import Table, plain
 
@@ -35,7 +34,7 @@ class Reference:
     def __len__(self) -> int:
         return len(self.weights)
 
-    def typical(self, name: str) -> Any:
+    def typical(self, name: str) -> Cell:
         """The middle value of a number over the rows, or the most common level."""
         values, gone = self.table.columns[name], self.table.missing(name)
         if gone.all():

@@ -2,11 +2,11 @@
 
 import functools
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from holdtrue._types import JsonObject, NativeFrame
+from holdtrue._types import Cell, JsonObject, NativeFrame
 from holdtrue.attribution._codes import CodeTable
 from holdtrue.attribution._players import Players
 from holdtrue.attribution._reference import Reference
@@ -344,7 +344,7 @@ def _over_models(values: np.ndarray | None, people: np.ndarray, confidence: floa
     return mean, max(mean - half, 0.0), min(mean + half, 1.0)
 
 
-def _column(values: list[Any]) -> np.ndarray:
+def _column(values: list[Cell]) -> np.ndarray:
     out = np.empty(len(values), object)
     out[:] = values
     return out

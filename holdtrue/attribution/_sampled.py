@@ -10,6 +10,9 @@ PAIRS = 2  # orders per reference row, each with its reverse; two tell how far a
 FEW = 6  # players, up to which asking about all their sets costs little more
 ROWS_AT_ONCE = 2**16  # rows that the model is asked about in one go
 
+Along = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+"""Of people, reference rows and orders (reference, orders, players): scores (people, steps, reference, orders)."""
+
 
 def sampled(
     margins: Callable[[np.ndarray], np.ndarray],
@@ -19,6 +22,7 @@ def sampled(
     owner: np.ndarray,
     n_players: int,
     random_state: int,
+    along: Along | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Each player's mean share over random orders in which the person's values replace a reference row's.
 
@@ -36,6 +40,8 @@ def sampled(
         Player of each encoded column.
     random_state : int
         The orders are the same for every person.
+    along : callable, optional
+        Scores on the way by a shorter one than asking about every row: see `Along`.
 
     Returns
     -------
@@ -46,16 +52,17 @@ def sampled(
     orders = np.stack([rng.permuted(np.tile(np.arange(n_players), (r, 1)), axis=1) for _ in range(PAIRS)], axis=1)
     orders = np.concatenate([orders, orders[:, :, ::-1]], axis=1)  # (reference, orders, players)
     turn = np.argsort(orders, axis=2)
-    # After so many steps a column is the person's if its player's turn has come.
-    steps = np.arange(1, n_players)[:, None, None, None]
-    taken = turn[..., owner][None] < steps  # (steps, reference, orders, columns)
-    at_once = max(1, ROWS_AT_ONCE // max(int(np.prod(taken.shape[:3])), 1))
+    taken = _taken(turn, owner if along is None else owner[:0])  # not needed on the shorter way
+    at_once = max(1, ROWS_AT_ONCE // max((n_players - 1) * r * 2 * PAIRS, 1))
     low = margins(reference)
     shares, errors = np.zeros((len(x), n_players)), np.zeros((len(x), n_players))
     for start in range(0, len(x), at_once):
         some = np.asarray(x[start : start + at_once], np.float32)
-        mixed = np.where(taken[None], some[:, None, None, None, :], np.asarray(reference, np.float32)[:, None])
-        between = margins(mixed.reshape(-1, x.shape[1])).reshape(len(some), *taken.shape[:3])
+        if along is not None:
+            between = along(some, reference, orders)
+        else:
+            mixed = np.where(taken[None], some[:, None, None, None, :], np.asarray(reference, np.float32)[:, None])
+            between = margins(mixed.reshape(-1, x.shape[1])).reshape(len(some), *taken.shape[:3])
         first = np.broadcast_to(low[None, None, :, None], (len(some), 1, r, 2 * PAIRS))
         last = np.broadcast_to(margins(some)[:, None, None, None], first.shape)
         added = np.diff(np.concatenate([first, between, last], axis=1), axis=1)  # by step
@@ -65,6 +72,12 @@ def sampled(
         spread = pairs.var(axis=-1, ddof=1) / PAIRS
         errors[start : start + at_once] = np.sqrt(np.einsum("npr,r->np", spread, weights**2))
     return shares, errors
+
+
+def _taken(turn: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """Whether a column is the person's, (steps, reference, orders, columns): once its player's turn has come."""
+    steps = np.arange(1, turn.shape[2])[:, None, None, None]
+    return turn[..., owner][None] < steps
 
 
 def enumerated(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdtrue.attribution import _sampled
+from holdtrue.attribution._networks import along_network
 from holdtrue.attribution._players import Players
 from holdtrue.attribution._trees import Paths, Shares, seen
 from holdtrue.batch import Predictor
@@ -190,8 +191,10 @@ class SampledScore(AbstractScore):
 
     def margins(self, x: np.ndarray) -> np.ndarray:
         """Scores of encoded rows."""
-        predictor, decision = self.predictor, self.predictor.decision
-        logits = np.asarray(predictor.logits_of(x), np.float64)
+        return self._of(np.asarray(self.predictor.logits_of(x), np.float64))
+
+    def _of(self, logits: np.ndarray) -> np.ndarray:
+        decision = self.predictor.decision
         if decision.n_classes > 2:
             return logits[:, self.target] - logits[:, self.decided]
         gap = logits[:, decision.favourable] - logits[:, 1 - decision.favourable]
@@ -203,4 +206,5 @@ class SampledScore(AbstractScore):
         owner, n = self.players.owner, len(self.players.names)
         if n <= _sampled.FEW:
             return lambda x: (_sampled.enumerated(self.margins, x, reference, weights, owner, n), None)
-        return lambda x: _sampled.sampled(self.margins, x, reference, weights, owner, n, self.random_state)
+        along = along_network(self.predictor.decision.model.alone, self.players, self._of)
+        return lambda x: _sampled.sampled(self.margins, x, reference, weights, owner, n, self.random_state, along)

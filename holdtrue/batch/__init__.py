@@ -13,7 +13,7 @@ from holdtrue.batch._map import map_rows, padded_size
 from holdtrue.batch._predictor import Guarantee, Predictor, proba_of
 from holdtrue.batch._ray import RayExecutor
 from holdtrue.batch._sent import from_bytes, to_bytes
-from holdtrue.batch._solve import slots_for, solve
+from holdtrue.batch._solve import slots_for, solve, usual_slots
 from holdtrue.batch._trim import trimmed
 from holdtrue.batch._wrap import bind, wrap
 
@@ -38,5 +38,6 @@ __all__ = [
     "solve",
     "to_bytes",
     "trimmed",
+    "usual_slots",
     "wrap",
 ]

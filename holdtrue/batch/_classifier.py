@@ -1,7 +1,7 @@
 """What may be asked of a fitted classifier, by layers that lie below the one where it is made."""
 
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeVar, runtime_checkable
+from typing import Protocol, Self, TypeVar, runtime_checkable
 
 from holdtrue.batch._predictor import Predictor
 from holdtrue.models import AbstractMembers
@@ -61,6 +61,6 @@ class RetrainedModels(Protocol):
 class RetrainableClassifier(FittedClassifier, Protocol):
     """One that can be trained again as it was trained."""
 
-    def retrain(self, n: int = 100, **options: Any) -> RetrainedModels:
+    def retrain(self, n: int = 100, **options: object) -> RetrainedModels:
         """Train it again, `n` times."""
         ...

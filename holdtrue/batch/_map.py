@@ -1,7 +1,6 @@
 """Map a compiled function over rows: chunks of a few fixed sizes, so that nothing compiles again."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ def padded_size(n: int) -> int:
     return next((size for size in SIZES if n <= size), SIZES[-1])
 
 
-def map_rows(function: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
+def map_rows(function: Callable[..., object], *arrays: np.ndarray) -> np.ndarray:
     """Apply a function of arrays of rows, chunk by chunk; memory stays flat in the number of rows."""
     n = len(arrays[0])
     size = padded_size(n)

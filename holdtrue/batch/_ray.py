@@ -142,7 +142,7 @@ class _Pool:
     again: deque[_Asked] = field(default_factory=deque)
     n_failed: int = 0
 
-    def run(self, tasks: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+    def run(self, tasks: Iterator[tuple[int, object]]) -> Iterator[tuple[int, Any]]:
         actor = self.ray.remote(_Worker).options(
             num_cpus=self.how.cores, num_gpus=self.how.gpus, max_restarts=0, max_task_retries=0
         )
@@ -176,7 +176,7 @@ class _Pool:
             for worker in [*self.ready, *self.starting.values()]:
                 self.ray.kill(worker)
 
-    def _hand_out(self, tasks: Iterator[tuple[int, Any]], more: bool) -> bool:
+    def _hand_out(self, tasks: Iterator[tuple[int, object]], more: bool) -> bool:
         """Give everyone something to do; returns whether there may be more."""
         for depth in range(1, DEPTH + 1):  # first whoever has nothing
             for worker, has in list(self.ready.items()):
@@ -194,7 +194,7 @@ class _Pool:
                 self.ready[worker] += 1
         return more
 
-    def _welcome(self, hello: Any) -> None:
+    def _welcome(self, hello: object) -> None:
         worker = self.starting.pop(hello)
         try:
             version = self.ray.get(hello)
@@ -212,7 +212,7 @@ class _Pool:
             )
         self.ready[worker] = 0
 
-    def _take(self, answer: Any) -> Iterator[tuple[int, Any]]:
+    def _take(self, answer: object) -> Iterator[tuple[int, Any]]:
         was = self.asked.pop(answer)
         try:
             value = self.ray.get(answer)
@@ -240,7 +240,7 @@ class _Pool:
 class _Worker:
     """What runs on the cluster."""
 
-    def __init__(self, function: Callable[[Any], Any], cores: int) -> None:
+    def __init__(self, function: Callable[[Any], object], cores: int) -> None:
         os.environ[CORES] = str(cores)
         self.function = function
 
@@ -248,7 +248,7 @@ class _Worker:
         """Say which holdtrue this is."""
         return __version__
 
-    def run(self, task: Any) -> Any:
+    def run(self, task: object) -> Any:
         """Do a task."""
         return self.function(task)
 

@@ -5,18 +5,18 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PyTree
 
 from holdtrue.models import n_cores
 from holdtrue.models.adapters import cause_of
 from holdtrue.search import AbstractSolver, AnyState, Problems, Solutions, Status, is_found
 
-_Arrays = tuple[Any, ...]
+_Arrays = tuple[PyTree, ...]
 _States = AnyState
 """Of every slot: with a leading axis over them."""
 
@@ -81,11 +81,12 @@ def solve(
     on_rows : callable, optional
         Told how many more people are done, for a progress bar.
     """
-    n_workers = 1 if solver.on_host or jax.default_backend() != "cpu" else n_cores()
+    n_workers = _workers(solver)
     if slots is None:
-        # Few people are hardly answered sooner by two cores, and whoever else works here gets the other.
-        share = len(problems) if len(problems) <= FEW else -(-len(problems) // n_workers)
-        slots = slots_for(share, solver.n_asked, solver.n_lanes)
+        slots = usual_slots(solver, len(problems))
+        # Where the program for twice as many is compiled already, it is sooner done than another is made.
+        if slots == FEW and 2 * FEW in _sizes(_Kind(solver, problems)):
+            slots = 2 * FEW
     run = _Run(solver, problems, slots, deadline, on_rows)
     n_workers = max(1, min(n_workers, -(-run.n // run.slots)))
     workers = [threading.Thread(target=run.work, daemon=True) for _ in range(n_workers)]
@@ -97,6 +98,17 @@ def solve(
     finally:
         run.close()  # also when interrupted: nobody searches on unseen
     return run.result()
+
+
+def usual_slots(solver: AbstractSolver, n: int) -> int:
+    """How many of `n` people a core searches for at once."""
+    # Few people are hardly answered sooner by two cores, and whoever else works here gets the other.
+    share = n if n <= FEW else -(-n // _workers(solver))
+    return slots_for(share, solver.n_asked, solver.n_lanes)
+
+
+def _workers(solver: AbstractSolver) -> int:
+    return 1 if solver.on_host or jax.default_backend() != "cpu" else n_cores()
 
 
 class _Run:
@@ -153,7 +165,7 @@ class _Run:
         pace = _pace(_Kind(self.solver, self.problems), self.slots)
         steps = pace.steps
         arrays: _Arrays = ()
-        state: Any = None  # of every slot, once somebody was begun
+        state: PyTree = None  # of every slot, once somebody was begun
         while True:
             empty = np.flatnonzero(rows < 0)
             taken = self._take(len(empty))
@@ -169,6 +181,7 @@ class _Run:
             most = np.int32(min(steps, BLOCK_STEPS if self.next_row < self.n else LAST_STEPS))
             state, made = _round(pace.kind, arrays, state, begun, fresh, rows < 0, most)
             done = np.asarray(state.done)
+            _sizes(pace.kind).add(self.slots)
             seconds = time.monotonic() - began
             late = self.late()
             leaving = (rows >= 0) & (done | late)
@@ -241,6 +254,12 @@ class _Pace:
 def _pace(kind: _Kind, slots: int) -> _Pace:
     """How fast a program was when it was last run: who comes next need not find out again."""
     return _Pace(kind)
+
+
+@lru_cache(maxsize=256)
+def _sizes(kind: _Kind) -> set[int]:
+    """For how many slots programs of a kind were compiled."""
+    return set()
 
 
 @partial(jax.jit, static_argnums=0)

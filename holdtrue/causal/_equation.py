@@ -3,33 +3,33 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from holdtrue._types import JsonObject
+from holdtrue._types import Json, JsonObject, Tensor
 from holdtrue.errors import SchemaError
 from holdtrue.schema import did_you_mean, plain
 
 Function = Literal["identity", "square", "positive", "log", "exp", "sigmoid"]
 Link = Literal["identity", "log", "logit"]
 LINKS: tuple[Link, ...] = get_args(Link)
-Values = Mapping[str, Any]
+Values = Mapping[str, Tensor]
 """Raw value of each column by name: a number, the position of a level, or 0/1 under ``"column=level"``."""
 
 
-def namespace(*arrays: Any) -> ModuleType:
+def namespace(*arrays: Tensor) -> ModuleType:
     """`jax.numpy` where any of the arrays is jax's own (or a tracer), else numpy in double precision."""
     return jnp if any(isinstance(a, jax.Array) for a in arrays) else np
 
 
-def _sigmoid(xp: ModuleType, z: Any) -> Any:
+def _sigmoid(xp: ModuleType, z: Tensor) -> Tensor:
     return 0.5 * (1.0 + xp.tanh(0.5 * z))  # does not overflow
 
 
-_FUNCTIONS: dict[Function, Callable[[ModuleType, Any], Any]] = {
+_FUNCTIONS: dict[Function, Callable[[ModuleType, Tensor], Tensor]] = {
     "identity": lambda xp, z: z,
     "square": lambda xp, z: z * z,
     "positive": lambda xp, z: xp.maximum(z, 0.0),
@@ -83,7 +83,7 @@ class Term:
         """Columns and levels that enter."""
         return (self.of,) if isinstance(self.of, str) else tuple(self.of)
 
-    def value(self, values: Values) -> Any:
+    def value(self, values: Values) -> Tensor:
         """The term without its coefficient."""
         first, *others = (values[key] for key in self.keys)
         xp, product = namespace(first, *others), first
@@ -150,14 +150,14 @@ class Equation:
         """Whether every number is known, so that nothing is left to be fitted."""
         return self.intercept is not None and all(t.coefficient is not None for t in self.terms)
 
-    def score(self, values: Values) -> Any:
+    def score(self, values: Values) -> Tensor:
         """What the parents contribute, on the scale on which the noise is added."""
         total = 0.0 if self.intercept is None else self.intercept
         for term in self.terms:
             total = total + (0.0 if term.coefficient is None else term.coefficient) * term.value(values)
         return total
 
-    def to_score(self, value: Any) -> Any:
+    def to_score(self, value: Tensor) -> Tensor:
         """The scale on which the noise is added; not finite for a value outside the range of the link."""
         xp = namespace(value)
         if self.link == "log":
@@ -166,7 +166,7 @@ class Equation:
             return xp.log(value - self.low) - xp.log(self.high - value)
         return value
 
-    def from_score(self, score: Any) -> Any:
+    def from_score(self, score: Tensor) -> Tensor:
         """The inverse of `to_score`."""
         xp = namespace(score)
         if self.link == "log":
@@ -182,7 +182,7 @@ class Equation:
         return out | {"terms": [t.to_dict() for t in self.terms]}
 
     @classmethod
-    def from_dict(cls, raw: Any) -> "Equation":
+    def from_dict(cls, raw: Json) -> "Equation":
         """Build an equation from the plain types of a YAML or JSON file."""
         raw = mapping(raw, ("intercept", "link", "low", "high", "terms"), "an equation")
         terms = raw.get("terms", ())
@@ -193,7 +193,7 @@ class Equation:
         return cls(**{**raw, "terms": tuple(parts)})
 
 
-def mapping(raw: Any, known: Sequence[str], what: str, needed: Sequence[str] = ()) -> JsonObject:
+def mapping(raw: Json, known: Sequence[str], what: str, needed: Sequence[str] = ()) -> JsonObject:
     """A section of a file as a dict, or what is wrong with it."""
     if not isinstance(raw, Mapping):
         raise SchemaError(f"SCM: {what} must be a mapping; got {raw!r}. Known keys are {list(known)!r}.")
@@ -206,7 +206,7 @@ def mapping(raw: Any, known: Sequence[str], what: str, needed: Sequence[str] = (
     return dict(raw)
 
 
-def _set_number(thing: Any, name: str, what: str, *, optional: bool) -> None:
+def _set_number(thing: object, name: str, what: str, *, optional: bool) -> None:
     value = plain(getattr(thing, name))
     if value is None and optional:
         return

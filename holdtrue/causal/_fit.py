@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.linear_model import LinearRegression, Ridge
 
 from holdtrue.causal._equation import Equation, Term, Values
 from holdtrue.causal._rows import raw_columns
@@ -83,6 +82,8 @@ def _fit_one(name: str, equation: Equation, x: Values, ridge: float) -> Equation
         return replace(equation, intercept=float(rest.mean()))
     spread = design.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)  # a level that nobody has
+    from sklearn.linear_model import LinearRegression, Ridge  # here, not above: it takes time to load
+
     model = (
         Ridge(alpha=ridge, fit_intercept=with_intercept)
         if ridge

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdtrue._types import JsonObject
+from holdtrue._types import Json, JsonObject
 from holdtrue.causal._equation import Equation, Values, mapping, namespace
 from holdtrue.encoding import to_grid
 from holdtrue.errors import SchemaError
@@ -96,7 +96,7 @@ class Node:
         return out | ({"immutable": True} if self.immutable else {})
 
     @classmethod
-    def from_dict(cls, raw: Any) -> "Node":
+    def from_dict(cls, raw: Json) -> "Node":
         """Build a node from the plain types of a YAML or JSON file."""
         raw = mapping(raw, ("name", "parents", "equation", "immutable"), "a node", needed=("name",))
         if raw.get("equation") is not None:
@@ -335,7 +335,7 @@ class SCM:
         return {"holdtrue_scm": FORMAT, "nodes": [n.to_dict() for n in self.nodes]}
 
     @classmethod
-    def from_dict(cls, raw: Any) -> "SCM":
+    def from_dict(cls, raw: Json) -> "SCM":
         """Build a model from the plain types of a YAML or JSON file."""
         raw = mapping(raw, ("holdtrue_scm", "nodes"), "a causal model", needed=("nodes",))
         if raw.get("holdtrue_scm", FORMAT) != FORMAT:

@@ -2,10 +2,9 @@
 
 import threading
 from collections.abc import Mapping
-from typing import Any
 
 from holdtrue._json import plain
-from holdtrue._types import JsonObject
+from holdtrue._types import Cell, JsonObject
 from holdtrue.errors import DataError
 from holdtrue.hold import AS_FITTED, Hold
 from holdtrue.ledger import Ledger, Promise
@@ -66,16 +65,16 @@ class Questions:
 
     # ---- one person -----------------------------------------------------------------------------------
 
-    def decision(self, person: Mapping[str, Any] | None = None, subject: str | None = None) -> JsonObject:
+    def decision(self, person: Mapping[str, Cell] | None = None, subject: str | None = None) -> JsonObject:
         """What the model decides about a person."""
         return self.service.decisions(self.service.table([self._row(person, subject)]))[0]
 
     def recourse(
         self,
-        person: Mapping[str, Any] | None = None,
+        person: Mapping[str, Cell] | None = None,
         subject: str | None = None,
         *,
-        restrictions: Mapping[str, Any] | None = None,
+        restrictions: Mapping[str, object] | None = None,
         options: int = 1,
         hold: Hold = AS_FITTED,
     ) -> JsonObject:
@@ -83,7 +82,7 @@ class Questions:
         plan = self._plan(self._row(person, subject), restrictions, options, hold)
         return self.service.answers(plan)[0] | {"level": self.service.level(hold)}
 
-    def reasons(self, person: Mapping[str, Any] | None = None, subject: str | None = None) -> JsonObject:
+    def reasons(self, person: Mapping[str, Cell] | None = None, subject: str | None = None) -> JsonObject:
         """Why a person was refused; no reasons where they were not."""
         service = self.service
         if service.reasoner is None:
@@ -93,7 +92,7 @@ class Questions:
         told = [reason._asdict() | {"features": list(reason.features)} for reason in why.of(0)]
         return {"gap": float(why.gap[0]), "unit": why.unit, "reasons": plain(told)}
 
-    def _row(self, person: Mapping[str, Any] | None, subject: str | None) -> JsonObject:
+    def _row(self, person: Mapping[str, Cell] | None, subject: str | None) -> JsonObject:
         """The columns of who is asked about. An error says nothing of anybody else, keys least of all."""
         if (person is None) == (subject is None):
             raise DataError("person: give either `person`, their columns, or `subject`, their key.")
@@ -109,7 +108,7 @@ class Questions:
         return self.applicants.rows[places[0]]
 
     def _plan(
-        self, row: JsonObject, restrictions: Mapping[str, Any] | None, options: int, hold: Hold
+        self, row: JsonObject, restrictions: Mapping[str, object] | None, options: int, hold: Hold
     ) -> RecourseFrame:
         most = self.service.quotas.options
         if isinstance(options, bool) or not 1 <= options <= most:
@@ -179,9 +178,9 @@ class Questions:
     def issue(
         self,
         subject: str,
-        person: Mapping[str, Any] | None = None,
+        person: Mapping[str, Cell] | None = None,
         *,
-        restrictions: Mapping[str, Any] | None = None,
+        restrictions: Mapping[str, object] | None = None,
         option: int = 0,
         options: int = 1,
         valid_days: float | None = None,

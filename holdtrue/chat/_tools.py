@@ -127,7 +127,7 @@ def _told(function: Callable[..., JsonObject]) -> Callable[..., JsonObject]:
     """The same, its errors told: of holdtrue's own what they say, of others only that it failed."""
 
     @functools.wraps(function)
-    def asked(*what: Any, **how: Any) -> JsonObject:
+    def asked(*what: object, **how: object) -> JsonObject:
         try:
             return function(*what, **how)
         except HoldtrueError as error:

@@ -59,7 +59,7 @@ class AbstractClassifier(ClassifierMixin, AbstractConfigured):
         """Read a model file of this kind."""
 
     @abstractmethod
-    def _read(self, X: Any) -> Table:
+    def _read(self, X: TableLike) -> Table:
         """A table as the classifier reads it."""
 
     def predict_proba(self, X: TableLike) -> np.ndarray:

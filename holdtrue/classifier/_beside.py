@@ -4,10 +4,6 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from holdtrue.errors import QualityWarning
@@ -66,6 +62,12 @@ def compare_with_plain(proba: np.ndarray, learned: Data, held: Data, seed: int) 
     Beside or None
         None where a class is missing among the rows of either part: nothing can be compared.
     """
+    # Here, not above: only training needs these, and they take time to load.
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import roc_auc_score
+
     x, y, weight = (np.asarray(part) for part in (learned.x, learned.y, learned.weight))
     if len(y) > MOST:
         some = np.random.default_rng(seed).permutation(len(y))[:MOST]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from holdtrue._types import JsonObject, Label
+from holdtrue._types import Json, JsonObject, Label
 from holdtrue.errors import DataError
 from holdtrue.metrics import allowed_failures, group_failure
 
@@ -134,7 +134,7 @@ class Certificate:
         return cls.from_dict(parse(text, "Certificate"))
 
     @classmethod
-    def from_dict(cls, raw: Any) -> "Certificate":
+    def from_dict(cls, raw: Json) -> "Certificate":
         """Build a certificate from plain types."""
         if not isinstance(raw, Mapping) or raw.get("format") != FORMAT:
             raise DataError(
@@ -244,7 +244,7 @@ def proposed(proposal: JsonObject) -> str:
     )
 
 
-def _digest(body: Mapping[str, Any]) -> str:
+def _digest(body: Mapping[str, object]) -> str:
     from holdtrue.ledger import canonical, sha256
 
     return sha256(canonical(body))

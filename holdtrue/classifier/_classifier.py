@@ -41,6 +41,7 @@ from holdtrue.models import (
     AbstractArchitecture,
     AbstractClosedForm,
     AbstractModel,
+    Additive,
     Data,
     Decision,
     History,
@@ -53,7 +54,7 @@ from holdtrue.reports import Against, Report, audit
 from holdtrue.retraining import Retrained, TrainedClassifier, TrainingData, Vary, start_keys
 from holdtrue.retraining import retrain_own as train_again
 from holdtrue.schema import Schema, Table, TableLike, as_table, favourable_of, shown
-from holdtrue.training import AbstractRegime, EarlyStopping, StandardTraining, TrainingContext
+from holdtrue.training import AbstractRegime, AdditiveTraining, StandardTraining, TrainingContext
 
 KEPT = 4  # answers of `retrain`: each holds all of its models
 FEWEST = 100  # rows of which some are held out to compare with plain models
@@ -69,10 +70,10 @@ class RecourseClassifier(AbstractClassifier):
         what was guessed); columns of a bare array are taken as numbers.
     model : AbstractArchitecture or str, optional
         What it is, or a registered name such as ``"linear"``. When omitted what the regime is for:
-        ``PiecewiseMLP()`` by default, ``MLP()`` elsewhere, ``CounterNet()`` where it trains a recourse head.
+        ``Additive()`` by default, ``MLP()`` elsewhere, ``CounterNet()`` where it trains a recourse head.
     regime : AbstractRegime or str, optional
-        How it is trained, or a registered name. When omitted ``EarlyStopping()``, or ``StandardTraining()``
-        where a model is given.
+        How it is trained, or a registered name. When omitted ``AdditiveTraining()``, or ``StandardTraining()``
+        where another model is given.
     method : AbstractMethod or str, optional
         How recourse is found, or a registered name; when omitted ``Wachter()``, or ``Generated()``
         where the regime trains a recourse head.
@@ -205,7 +206,7 @@ class RecourseClassifier(AbstractClassifier):
         encoder = Encoder.fit(schema, table, self.scaling, weight)
         x, codes, weight, copies = canonical(encoder.encode(table).astype(np.float32), codes.ravel(), weight)
         self.classes_ = classes
-        self.regime_ = self._regime()
+        self.regime_ = self.configured_regime()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         model_key, fit_key = start_keys(seed)
         weight = self.regime_.weights(codes, weight, classes)
@@ -258,7 +259,7 @@ class RecourseClassifier(AbstractClassifier):
         X: TableLike,
         *,
         retrain: int = 0,
-        vary: Vary = "seed",
+        vary: Vary | None = None,
         against: Against | None = None,
         **options: Any,
     ) -> Report:
@@ -270,8 +271,9 @@ class RecourseClassifier(AbstractClassifier):
             People as they are; the report tells the refused from the rest.
         retrain : int, default=0
             How many retrainings to hold the recourse against.
-        vary : {"seed", "leave_one_out", "bootstrap", "finetune"}, default="seed"
-            What the retrainings vary; give `against` where `holdtrue.retrain` needs further options.
+        vary : {"seed", "leave_one_out", "bootstrap", "finetune"}, optional
+            What the retrainings vary: by default the seed, or the rows where a seed changes nothing. Give
+            `against` where `holdtrue.retrain` needs further options.
         against : Retrained or classifiers, optional
             Models to hold the recourse against, in place of `retrain`.
         """
@@ -325,6 +327,8 @@ class RecourseClassifier(AbstractClassifier):
         # Files from before the regime was written were trained by what was the default then.
         written = rebuild(header["regime"]) if "regime" in header else self.regime or StandardTraining()
         self.regime_ = made(AbstractRegime, written)
+        if type(self.regime_) is not type(self.configured_regime()):
+            self.regime = self.regime_  # the default of its day: a clone of it is trained as it was
         empty = self.architecture().build_on(encoder.layout, len(self.classes_), jax.random.key(0))
         self._retrained = {}
         self.training_ = self.beside_ = None
@@ -357,11 +361,13 @@ class RecourseClassifier(AbstractClassifier):
         """Return the configured architecture, or the default."""
         return self.regime_.default_model() if self.model is None else made(AbstractArchitecture, self.model)
 
-    def _regime(self) -> AbstractRegime:
+    def configured_regime(self) -> AbstractRegime:
         """Return the configured regime, or the default."""
         if self.regime is not None:
             return made(AbstractRegime, self.regime)
-        return EarlyStopping() if self.model is None else StandardTraining()
+        if self.model is None or isinstance(made(AbstractArchitecture, self.model), Additive):
+            return AdditiveTraining()
+        return StandardTraining()
 
     def _check_model(self) -> None:
         """Refuse a model of another library, with what to do about it."""
@@ -388,13 +394,14 @@ class RecourseClassifier(AbstractClassifier):
     ) -> Beside | None:
         """What early stopping watched, asked of plain models too; None where nothing was held out.
 
-        A regime that learns from all rows is trained once more without some of them, where guides are trained
-        anyway: held-out rows weigh nothing then, so that nothing is compiled anew.
+        A regime that learns from all rows is trained once more without some of them, where that is quick or guides
+        are trained anyway: held-out rows weigh nothing then, so that nothing is compiled anew.
         """
         predictor, waits = self.predictor_, self.regime_.waits(len(data.x)) is not None
         if isinstance(predictor.decision.model, AbstractClosedForm):
             return None
-        if not waits and (self.hold is None or len(data.x) < FEWEST):
+        quick = self.hold is not None or self.regime_.solves(predictor.decision.model)
+        if not waits and (len(data.x) < FEWEST or not quick):
             return None
         rows = self.regime_.split_rows(data, seed)
         learned, held = (Data(data.x[part], data.y[part], data.weight[part]) for part in rows)

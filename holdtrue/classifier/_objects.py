@@ -1,11 +1,11 @@
 """Configured objects (model, regime, attacker, head, method) to plain types and back, through the registries."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from holdtrue._types import Json
 from holdtrue.causal import SCM
 from holdtrue.errors import DataError
 from holdtrue.methods import METHODS
@@ -19,7 +19,7 @@ FAMILIES: Mapping[str, Mapping[str, type]] = {
 }  # fmt: skip
 
 
-def describe(value: Any) -> Any:
+def describe(value: Json) -> Json:
     """Plain types for JSON; a configured object becomes its registered name and its parameters."""
     if isinstance(value, Schema):
         return {"$schema": value.to_dict()}
@@ -46,7 +46,7 @@ def describe(value: Any) -> Any:
     raise DataError(f"save: cannot write a parameter of type {type(value).__name__}; got {value!r}.")
 
 
-def rebuild(raw: Any) -> Any:
+def rebuild(raw: Json) -> Json:
     """The inverse of `describe`. Only registered classes are made; nothing is imported by name."""
     if isinstance(raw, list):
         return tuple(rebuild(v) for v in raw)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from holdtrue._types import JsonObject
+from holdtrue._types import Cell, JsonObject
 from holdtrue.errors import DataError
 from holdtrue.schema import Feature, Schema, Table, TableLike, as_table, plain
 
@@ -49,7 +49,7 @@ def plain_number(name: str, values: np.ndarray) -> Feature:
     return Feature(name=name, kind="numeric", bounds=(low, high), direction="fixed" if low == high else "free")
 
 
-def table_of(rows: Sequence[Mapping[str, Any]], schema: Schema, *, where: str) -> Table:
+def table_of(rows: Sequence[Mapping[str, Cell]], schema: Schema, *, where: str) -> Table:
     """A table of rows as JSON has them: column to number, text, boolean or None."""
     for row in rows:
         if row.keys() != set(schema.names):
@@ -72,7 +72,7 @@ def rows_of(table: Table, schema: Schema) -> list[JsonObject]:
     return [dict(zip(schema.names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _told(value: Any) -> Any:
+def _told(value: object) -> Cell:
     value = plain(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value
 

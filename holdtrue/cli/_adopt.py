@@ -108,7 +108,7 @@ def command(
     say(f"Written to {out}.")
 
 
-def _outcomes(labels: Any, classes: Any) -> Any:
+def _outcomes(labels: Any, classes: object) -> Any:
     """What the shares of classes are told from: the table's labels where they are the model's, or its classes."""
     import numpy as np
 

@@ -4,21 +4,32 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from holdtrue._cache import use_cache
-from holdtrue._types import JsonObject
+from holdtrue._types import Estimator, Json, JsonObject, NativeFrame
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, results, say
 from holdtrue.cli._options import json_option, parse_settings, ray_options, seed_option, set_option, where
 from holdtrue.errors import DataError
 
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from holdtrue.classifier import AbstractClassifier
+    from holdtrue.methods import RecourseFrame
+    from holdtrue.reports import Report, ShelfLife
+    from holdtrue.retraining import AbstractRetrained
+
+Done = TypeVar("Done")
 OPTIONS = (
     click.argument("model", metavar="MODEL"),
     click.argument("table", metavar="TABLE"),
-    click.option("--vary", type=click.Choice(["seed", "leave_one_out", "bootstrap", "finetune"]), default="seed",
-                 show_default=True, help="What differs between retrainings."),
+    click.option("--vary", type=click.Choice(["seed", "leave_one_out", "bootstrap", "finetune"]),
+                 help="What differs between retrainings; by default seed, and bootstrap where every seed gives "
+                 "the same model."),
     click.option("--new-order", is_flag=True, help="For leave_one_out: other shuffles, too."),
     click.option("--layers", type=click.Choice(["top", "all"]), help="For finetune: what moves.  [default: top]"),
     click.option("--epochs", type=click.IntRange(min=1), metavar="N",
@@ -51,7 +62,7 @@ class Job:
 
     model: str
     table: str
-    vary: str
+    vary: str | None
     new_order: bool
     layers: str | None
     epochs: int | None
@@ -95,7 +106,7 @@ class Job:
         """Where models are trained."""
         return where(self.ray, self.ray_cores, self.ray_gpus)
 
-    def find(self) -> tuple[Any, Any, Any]:
+    def find(self) -> tuple["AbstractClassifier", NativeFrame, "RecourseFrame"]:
         """Return the classifier, the table and everyone's recourse."""
         from holdtrue.cli._model import choose_method, load_model
         from holdtrue.runs import Source
@@ -121,12 +132,20 @@ class Job:
                 raise Interrupted("Interrupted. No report was made.") from error
         return classifier, frame, plan
 
-    def rows_to_learn(self, classifier: Any, frame: Any) -> tuple[Any, Any]:
+    def rows_to_learn(
+        self, classifier: "AbstractClassifier", frame: NativeFrame
+    ) -> tuple[NativeFrame, "np.ndarray"]:
         """Rows and labels to retrain on, held against the model."""
         place = self.table if self.train is None else self.train
         return rows_to_learn(classifier, place, self.target, frame if self.train is None else None)
 
-    def give(self, report: Any, per_person: Callable[[], Any], frame: Any, plan: Any) -> None:
+    def give(
+        self,
+        report: "Report | ShelfLife",
+        per_person: Callable[[], "pd.DataFrame"],
+        frame: NativeFrame,
+        plan: "RecourseFrame",
+    ) -> None:
         """Write the report and the figures of every person where asked, by row and key, and print it."""
         from holdtrue.runs import format_of, write_table
 
@@ -150,12 +169,14 @@ class Job:
                 say(f"Written to {out}.")
 
 
-def _keys(frame: Any, plan: Any, subject: str) -> Any:
+def _keys(frame: NativeFrame, plan: "RecourseFrame", subject: str) -> "np.ndarray":
     """Whose each row of a plan is, by a column of the table."""
     return frame[subject].to_numpy()[plan.person]
 
 
-def rows_to_learn(classifier: Any, place: str, target: str | None, frame: Any = None) -> tuple[Any, Any]:
+def rows_to_learn(
+    classifier: "AbstractClassifier", place: str, target: str | None, frame: NativeFrame = None
+) -> tuple[NativeFrame, "np.ndarray"]:
     """Rows and labels of a table to retrain on (`frame`, where it was read already), held against the model."""
     import numpy as np
 
@@ -177,14 +198,24 @@ def rows_to_learn(classifier: Any, place: str, target: str | None, frame: Any = 
     return classifier.schema_.check(rows, where="table").native[classifier.schema_.names], labels
 
 
-def retrain_again(classifier: Any, X: Any, y: Any, n: int, seed: int, **how: Any) -> Any:
+def retrain_again(
+    classifier: Estimator, X: NativeFrame, y: "np.ndarray", n: int, seed: int, **how: Json
+) -> "AbstractRetrained":
     """`n` retrainings of the classifier, on the rows."""
     from holdtrue.retraining import retrain
 
     return with_rows(classifier, X, y, n, functools.partial(retrain, n=n), random_state=seed, **how)
 
 
-def with_rows(classifier: Any, X: Any, y: Any, n: int, work: Callable[..., Any], *args: Any, **how: Any) -> Any:
+def with_rows(
+    classifier: Estimator,
+    X: NativeFrame,
+    y: "np.ndarray",
+    n: int,
+    work: Callable[..., Done],
+    *args: object,
+    **how: Json,
+) -> Done:
     """Call ``work(classifier, *args, on_model=..., **how)``, which trains `n` models, under a progress bar.
 
     A loaded classifier holds no training rows: a clone is fitted on the table. To fine-tune, it is kept itself.
@@ -196,7 +227,7 @@ def with_rows(classifier: Any, X: Any, y: Any, n: int, work: Callable[..., Any],
     if classifier.predictor_.foreign is not None:
         return _adopted_with_rows(classifier, X, y, n, work, *args, **how)
     # The loaded schema, with its bounds and levels: the retrained models must read the same columns.
-    again: Any = clone(classifier)
+    again: Estimator = clone(classifier)
     again.set_params(schema=classifier.schema_, hold=None)  # guides are not what is trained again here
     with progress("retraining", n, "models") as bar:
         try:
@@ -213,11 +244,17 @@ def with_rows(classifier: Any, X: Any, y: Any, n: int, work: Callable[..., Any],
 
 
 def _adopted_with_rows(
-    classifier: Any, X: Any, y: Any, n: int, work: Callable[..., Any], *args: Any, **how: Any
-) -> Any:
+    classifier: Estimator,
+    X: NativeFrame,
+    y: "np.ndarray",
+    n: int,
+    work: Callable[..., Done],
+    *args: object,
+    **how: Json,
+) -> Done:
     """The same for an adopted model, of which copies are trained as its own library trains them."""
     given = {name: value for name, value in how.items() if value not in (None, False)}
-    if given.get("vary") == "seed":
+    if given.get("vary", "seed") == "seed":
         given["vary"] = "bootstrap"
         say("Copies of an adopted model are trained on resampled rows; many learn the same from every seed.")
     with progress("retraining", n, "models") as bar:

@@ -1,13 +1,19 @@
 """`holdtrue certify`: that a threshold keeps a promise of recourse, and the certificate of it."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from holdtrue._cache import use_cache
+from holdtrue._types import NativeFrame
 from holdtrue.cli._console import interruptible, print_json, say
 from holdtrue.cli._options import configure, json_option, parse_settings, seed_option, set_option
 from holdtrue.errors import DataError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from holdtrue.classifier import AbstractClassifier
 
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
@@ -88,7 +94,9 @@ def command(
                 say(f"Written to {place}.")
 
 
-def people(classifier: Any, table: str, target: str | None) -> tuple[Any, Any]:
+def people(
+    classifier: "AbstractClassifier", table: str, target: str | None
+) -> tuple[NativeFrame, "np.ndarray | None"]:
     """Rows of a table, all columns of it, and their labels where a label column is named."""
     import numpy as np
 

@@ -33,7 +33,7 @@ from holdtrue.errors import DataError
               help="Retrained models that every recourse is held against.")  # fmt: skip
 @click.option("--vary", type=click.Choice(["seed", "bootstrap", "leave_one_out"]),
               help="What differs between retrainings; by default seed, and bootstrap for models of other "
-              "libraries.")  # fmt: skip
+              "libraries and where every seed gives the same model.")  # fmt: skip
 @click.option("--test-size", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.25,
               show_default=True, help="Share of rows that the model does not learn from.")  # fmt: skip
 @click.option("--target", metavar="COLUMN", help="The label column of a table. A dataset brings its own.")

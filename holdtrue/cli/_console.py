@@ -20,7 +20,7 @@ class Interrupted(click.ClickException):
 
     exit_code = 130
 
-    def show(self, file: Any = None) -> None:
+    def show(self, file: object = None) -> None:
         """Print the sentence."""
         say(self.message)
 
@@ -42,7 +42,7 @@ def visible(text: str) -> str:
     return STEERING.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """Write JSON to standard output; numbers that JSON does not know become null."""
     # JSON itself escapes only the first 32 of the characters that steer a terminal.
     click.echo(STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", to_json(value)))

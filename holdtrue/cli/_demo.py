@@ -31,8 +31,9 @@ def command(n_models: int | None, picture: str | None, serve: bool, port: int, s
     """Train on real loan applications, find recourse for everyone refused, and test whether it holds.
 
     The data are mortgage applications in Boston, 1990, and come with holdtrue. First the cheapest recourse, and
-    what a retraining of the model does to it; then recourse that holds, and its price. Takes about a minute,
-    and a few seconds the second time: the models are kept beside compiled programs, unless HOLDTRUE_CACHE is off.
+    what a retraining of the model does to it; then recourse that holds, and its price. Takes about half a
+    minute, and a few seconds the second time: the models are kept beside compiled programs, unless
+    HOLDTRUE_CACHE is off.
 
     With --serve the model is put behind the pages of a case officer and a validator on this machine, with a ledger
     of promises and models that were held against them. Prints the address and a key that is good for this run.
@@ -205,7 +206,7 @@ def _tell(story: JsonObject, picture: str | None) -> None:
     )
     heading("The model")
     console.print(
-        f"A neural network trained on {story['trained_on']:,} of them. It is right about "
+        f"One curve per column, added up, fitted to {story['trained_on']:,} of them. It is right about "
         f"{story['accuracy_on_held_out_rows']:.1%} of the others, and says no to {story['refused']} people in all."
     )
     heading("The cheapest advice")

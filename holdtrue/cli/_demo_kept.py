@@ -13,7 +13,7 @@ from holdtrue.errors import HoldtrueError
 MODEL, UNSEEN, PREFIX = "model.holdtrue", "unseen.npz", "model/"
 
 
-def place(asked: Any) -> Path | None:
+def place(asked: object) -> Path | None:
     """Where the demo's models lie, by what was asked of them and by the code that trained them; None: nowhere."""
     directory = cache_dir()
     if directory is None:

@@ -48,6 +48,7 @@ def serve_demo(n_models: int, port: int, seed: int) -> None:
 def seeded(folder: Path, n_models: int, seed: int) -> tuple[Any, Any]:
     """A service with promises in its ledger and reports of the gate, and people to pick from."""
     import holdtrue as ht
+    from holdtrue.attribution import Reasoner
     from holdtrue.cli._against_retrained import retrain_again
     from holdtrue.cli._demo import data, fitted
     from holdtrue.models import n_cores
@@ -58,11 +59,13 @@ def seeded(folder: Path, n_models: int, seed: int) -> tuple[Any, Any]:
     retrained = retrain_again(classifier, train.X, train.y, n_models, seed + 1, vary="anew")
     refused = bank.X[classifier.predict(bank.X) != bank.favourable]
     plan = classifier.recourse(refused[:PROMISED])
+    reasoner = Reasoner(classifier.predictor_, train.X, guides=classifier.method_.guides_)
     keys = [_key(number) for number in refused.index[:PROMISED]]
     life = ht.shelf_life(plan, against=retrained)
     ledger = ht.Ledger.create(folder / "promises.db")
     terms: Keywords = {"valid_for": DAYS, "model_version": VERSION, "life": life}
-    promised = ht.promise(plan, keys, ledger, only_holding=True, **terms)
+    told = plan.with_recourse(reasoner.of(plan.factual, plan.target))
+    promised = ht.promise(plan, keys, ledger, only_holding=True, reasons=told, **terms)
     gates = folder / "gates"
     gates.mkdir()
     first = None
@@ -77,8 +80,9 @@ def seeded(folder: Path, n_models: int, seed: int) -> tuple[Any, Any]:
     applicants = Applicants(bank.X, [_key(number) for number in bank.X.index], classifier.schema_)
     quotas = Quotas(batch=16 * n_cores(), deadline=20.0, max_deadline=60.0)
     service = Service(
-        classifier, ledger=ledger, quotas=quotas, model_version=VERSION, gate_report=gates, retrained=retrained
-    )
+        classifier, ledger=ledger, quotas=quotas, model_version=VERSION, gate_report=gates, retrained=retrained,
+        reasoner=reasoner,
+    )  # fmt: skip
     return service, applicants
 
 
@@ -92,5 +96,5 @@ def _come_back(records: Any, ledger: Any, model: Any, classifier: Any) -> None:
         ledger.fulfil(record.id, decision=decision, actual=record.recourse)
 
 
-def _key(number: Any) -> str:
+def _key(number: object) -> str:
     return f"application {number}"

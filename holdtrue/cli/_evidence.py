@@ -1,13 +1,17 @@
 """`holdtrue evidence`: one file for whoever validates a model, and the check of such a file."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from holdtrue._cache import use_cache
+from holdtrue._types import Keywords, NativeFrame
 from holdtrue.cli._console import interruptible, print_json, say
 from holdtrue.cli._options import json_option, seed_option
 from holdtrue.errors import DataError
+
+if TYPE_CHECKING:
+    from holdtrue.classifier import AbstractClassifier
 
 
 @click.command("evidence")
@@ -39,7 +43,7 @@ from holdtrue.errors import DataError
 @json_option
 @click.pass_context
 def command(
-    ctx: click.Context, model: str | None, table: str | None, out: str | None, file: str | None, **asked: Any
+    ctx: click.Context, model: str | None, table: str | None, out: str | None, file: str | None, **asked: object
 ) -> None:  # fmt: skip
     """Gather what a validator asks about MODEL and the people in TABLE into one file.
 
@@ -69,7 +73,7 @@ def command(
         _check(ctx, model, table, file, asked)
 
 
-def _make(model: str, table: str, out: str, asked: dict[str, Any]) -> None:
+def _make(model: str, table: str, out: str, asked: Keywords) -> None:
     from holdtrue.runs import check_place
 
     check_place(out)
@@ -102,7 +106,7 @@ def _make(model: str, table: str, out: str, asked: dict[str, Any]) -> None:
         say(f"{made}\nWritten to {out}. Note its digest elsewhere: {digest}")
 
 
-def _check(ctx: click.Context, model: str | None, table: str | None, file: str, asked: dict[str, Any]) -> None:
+def _check(ctx: click.Context, model: str | None, table: str | None, file: str, asked: Keywords) -> None:
     use_cache()
     from holdtrue.handover import verify_evidence
 
@@ -116,7 +120,9 @@ def _check(ctx: click.Context, model: str | None, table: str | None, file: str, 
     ctx.exit(0 if found.ok else 1)
 
 
-def _inputs(model: str, table: str, asked: dict[str, Any]) -> tuple[Any, Any, Any, dict[str, Any]]:
+def _inputs(
+    model: str, table: str, asked: Keywords
+) -> tuple["AbstractClassifier", NativeFrame, NativeFrame, Keywords]:
     """The classifier, its people and labels, and what else evidence is made from."""
     from holdtrue.attribution import CodeTable
     from holdtrue.cli._certify import people
@@ -147,7 +153,7 @@ def _groups(texts: tuple[str, ...]) -> dict[str, list[float] | None] | None:
     return out or None
 
 
-def _command(model: str, table: str, asked: dict[str, Any]) -> str:
+def _command(model: str, table: str, asked: Keywords) -> str:
     """What was asked, with the names of files and without their folders."""
     import shlex
     from pathlib import Path

@@ -3,12 +3,12 @@
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from holdtrue._cache import use_cache
-from holdtrue._types import JsonObject
+from holdtrue._types import Json, JsonObject, NativeFrame
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, say
 from holdtrue.cli._options import (
     choose_favourable,
@@ -24,6 +24,14 @@ from holdtrue.cli._options import (
 )
 from holdtrue.errors import DataError, HoldtrueError
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike
+
+    from holdtrue.classifier import AbstractClassifier
+    from holdtrue.encoding import Scaling
+    from holdtrue.schema import Schema
+
 FAMILIES = ("model", "regime", "method")
 
 
@@ -38,10 +46,10 @@ FAMILIES = ("model", "regime", "method")
 @favourable_option
 @drop_option
 @click.option("--model", metavar="NAME",
-              help="linear, mlp, piecewise_mlp, ensemble, ntk, counternet; by default what the regime "
-              "needs.")  # fmt: skip
+              help="additive, linear, mlp, piecewise_mlp, ensemble, ntk, counternet; by default what the "
+              "regime needs.")  # fmt: skip
 @click.option("--regime", metavar="NAME",
-              help="How the model is trained; early_stopping, or standard where --model is given.")  # fmt: skip
+              help="How the model is trained; additive, or standard where another --model is given.")  # fmt: skip
 @click.option("--method", metavar="NAME",
               help="How recourse is found; wachter, unless the regime is for another.")  # fmt: skip
 @click.option("--config", metavar="FILE",
@@ -72,7 +80,7 @@ def command(
     favourable: str | None, drop: tuple[str, ...], model: str | None, regime: str | None, method: str | None,
     config: str | None,
     settings: tuple[str, ...], threshold: float, hold: str | None, guides: int | None, periods: tuple[str, ...],
-    scaling: str, test_size: float, held_out: str | None, seed: int, as_json: bool,
+    scaling: "Scaling", test_size: float, held_out: str | None, seed: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Train a classifier on TABLE and write a model file.
 
@@ -119,7 +127,7 @@ def command(
         schema=data.schema,
         threshold=threshold,
         favourable=wanted,
-        scaling=scaling,  # type: ignore[arg-type]
+        scaling=scaling,
         random_state=seed,
         **objects,
         **held,
@@ -168,7 +176,7 @@ def describe(summary: JsonObject, beside: object = None) -> str:
     )
 
 
-def told_level(classifier: Any) -> JsonObject | None:
+def told_level(classifier: "AbstractClassifier") -> JsonObject | None:
     """What is known about how long recourse holds, in plain types; None where nothing is."""
     level = getattr(classifier.method_, "level_", None)
     return None if level is None else level.to_dict()
@@ -198,7 +206,7 @@ def read_period(place: str, target: str | None, data: Any) -> tuple[Any, Any]:
     return data.schema.check(rows, where="--period").native[data.schema.names], labels_of(rows, str(target))
 
 
-def write_rows(out: str, X: Any, target: str, y: Any) -> None:
+def write_rows(out: str, X: NativeFrame, target: str, y: "np.ndarray") -> None:
     """Write rows with their labels as a table."""
     from pathlib import Path
 
@@ -211,7 +219,7 @@ def write_rows(out: str, X: Any, target: str, y: Any) -> None:
     say(f"Held-out rows written to {out}.")
 
 
-def save_schema(schema: Any, path: str) -> None:
+def save_schema(schema: "Schema", path: str) -> None:
     """Write a schema file: YAML with what was guessed and every field, or JSON."""
     from pathlib import Path
 
@@ -224,7 +232,7 @@ def save_schema(schema: Any, path: str) -> None:
         Path(path).write_text(schema.to_yaml(annotated=True), encoding="utf-8")
 
 
-def by_family(settings: Mapping[str, Any]) -> dict[str, JsonObject]:
+def by_family(settings: Mapping[str, Json]) -> dict[str, JsonObject]:
     """Sort ``model.widths`` and the like by their first word."""
     from holdtrue.schema import did_you_mean
 
@@ -268,7 +276,7 @@ def with_config(path: str | None, names: JsonObject) -> JsonObject:
     }
 
 
-def build(family: str, name: str, settings: Mapping[str, Any]) -> Any:
+def build(family: str, name: str, settings: Mapping[str, Json]) -> Any:
     """Make a model, regime or method by its name."""
     from holdtrue.methods import method
     from holdtrue.models import architecture
@@ -278,17 +286,29 @@ def build(family: str, name: str, settings: Mapping[str, Any]) -> Any:
     return configure(make(name), settings)
 
 
+def _usual_regime(model: str | None, given: Mapping[str, Any]) -> str:
+    """The regime of whom names none: what is set says whether a network is meant."""
+    from holdtrue.models import Additive
+    from holdtrue.training import AdditiveTraining
+
+    if model not in (None, "additive"):
+        return "standard"
+    known = given["regime"].keys() <= AdditiveTraining().get_params().keys()
+    if model is None and not (known and given["model"].keys() <= Additive().get_params().keys()):
+        return "early_stopping"
+    return "additive"
+
+
 def parts(model: str | None, regime: str | None, method: str | None, given: Mapping[str, Any]) -> JsonObject:
     """Build model, regime and method; what is not named is what the regime is for."""
-    default = "early_stopping" if model is None else "standard"
-    how = build("regime", default if regime is None else regime, given["regime"])
+    how = build("regime", _usual_regime(model, given) if regime is None else regime, given["regime"])
     if method is None:
         method = "generated" if "generator" in how.needs else "wachter"
     what = configure(how.default_model, given["model"]) if model is None else build("model", model, given["model"])
     return {"model": what, "regime": how, "method": build("method", method, given["method"])}
 
 
-def split(n: int, y: Any, test_size: float, seed: int) -> tuple[Any, Any]:
+def split(n: int, y: "ArrayLike", test_size: float, seed: int) -> tuple["np.ndarray", "np.ndarray"]:
     """Positions of training and held-out rows, classes in equal shares."""
     import numpy as np
     from sklearn.model_selection import train_test_split

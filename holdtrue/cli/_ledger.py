@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from holdtrue._types import Json
 from holdtrue.cli._console import print_json, progress, results, say, visible
 from holdtrue.cli._options import json_option
 
@@ -219,7 +220,7 @@ def verify(
     ctx.exit(0 if found.ok else 1)
 
 
-def _give(value: Any, text: str, as_json: bool) -> None:
+def _give(value: Json, text: str, as_json: bool) -> None:
     if as_json:
         print_json(value)
     else:

@@ -76,7 +76,7 @@ class LazyGroup(click.Group):
         prog_name: str | None = None,
         complete_var: str | None = None,
         standalone_mode: bool = True,
-        **extra: Any,
+        **extra: object,
     ) -> Any:
         """Run a command and leave with its exit code: 0, 1 (failed), 2 (bad input), 130 (interrupted)."""
         if not standalone_mode:

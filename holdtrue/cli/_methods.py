@@ -1,13 +1,16 @@
 """`holdtrue methods`: what there is, what each needs, what can be set."""
 
 import inspect
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from holdtrue._types import JsonObject
 from holdtrue.cli._console import print_json, results
 from holdtrue.cli._options import json_option
+
+if TYPE_CHECKING:
+    from holdtrue.methods import AbstractMethod
 
 HONOURS = (
     "bounds",
@@ -55,7 +58,7 @@ def command(name: str | None, as_json: bool) -> None:
     )
 
 
-def facts(name: str, cls: type[Any]) -> JsonObject:
+def facts(name: str, cls: "type[AbstractMethod]") -> JsonObject:
     """What is known of a method, as plain types."""
     parameters = {
         p.name: None if p.default is p.empty else p.default
@@ -73,7 +76,7 @@ def facts(name: str, cls: type[Any]) -> JsonObject:
     }
 
 
-def _show(name: str, cls: type[Any], as_json: bool) -> None:
+def _show(name: str, cls: "type[AbstractMethod]", as_json: bool) -> None:
     about = facts(name, cls)
     if as_json:
         print_json(about | {"description": inspect.getdoc(cls)})

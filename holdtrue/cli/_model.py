@@ -2,14 +2,18 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from holdtrue._types import Keywords
+from holdtrue._types import JsonObject, Keywords
 from holdtrue.cli._options import configure
 from holdtrue.errors import DataError
 
+if TYPE_CHECKING:
+    from holdtrue.classifier import AbstractClassifier
+    from holdtrue.server import Applicants
 
-def load_model(path: str) -> Any:
+
+def load_model(path: str) -> "AbstractClassifier":
     """Read a model file."""
     from holdtrue.classifier import load
 
@@ -45,7 +49,7 @@ def choose_method(classifier: Any, name: str | None, settings: Keywords, referen
     return own.around(fitted) if same and isinstance(own, Holding) else fitted
 
 
-def _guides(cls: Any, own: Any) -> Keywords:
+def _guides(cls: Any, own: object) -> Keywords:
     """The model file's guides, for a method that searches with some."""
     from holdtrue.hold import Holding
 
@@ -59,7 +63,7 @@ def _guides(cls: Any, own: Any) -> Keywords:
     return {"guides": own.guides_}
 
 
-def read_restrictions(path: str | None) -> dict[int, Any]:
+def read_restrictions(path: str | None) -> dict[int, JsonObject]:
     """Read a JSON file that maps row positions to limits."""
     if path is None:
         return {}
@@ -99,7 +103,7 @@ def reasoner_of(
     )
 
 
-def applicants_of(table: str, subject: str, classifier: Any) -> Any:
+def applicants_of(table: str, subject: str, classifier: "AbstractClassifier") -> "Applicants":
     """People of a table, each under the key in a column."""
     from holdtrue.runs import Source
     from holdtrue.schema import did_you_mean

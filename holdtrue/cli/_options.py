@@ -5,12 +5,17 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from holdtrue._types import JsonObject
+from holdtrue._types import Cell, Json, JsonObject, Label
 from holdtrue.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Made = TypeVar("Made")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
 set_option = click.option(
@@ -73,13 +78,13 @@ def parse_settings(pairs: Sequence[str]) -> JsonObject:
     return out
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> Cell:
     if "," in text and text[:1] not in "[{\"'":
         return tuple(_scalar(part.strip()) for part in text.split(",") if part.strip())
     return _scalar(text)
 
 
-def _scalar(text: str) -> Any:
+def _scalar(text: str) -> Cell:
     import yaml
 
     try:
@@ -98,7 +103,7 @@ def _scalar(text: str) -> Any:
     return value
 
 
-def configure(make: Callable[[], Any], settings: Mapping[str, Any]) -> Any:
+def configure(make: Callable[[], Made], settings: Mapping[str, Json]) -> Made:
     """Build a configured object and set parameters, each checked against the class that takes it.
 
     Parameters
@@ -139,7 +144,7 @@ def _set(thing: Any, key: str, value: Any) -> None:
     thing.set_params(**{name: wanted.made(value)})
 
 
-def parameter(thing: Any, name: str) -> Any:
+def parameter(thing: object, name: str) -> Any:
     """What a parameter is declared to be, a part's too (``attacker__eps``); anything, where nobody says."""
     from holdtrue.parameters import declared, parameters
 
@@ -155,7 +160,7 @@ def _part(thing: Any, name: str, wanted: Any) -> Any:
     return wanted.made(getattr(thing, name, None))
 
 
-def pick_label(text: str | None, labels: Sequence[Any], option: str) -> Any:
+def pick_label(text: str | None, labels: Sequence[Label], option: str) -> Cell:
     """Return the class label that a user's text names."""
     if text is None:
         return None
@@ -185,7 +190,9 @@ def dropped(names: Sequence[str]) -> list[str]:
     return [name.strip() for text in names for name in text.split(",") if name.strip()]
 
 
-def choose_favourable(text: str | None, labels: Any, *, own: Any = None, name: str | None = None) -> Any:
+def choose_favourable(
+    text: str | None, labels: "ArrayLike", *, own: Label | None = None, name: str | None = None
+) -> Cell:
     """The class people want: the one that was given, a dataset's own, or the plain one; else a person is asked.
 
     Parameters

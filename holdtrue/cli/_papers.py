@@ -53,7 +53,7 @@ ROOT = Path(__file__).parents[2]
 def command(
     paper: str | None, datasets: tuple[str, ...], tables: tuple[str, ...], figures: tuple[str, ...], quick: bool,
     out: str | None, as_json: bool, ray: str | None, ray_cores: int | None, ray_gpus: float | None,
-    **sizes: Any,
+    **sizes: object,
 ) -> None:  # fmt: skip
     """Run the experiment of PAPER and print its tables, ours beside the printed figures.
 

@@ -19,8 +19,8 @@ or `dataset:NAME`. A MODEL is a file that `holdtrue fit` wrote: arrays and JSON,
 
 Results go to standard output, progress and remarks to standard error. Exit codes: 0 done, 1 failed, 2 bad input,
 130 interrupted. Compiled programs are kept in `$XDG_CACHE_HOME/holdtrue/xla` (`~/.cache/holdtrue/xla`);
-at most a gigabyte of them (`HOLDTRUE_CACHE_MB`); that of the search in trees beside it, in `numba`.
-`HOLDTRUE_CACHE=off` keeps none; `JAX_COMPILATION_CACHE_DIR` and `NUMBA_CACHE_DIR` name other places.
+at most a gigabyte of them (`HOLDTRUE_CACHE_MB`), that of the search in trees among them. `HOLDTRUE_CACHE=off`
+keeps none; `JAX_COMPILATION_CACHE_DIR` names another place for those of jax.
 
 A CSV file says nothing of types: columns of the schema are read as the schema says, in every chunk alike; columns
 that the model does not read are carried as the texts they are.

@@ -1,13 +1,17 @@
 """`holdtrue schema`: a first description of the columns, to be corrected by hand."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from holdtrue._types import NativeFrame
 from holdtrue.cli._console import print_json, say
 from holdtrue.cli._options import drop_option, dropped, out_option
 from holdtrue.errors import DataError
+
+if TYPE_CHECKING:
+    from holdtrue.schema import Guess
 
 ANSWERS = ("free", "fixed", "increase", "decrease", "drop")
 
@@ -87,7 +91,7 @@ def _wanted(labels: Any, target: str) -> str:
     return f"{target}: {question(labels, target)} `holdtrue fit` needs --favourable LABEL."
 
 
-def _asked(made: Any, frame: Any) -> Any:
+def _asked(made: "Guess", frame: NativeFrame) -> "Guess":
     """The guess with every doubtful column settled by who is asked; an empty answer takes the guess."""
     from holdtrue.cli._console import visible
 

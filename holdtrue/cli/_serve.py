@@ -122,7 +122,7 @@ def check_uvicorn() -> None:
     need("uvicorn", extra="serve", what="serve:")
 
 
-def listen(app: Any, host: str, port: int) -> None:
+def listen(app: object, host: str, port: int) -> None:
     """Serve until a signal ends it."""
     import uvicorn
 
@@ -142,7 +142,7 @@ def _check_tables(train: str | None, target: str | None, applicants: str | None,
         raise DataError("--applicants: needs your key for each person; got no --subject. Name the column.")
 
 
-def _config(uvicorn: Any, app: Any, host: str, port: int) -> Any:
+def _config(uvicorn: Any, app: object, host: str, port: int) -> Any:
     from holdtrue.server import BACKLOG, MOST_HEAD, reader
 
     return uvicorn.Config(

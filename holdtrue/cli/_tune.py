@@ -128,7 +128,7 @@ def _run(X: Any, y: Any, options: Keywords, trials: int, study: str | None) -> A
             raise Interrupted(f"Interrupted. {kept}") from error
 
 
-def _space(text: str, rule: Any) -> tuple[str, Any]:
+def _space(text: str, rule: object) -> tuple[str, Any]:
     from holdtrue.training import OneOf, Range
 
     key, equals, values = text.partition("=")

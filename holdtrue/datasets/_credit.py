@@ -1,7 +1,5 @@
 """Consumer credit: home-equity lines, credit cards in Taiwan, Give Me Some Credit."""
 
-from typing import Any
-
 import numpy as np
 
 from holdtrue.datasets._columns import UCI, Move, balanced, choice, flag, freed, is_one, number, whole
@@ -10,7 +8,7 @@ from holdtrue.datasets._registry import Parts, Raw, register
 from holdtrue.schema import Feature, LinearConstraint, Schema
 
 
-def _bureau(name: str, label: str, move: Move = "fixed", **rest: Any) -> Feature:
+def _bureau(name: str, label: str, move: Move = "fixed", **rest: object) -> Feature:
     # Bureau counts and percentages are whole numbers; -7, -8 and -9 stand for three kinds of "nothing here".
     return whole(name, label, move, missing="median", **rest)
 

@@ -1,7 +1,6 @@
 """One table with what is known about it: the columns, the label, and where it comes from."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -74,11 +73,11 @@ class Dataset:
         return len(self.X)
 
     @property
-    def classes(self) -> list[Any]:
+    def classes(self) -> list[Label]:
         """The distinct labels, sorted."""
         return np.unique(self.y).tolist()
 
-    def subset(self, rows: Any) -> "Dataset":
+    def subset(self, rows: object) -> "Dataset":
         """Return some rows, renumbered from 0.
 
         Parameters

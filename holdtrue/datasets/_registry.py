@@ -123,7 +123,7 @@ def spec(name: str) -> Spec:
     return _SPECS[name]
 
 
-def load(name: str, **options: Any) -> Dataset:
+def load(name: str, **options: object) -> Dataset:
     """Load a dataset by name.
 
     Parameters

@@ -153,7 +153,7 @@ def _two_halves(draw: Any, first: tuple, second: tuple, n_samples: int, random_s
     return _plane(np.column_stack([x1, x2]), y, False, groups)
 
 
-def _plane(points: Any, y: Any, protect: bool, groups: pd.DataFrame | None = None) -> Parts:
+def _plane(points: object, y: object, protect: bool, groups: pd.DataFrame | None = None) -> Parts:
     X = pd.DataFrame(points, columns=["x1", "x2"])
     x1, x2 = number("x1"), number("x2")
     schema = Schema([*(fixed([x1]) if protect else [x1]), x2])

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from holdtrue._types import JsonObject
+from holdtrue._types import Json, JsonObject
 from holdtrue.encoding._layout import Layout, make_layout
 from holdtrue.encoding._tails import Tails, read_tails
 from holdtrue.errors import DataError, SchemaError
@@ -216,7 +216,7 @@ class Encoder:
         return out
 
     @classmethod
-    def from_dict(cls, raw: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "Encoder":
+    def from_dict(cls, raw: Mapping[str, Json], arrays: Mapping[str, np.ndarray]) -> "Encoder":
         """Rebuild from `to_dict` and the `arrays`."""
         try:
             schema = Schema.from_dict(raw["schema"])

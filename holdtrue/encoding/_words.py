@@ -1,15 +1,15 @@
 """Values in words: as people write them."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from holdtrue._types import Cell
 from holdtrue.encoding._told import told_decimals
 from holdtrue.schema import Feature
 
 
-def number(value: Any, feature: Feature) -> str:
+def number(value: Cell, feature: Feature) -> str:
     """A value as a person would write it, with its unit and every digit that counts: read back, it is the same."""
     if value is None or value != value:
         return "(missing)"
@@ -22,7 +22,7 @@ def number(value: Any, feature: Feature) -> str:
     return f"{text} {feature.unit}" if feature.unit else text
 
 
-def about(value: Any, feature: Feature) -> str:
+def about(value: Cell, feature: Feature) -> str:
     """A value that nobody is asked to reach: as `number` writes it, with the digits that tell it from others."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and not feature.has_levels
     return number(shortened(value, feature) if is_number else value, feature)

@@ -165,7 +165,7 @@ def _fits(manifest: bytes, signed: JsonObject) -> bool:
     return True
 
 
-def _pem(path: str | Path, load: Callable[[bytes], Any], kind: type) -> Any:
+def _pem(path: str | Path, load: Callable[[bytes], object], kind: type) -> Any:
     try:
         found = load(Path(path).read_bytes())
     except (OSError, ValueError, TypeError) as error:

@@ -253,10 +253,12 @@ def evidence(
 
 
 def gathered(
-    clf: AbstractClassifier, X: TableLike, y: Any, inputs: Inputs, settings: JsonObject, words: JsonObject
+    clf: AbstractClassifier, X: TableLike, y: object, inputs: Inputs, settings: JsonObject, words: JsonObject
 ) -> Evidence:
     """Evidence from settings as a file keeps them, so that one that was made can be made again."""
     table = clf._read(X)
+    labelled = grouped(settings["groups"], X)  # before the search: a name that is none is told at once
+    good = None if y is None else _good(clf, y, table.n_rows)
     seed = settings["random_state"]
     method = seeded(clf.method_, seed)
     asking = clf.with_method(method)
@@ -268,8 +270,7 @@ def gathered(
     plan = asking.recourse(table.take(rows if len(rows) else np.zeros(1, int)), hold=hold).take(
         np.arange(len(rows))
     )
-    good = None if y is None else _good(clf, y, table.n_rows)
-    tables = people_tables(clf, table, good, grouped(settings["groups"], X), plan, rows)
+    tables = people_tables(clf, table, good, labelled, plan, rows)
     reasons: JsonObject | None = None
     if len(rows):
         some = drawn(np.arange(len(rows)), settings["n_reasons"], seed)
@@ -320,7 +321,7 @@ def gathered(
     return Evidence(given, tables)
 
 
-def _checked(clf: Any) -> AbstractClassifier:
+def _checked(clf: object) -> AbstractClassifier:
     if not isinstance(clf, AbstractClassifier) or not hasattr(clf, "predictor_"):
         raise CapabilityError(
             f"evidence: `clf` must be a fitted RecourseClassifier or an adopted model; got {type(clf).__name__}. "

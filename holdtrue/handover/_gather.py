@@ -6,12 +6,11 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from holdtrue._types import JsonObject, Keywords
+from holdtrue._types import Cell, JsonObject, Keywords
 from holdtrue.attribution import CodeTable
 from holdtrue.classifier import AbstractClassifier, Certificate
 from holdtrue.errors import DataError
@@ -48,7 +47,7 @@ def grouped(groups: Mapping[str, Sequence[float] | None], X: TableLike) -> dict[
     out = {}
     for name, edges in groups.items():
         grouping = Grouping(name, edges, where="evidence")
-        grouping.check(list(columns))
+        grouping.check(list(columns), "the people's table")
         out[name] = grouping.count(columns[name], np.zeros(len(columns[name]), bool)) or []
     return out
 
@@ -140,7 +139,7 @@ def reasons_tables(
     why = plan.reasons(reference=reference, codes=codes, random_state=seed)
     names, hidden = why.players.names, why.players.protected
     n, k = why.contributions.shape
-    lists: dict[str, list[Any]] = {
+    lists: dict[str, list[Cell]] = {
         name: [] for name in ("row", "rank", "reason", "contribution", "votes", "models", "in_recourse")
     }
     for i, ranked in enumerate(why.ranked):
@@ -249,8 +248,8 @@ def _broken(clf: AbstractClassifier, ledger: Ledger, moment: str | None) -> pa.T
     )
 
 
-def _spread(n: int, rows: np.ndarray, values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    out: list[Any] = [None] * n
+def _spread(n: int, rows: np.ndarray, values: Sequence[object], kind: pa.DataType) -> pa.Array:
+    out: list[Cell] = [None] * n
     for row, value in zip(rows.tolist(), values, strict=True):
         out[row] = value
     return pa.array(out, kind)

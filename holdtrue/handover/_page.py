@@ -4,9 +4,8 @@ import html
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from holdtrue._types import JsonObject
+from holdtrue._types import Json, JsonObject
 from holdtrue.handover._marks import Mark, intervals
 
 STYLE = Path(__file__).with_name("page.css")
@@ -151,7 +150,7 @@ def _differences(figures: JsonObject) -> Iterator[str]:
     keys = ("refused", "accuracy", "found", "cost", "survival", "holds")
     rows = []
     for name, labels in figures["groups"].items():
-        for label, one in labels.items():
+        for label, one in sorted(labels.items(), key=_place):
             cells = []
             for key, form in zip(keys, forms, strict=True):
                 of = one["difference"][key]
@@ -320,8 +319,17 @@ def _rests(given: JsonObject) -> Iterator[str]:
 def _subsets(figures: JsonObject) -> Iterator[tuple[str, JsonObject]]:
     yield ALL, figures["everybody"]
     for name, labels in figures["groups"].items():
-        for label, one in labels.items():
+        for label, one in sorted(labels.items(), key=_place):
             yield f"{name}: {label}", one["measures"]
+
+
+def _place(group: tuple[str, JsonObject]) -> tuple[int, float, str]:
+    """Where a reader looks for a group: numbers and what is cut from them by size, names by the alphabet."""
+    first, _, rest = group[0].partition(" ")
+    try:
+        return (0, float(rest), "") if first == "below" else (1, float(first), group[0])
+    except ValueError:
+        return 2, 0.0, group[0]
 
 
 def _table(title: str, heads: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], note: str = "") -> str:
@@ -354,12 +362,12 @@ def _brief(of: JsonObject) -> str:
     return f"{of['k']:,} of {of['n']:,} ({_percent(of['share'])})"
 
 
-def _value(of: JsonObject, form: Callable[[Any], str]) -> str:
+def _value(of: JsonObject, form: Callable[[Json], str]) -> str:
     ends = "" if of["lower"] is None else f"<i>{_range(of, form)}</i>"
     return f"{form(of['value'])}{ends}"
 
 
-def _range(of: JsonObject, form: Callable[[Any], str]) -> str:
+def _range(of: JsonObject, form: Callable[[Json], str]) -> str:
     if of["lower"] is None or of["upper"] is None:
         return "no interval"
     return f"{form(of['lower'])} to {form(of['upper'])}"

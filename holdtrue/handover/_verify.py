@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -135,7 +134,7 @@ def _signature(signed: JsonObject | None, public_key: str | Path | None) -> Find
 
 
 def _again(
-    stored: Evidence, clf: AbstractClassifier, X: TableLike, y: Any, inputs: Inputs, out: EvidenceCheck
+    stored: Evidence, clf: AbstractClassifier, X: TableLike, y: object, inputs: Inputs, out: EvidenceCheck
 ) -> None:
     given, settings = stored.given, stored.given["settings"]
     level = Level.from_dict(given["level"]) if settings["level_given"] else None

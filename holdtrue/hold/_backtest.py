@@ -23,7 +23,7 @@ from holdtrue.errors import CapabilityError, DataError
 from holdtrue.hold._backtest_result import Backtest, Offer, Replayed
 from holdtrue.hold._holding import Holding
 from holdtrue.methods import AbstractMethod, Level, RecourseFrame, checked_level
-from holdtrue.parameters import Count, require
+from holdtrue.parameters import Count, Probability, require
 from holdtrue.retraining import AbstractRetrained, retrain, seeded
 from holdtrue.schema import Schema, TableLike, as_table, favourable_of
 
@@ -70,11 +70,12 @@ def backtest(
     n_judges: int = 10,
     past: int = 5,
     memory: int = 4,
+    confidence: float | None = 0.95,
     method: AbstractMethod | str | None = None,
     threshold: float | None = None,
     favourable: Label | None = None,
     random_state: int = 0,
-    bases: Sequence[Any] | None = None,
+    bases: Sequence[object] | None = None,
     keep: str | Path | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Backtest:
@@ -113,6 +114,9 @@ def backtest(
         class, is left out.
     memory : int, default=4
         Judged periods that a slack is chosen by.
+    confidence : float or None, default=0.95
+        A slack is chosen whose lower bound over the people of these periods reaches the level; None: whose share
+        does. Periods differ by more than chance, so that what was just kept is often not kept again.
     method : AbstractMethod or str, optional
         The search; see `Holding`.
     threshold, favourable
@@ -154,6 +158,8 @@ def backtest(
     for name in ("window", "people", "n_guides", "n_judges", "past"):
         require("backtest", name, getattr(task, name), Count)
     require("backtest", "memory", memory, Count)
+    if confidence is not None:
+        require("backtest", "confidence", confidence, Probability)
     hold = checked_level(hold, "backtest")
     if getattr(recipe, "favourable", None) is None:
         name = getattr(_named(periods)[0][2], "name", None)
@@ -168,7 +174,8 @@ def backtest(
         out.append(_kept(keep, task, t) or _keep(keep, task, t, task.replayed(t)))
     if progress is not None:
         progress("done", len(chosen), len(chosen))
-    return Backtest(tuple(p.label for p in task.periods), tuple(out), task.terms, hold, memory, task.setup())
+    labels = tuple(p.label for p in task.periods)
+    return Backtest(labels, tuple(out), task.terms, hold, memory, task.setup(), confidence)
 
 
 @dataclass
@@ -220,7 +227,7 @@ class _Task:
         """Periods with a window before them and a model after them."""
         return list(range(self.window - 1, len(self.periods) - min(self.terms)))
 
-    def base(self, label: Any) -> int:
+    def base(self, label: object) -> int:
         """Place of a period that can be replayed."""
         known = {self.periods[t].label: t for t in self.bases}
         if str(label) not in known:
@@ -273,7 +280,7 @@ class _Task:
         # Not measured here: slacks are asked one by one.
         return holding.fit(model, X, y, guides=guides, judges=judges, level=Level(0.5, 0.0)), judges
 
-    def _base(self, model: Any) -> AbstractMethod | None:
+    def _base(self, model: object) -> AbstractMethod | None:
         """The search that was asked for, or a classifier's own."""
         if self.method is not None:
             return made(AbstractMethod, self.method)
@@ -360,7 +367,7 @@ def _terms(terms: Sequence[int]) -> tuple[int, ...]:
     return tuple(int(t) for t in out)
 
 
-def _not_cloned(recipe: Any) -> CapabilityError:
+def _not_cloned(recipe: object) -> CapabilityError:
     return CapabilityError(
         f"backtest: scikit-learn cannot clone a {type(recipe).__name__}, so it cannot be trained on past periods. "
         "Give an estimator with get_params and fit."

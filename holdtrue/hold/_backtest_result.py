@@ -4,17 +4,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from holdtrue._json import plain, to_json, write_text
-from holdtrue._types import JsonObject
+from holdtrue._types import Json, JsonObject
 from holdtrue.errors import DataError
 from holdtrue.hold._calibrate import FEWEST_FOUND
 from holdtrue.methods import Level, checked_level
-from holdtrue.metrics import clopper_pearson
+from holdtrue.metrics import clopper_pearson, models_needed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -111,7 +111,7 @@ class Chosen:
     known : float
         Share kept of the promises that it was chosen by.
     reached : bool
-        Whether that share reaches the level; else it is the slack that kept most.
+        Whether that share, or its lower bound, reaches the level; else it is the slack that kept most.
     evidence : tuple of str
         The periods that it was chosen by.
     kept : float or None
@@ -188,6 +188,8 @@ class Backtest:
         Judged periods that a slack is chosen by.
     setup : mapping
         How it was measured: window, people, guides, method, model, seed.
+    confidence : float or None
+        Of the lower bound by which a slack is chosen, over people; None: by the share itself.
     """
 
     labels: tuple[str, ...]
@@ -195,7 +197,8 @@ class Backtest:
     terms: tuple[int, ...]
     hold: float = 0.95
     memory: int = 4
-    setup: Mapping[str, Any] = field(default_factory=dict)
+    setup: Mapping[str, Json] = field(default_factory=dict)
+    confidence: float | None = None
 
     @property
     def slacks(self) -> tuple[float, ...]:
@@ -241,7 +244,7 @@ class Backtest:
         """
         hold = self._checked(term, hold)
         known = {k: self.setup[k] for k in ("method", "guides", "vary", "threshold") if k in self.setup}
-        level = Level(hold, max(self.slacks), term=term, confidence=CONFIDENCE, **known)
+        level = Level(hold, max(self.slacks), term=term, confidence=self._bounded, **known)
         evidence = self._evidence(len(self.labels) - 1, term)
         if not evidence:
             return replace(
@@ -256,7 +259,7 @@ class Backtest:
             for name, o in offers
         )
         return replace(
-            level, slack=slack, kept=share, lower=_bound(yes, people),
+            level, slack=slack, kept=share, lower=_bound(yes, people, self._bounded) if people else None,
             reached=kept_it and len(evidence) >= FEWEST_PERIODS, people=people,
             found=_mean([o.found for _, o in offers]), price=_mean([o.price for _, o in offers]), periods=rows,
             note=self._note(evidence, slack, term, hold),
@@ -269,8 +272,13 @@ class Backtest:
             return f"Hardly anybody could be brought to any slack that was tried, in {_periods(evidence)}."
         worst = min(told)
         text = f"Rests on {_periods(evidence)}; the worst, {worst[1]}, kept {worst[0]:.1%}."
+        people = sum(p.at(slack).people for p in evidence)
+        if self.confidence is not None and people < (least := models_needed(hold, self.confidence)):
+            few = f"{people} people are too few to show {hold:.0%} with {self.confidence:.0%} confidence"
+            return f"{few}, which takes {least}. {text}"
         if not self._choice(evidence, term, hold)[2]:
-            return f"No slack that was tried kept {hold:.0%}; this one kept most. {text}"
+            sure = "" if self.confidence is None else f" with {self.confidence:.0%} confidence"
+            return f"No slack that was tried kept {hold:.0%}{sure}; this one kept most. {text}"
         if len(evidence) < FEWEST_PERIODS:
             return f"Too few periods to call it reached, which takes {FEWEST_PERIODS}. {text}"
         replayed = self.kept(term, hold)
@@ -293,19 +301,26 @@ class Backtest:
 
     def _choice(self, evidence: Sequence[Replayed], term: int, hold: float) -> tuple[float, float, bool]:
         """The smallest slack that was kept, its share, and whether there is one; else the one that kept most."""
-        shares = {}
+        shares, shown = {}, {}
         for slack in self.slacks:
             offers = [p.at(slack) for p in evidence]
             people, asked = sum(o.people for o in offers), sum(p.cheapest.people for p in evidence)
             if people and people >= FEWEST_FOUND * asked:
-                shares[slack] = sum(o.kept[term] for o in offers) / people
+                yes = sum(o.kept[term] for o in offers)
+                shares[slack] = yes / people
+                shown[slack] = shares[slack] if self.confidence is None else _bound(yes, people, self.confidence)
         for slack, share in shares.items():
-            if share >= hold - 1e-12:
+            if shown[slack] >= hold - 1e-12:
                 return slack, share, True
         if not shares:  # hardly anybody was brought to any
             return min(self.slacks), 0.0, False
-        best = max(shares, key=lambda slack: (shares[slack], -slack))
+        best = max(shares, key=lambda slack: (shown[slack], -slack))
         return best, shares[best], False
+
+    @property
+    def _bounded(self) -> float:
+        """The confidence of bounds that are told."""
+        return CONFIDENCE if self.confidence is None else self.confidence
 
     # ---- as tables, text, files ---------------------------------------------------------------------
 
@@ -329,7 +344,7 @@ class Backtest:
             str(term): {
                 "level": self.level(term).to_dict(),
                 "mean": self.kept(term).mean,
-                "worst": None if self.kept(term).worst is None else asdict(self.kept(term).worst),  # type: ignore[arg-type]
+                "worst": None if (worst := self.kept(term).worst) is None else asdict(worst),
                 "price": self.kept(term).price,
                 "choices": [asdict(c) for c in self.kept(term).choices],
             }
@@ -338,18 +353,20 @@ class Backtest:
         return plain(
             {
                 "format": FORMAT, "version": VERSION, "setup": dict(self.setup), "labels": self.labels,
-                "terms": self.terms, "hold": self.hold, "memory": self.memory, "chosen": chosen,
+                "terms": self.terms, "hold": self.hold, "memory": self.memory, "confidence": self.confidence,
+                "chosen": chosen,
                 "periods": [p.to_dict() for p in self.periods],
             }
         )  # fmt: skip
 
     @classmethod
-    def from_dict(cls, raw: Any) -> "Backtest":
+    def from_dict(cls, raw: Json) -> "Backtest":
         """Read what `to_dict` gave."""
         if not isinstance(raw, dict) or raw.get("format") != FORMAT or raw.get("version") != VERSION:
             raise DataError("backtest: is no backtest that can be read. Give what `Backtest.write` wrote.")
         periods = tuple(Replayed.from_dict(p) for p in raw["periods"])
-        return cls(tuple(raw["labels"]), periods, tuple(raw["terms"]), raw["hold"], raw["memory"], raw["setup"])
+        known = (raw["hold"], raw["memory"], raw["setup"], raw.get("confidence"))
+        return cls(tuple(raw["labels"]), periods, tuple(raw["terms"]), *known)
 
     def write(self, path: str | Path) -> None:
         """Write all that was measured as JSON."""
@@ -385,8 +402,9 @@ class Backtest:
         return draw(self, path)
 
 
-def _bound(yes: int, people: int) -> float | None:
-    return float(clopper_pearson(yes, people, CONFIDENCE)[0]) if people else None
+def _bound(yes: int, people: int, confidence: float) -> float:
+    """Lower bound of a share; 0 where there is nobody."""
+    return float(clopper_pearson(yes, people, confidence)[0]) if people else 0.0
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 NOTES = (
     "Kept: share of the offers that the model of so many periods later accepts, mean over periods (worst).",
     "Again: share of models trained again on resamples of the same rows. Price: in multiples of the cheapest.",
-    "Chosen: the smallest slack whose promises of up to {memory} periods, judged by then, were kept to {hold}.",
+    "Chosen: the smallest slack whose promises of up to {memory} periods, judged by then, were kept to {hold}",
 )
 
 
@@ -27,8 +27,9 @@ def text(past: "Backtest") -> str:
     )
     parts = [head, "", *_columns(_by_slack(past)), "", *_columns(_by_period(past)), ""]
     parts += [_choice(past, past.kept(term)) for term in past.terms]
-    notes = [note.format(memory=past.memory, hold=f"{past.hold:.0%}") for note in NOTES]
-    return "\n".join([*parts, "", *notes])
+    notes = "\n".join(NOTES).format(memory=past.memory, hold=f"{past.hold:.0%}")
+    sure = "." if past.confidence is None else f",\nwith {past.confidence:.0%} confidence over their people."
+    return "\n".join([*parts, "", notes + sure])
 
 
 def _by_slack(past: "Backtest") -> list[list[str]]:

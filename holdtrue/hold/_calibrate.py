@@ -1,7 +1,7 @@
 """The smallest slack at which judges are kept as often as wanted."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,26 +92,52 @@ def smallest_slack(
         return asked[i].lower >= hold and asked[i].found >= FEWEST_FOUND
 
     last = len(SLACKS) - 1
-    low, high = -1, last + 1  # up to `low` it does not do; from `high` on it does
-    at, step = START, 1
+    # Up to `low` it does not do; `high` does, or is too much: from there on too few are found.
+    low, high, at, step = -1, last + 1, START, 1
     while low < last and high > last:
-        if enough(at):
+        if enough(at) or asked[at].found < FEWEST_FOUND:
             high = at
-        elif asked[at].found < FEWEST_FOUND:
-            break  # fewer still are found beyond
         else:
             low, at, step = at, min(at + step, last), 2 * step
     while high <= last and high - low > 1:
         middle = (low + high) // 2
-        if enough(middle):
+        if enough(middle) or asked[middle].found < FEWEST_FOUND:
             high = middle
         else:
             low = middle
     points = [asked[i] for i in sorted(asked)]
-    if high <= last:
+    if high <= last and enough(high):
         return asked[high], True, points
     usable = [point for point in points if point.found >= FEWEST_FOUND] or points
     return max(usable, key=lambda point: (point.lower, -point.slack)), False, points
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How many guides are spared and at which slack, whether that reaches the level, and all that was asked."""
+
+    spared: int
+    point: Point
+    reached: bool
+    asked: list[tuple[int, Point]]
+
+
+def cheapest_slack(
+    ask: Callable[[float, int], Outcome], sparing: Sequence[int], hold: float, confidence: float
+) -> Choice:
+    """Of the smallest slacks, one for each number of guides spared, the one that reaches the level cheapest.
+
+    Where none does, the one with the highest bound.
+    """
+    tried, asked = [], []
+    for spared in sparing:
+        point, reached, seen = smallest_slack(lambda slack, few=spared: ask(slack, few), hold, confidence)
+        tried.append((spared, point, reached))
+        asked += [(spared, other) for other in seen]
+    enough = [one for one in tried if one[2]]
+    best = min(enough, key=lambda one: one[1].price) if enough else max(tried, key=lambda one: one[1].lower)
+    spared, point, reached = best
+    return Choice(spared, point, reached, asked)
 
 
 def point_of(slack: float, outcome: Outcome, confidence: float) -> Point:

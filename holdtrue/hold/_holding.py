@@ -6,7 +6,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -17,8 +17,8 @@ from holdtrue._registry import made
 from holdtrue.batch import FittedClassifier, Predictor
 from holdtrue.encoding import Norm
 from holdtrue.errors import CapabilityError, DataError
-from holdtrue.hold._calibrate import FEWEST_FOUND, Outcome, people_for, point_of, smallest_slack
-from holdtrue.hold._draws import dealt, level_at, refused_people, resampled, spared_for
+from holdtrue.hold._calibrate import FEWEST_FOUND, Outcome, cheapest_slack, people_for, point_of
+from holdtrue.hold._draws import dealt, level_at, refused_people, resampled, spared_for, sparing
 from holdtrue.hold._search import PanelSearch, as_cheapest
 from holdtrue.methods import (
     AbstractBasedMethod,
@@ -32,7 +32,7 @@ from holdtrue.methods import (
 )
 from holdtrue.metrics import clopper_pearson
 from holdtrue.models import EnsembleModel, fresh, to_arrays, with_arrays
-from holdtrue.parameters import Count, Probability, Seed
+from holdtrue.parameters import Count, Probability, Seed, configured
 from holdtrue.retraining import AbstractRetrained, Retrained, TrainedClassifier, Vary, retrain
 from holdtrue.schema import Restrictions, Table, TableLike
 from holdtrue.search import Problems, Solutions, is_found
@@ -47,6 +47,7 @@ FIRST_SHARE = 0.4  # of a deadline, for the cheapest recourse
 Hold = float | Level | None | Literal["as fitted"]
 
 
+@configured
 class Holding(AbstractBasedMethod):
     """Recourse that models trained again accept too, at the lowest price, with a stated chance.
 
@@ -101,24 +102,12 @@ class Holding(AbstractBasedMethod):
 
     needs_guides: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        base: AbstractMethod | str | None = None,
-        hold: Probability = 0.95,
-        n_guides: Count = 20,
-        n_judges: Count = 20,
-        vary: Vary = "anew",
-        confidence: Probability = 0.95,
-        random_state: Seed = None,
-    ) -> None:
-        self.base = base
-        self.hold = hold
-        self.n_guides = n_guides
-        self.n_judges = n_judges
-        self.vary: Vary = vary
-        self.confidence = confidence
-        self.random_state = random_state
+    hold: Probability = 0.95
+    n_guides: Count = 20
+    n_judges: Count = 20
+    vary: Vary = "anew"
+    confidence: Probability = 0.95
+    random_state: Seed = None
 
     # ---- fitting ------------------------------------------------------------------------------------
 
@@ -193,7 +182,7 @@ class Holding(AbstractBasedMethod):
 
     def drawn(
         self,
-        model: Any,
+        model: object,
         X: TableLike | None,
         y: ArrayLike | None,
         n: int,
@@ -229,33 +218,35 @@ class Holding(AbstractBasedMethod):
         if people is None or n == 0 or len(self.judges_) < FEWEST_JUDGES:
             why = f"{n} refused people and {len(self.judges_)} judges: too few to measure by"
             return [replace(level, note=f"Not measured: {why}.")]
-        ask, spared = functools.cache(self._asking(people)), spared_for(hold, len(self.guides_))
+        ask, spared = functools.cache(self._asking(people)), 0
         levels = []
         if not self.panel_search.guidable:
             best = point_of(0.0, ask(None, 0), self.confidence)
             reached = best.lower >= hold
             note = f"{self.base_name} cannot be guided by several models: it searches for the model alone."
         else:
-            measured = {}
+            found = {}
             for wanted in dict.fromkeys((hold, *also)):
-                few = spared_for(checked_level(wanted, "Holding"), len(self.guides_))
-                measured[wanted] = smallest_slack(lambda slack, few=few: ask(slack, few), wanted, self.confidence)
-                levels += [level_at(replace(level, spared=few), point) for point in measured[wanted][2]]
-            best, reached, _ = measured[hold]
+                numbers = sparing(checked_level(wanted, "Holding"), len(self.guides_), self.predictor_)
+                found[wanted] = cheapest_slack(ask, numbers, wanted, self.confidence)
+                levels += [level_at(replace(level, spared=few), point) for few, point in found[wanted].asked]
+            spared, best, reached = found[hold].spared, found[hold].point, found[hold].reached
             note = "" if reached else f"No margin that was tried keeps {hold:.0%}; this one keeps most."
-            if not reached and best.people < least:
+            if best.people == 0:
+                note = "Nobody was brought to where all agree, at any margin. Does a guide refuse everybody?"
+            elif not reached and best.people < least:
                 note = (
                     f"{best.people} people are too few to show {hold:.0%} with {self.confidence:.0%} confidence, "
                     f"which takes {least}."
                 )
-        chosen = replace(level_at(replace(level, spared=spared), best), reached=reached, note=note)
-        return [chosen, *(other for other in levels if (other.slack, other.spared) != (best.slack, spared))]
+        first = replace(level_at(replace(level, spared=spared), best), reached=reached, note=note)
+        return [first, *(other for other in levels if (other.slack, other.spared) != (best.slack, spared))]
 
     def _asking(self, people: Table) -> Callable[[float | None, int], Outcome]:
         """What comes of a slack for these people, with so many guides spared; None: of the cheapest recourse."""
         target = np.full(people.n_rows, self.predictor_.decision.favourable)
         problems = self.problems(people, target, Restrictions())
-        first = self._fitted_base().answers(problems, None, None)
+        first = self.panel_search.cheapest(problems, None, None, spared_for(self.hold, len(self.guides_)))
         reachable = is_found(first.status)
 
         def ask(slack: float | None, spared: int) -> Outcome:
@@ -346,7 +337,7 @@ class Holding(AbstractBasedMethod):
         now = time.monotonic()
         guided = self.panel_search.guidable and not self._cheapest
         until = deadline if deadline is None or not guided else now + FIRST_SHARE * (deadline - now)
-        first = self._fitted_base().answers(problems, until, None if guided else on_rows)
+        first = self.panel_search.cheapest(problems, until, None if guided else on_rows, self.level_.spared)
         if not guided:
             return as_cheapest(first, self.panel_search.cost(problems.x, first.x))
         level = self.level_
@@ -423,7 +414,7 @@ class Holding(AbstractBasedMethod):
     # ---- parts --------------------------------------------------------------------------------------
 
     _cheapest = False
-    _searching: PanelSearch | None = None
+    _searching: PanelSearch | None = field(default=None, init=False)
 
     @property
     def panel_search(self) -> PanelSearch:

@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 import equinox as eqx
 import numpy as np
 
-from holdtrue.batch import distances, solve
+from holdtrue.batch import distances, solve, usual_slots
 from holdtrue.hold._panel import margins, with_guides
-from holdtrue.methods import AbstractMethod, climbing
+from holdtrue.methods import AbstractMethod, AbstractSolverMethod, climbing
 from holdtrue.models import PanelModel
 from holdtrue.retraining import AbstractRetrained
 from holdtrue.search import CLEARANCE, Least, Problems, Solutions, Status, is_found
 
 CLIMB_STEPS = 400  # at most
+MUTED = -1e6  # a slack at which no guide is the least sure, so that the model decides alone
 
 
 @dataclass
@@ -46,6 +47,24 @@ class PanelSearch:
             panel = with_guides(self.base.predictor_, self.guides.members, slack, wanted, spared)
             self._methods[key] = near.rebind(panel)
         return self._methods[key]
+
+    def cheapest(
+        self,
+        problems: Problems,
+        deadline: float | None,
+        on_rows: Callable[[int], None] | None,
+        spared: int = 0,
+    ) -> Solutions:
+        """What the base answers for the model alone.
+
+        Of additive models the panel is asked, with guides that agree to everything: a sum more is nothing, and a
+        program less to compile is seconds.
+        """
+        base, targets = self.base, np.unique(problems.target)
+        additive = "additive" in base.predictor_.capabilities and self.guidable
+        if additive and isinstance(base, AbstractSolverMethod) and len(targets) == 1:
+            base = self.method(MUTED, int(targets[0]), spared)
+        return base.answers(problems, deadline, on_rows)
 
     def cost(self, x: np.ndarray, to: np.ndarray) -> np.ndarray:
         """What each way costs, in the base's norm."""
@@ -107,7 +126,7 @@ class PanelSearch:
                     if bound is not None and found.bound is not None and asked == slack:
                         bound[some] = found.bound
                     if climbs:
-                        agreed, best = self._climbed(method, begun, deadline)
+                        agreed, best = self._climbed(method, begun, deadline, len(problems))
                         cheaper = agreed & (best.cost < np.where(good, found.cost, np.inf))
                         kept = cheaper | (~good & is_found(best.status) & fallback)
                         x[some[kept]], cost[some[kept]] = best.x[kept], best.cost[kept]
@@ -129,16 +148,19 @@ class PanelSearch:
         return Solutions(x, status, cost, n_steps, cheapest.astype(np.float32), bound)
 
     def _climbed(
-        self, method: AbstractMethod, problems: Problems, deadline: float | None
+        self, method: AbstractMethod, problems: Problems, deadline: float | None, n_in_all: int
     ) -> tuple[np.ndarray, Solutions]:
         """Whom a climb from where they start brings to where the panel agrees, and where it leads.
+
+        As many are searched for at once as if all of the `n_in_all` people climbed: how many do differs from
+        slack to slack, and every size is a program to compile.
 
         Two searches of different kinds are often better than one: the cheaper answer is kept.
         """
         decision = method.predictor_.decision
         assert isinstance(decision.model, PanelModel)
         solver = climbing(method, Least(1 + decision.model.n_guides), CLIMB_STEPS)
-        found = solve(solver, problems, deadline=deadline)
+        found = solve(solver, problems, slots=usual_slots(solver, n_in_all), deadline=deadline)
         found = method.trimmed(problems, found, deadline)
         agreed = is_found(found.status) & (margins(decision, found.x, problems.target) >= CLEARANCE)
         return agreed, found

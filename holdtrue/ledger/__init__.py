@@ -7,9 +7,11 @@ from holdtrue.ledger._entries import Event, Issued, Promise, Verification
 from holdtrue.ledger._ledger import Ledger
 from holdtrue.ledger._policy import Policy
 from holdtrue.ledger._record import Record, check_subject, new_id, read_records, to_text, utc_now, write_records
+from holdtrue.ledger._tables import METADATA
 
 __all__ = [
     "LARGEST",
+    "METADATA",
     "STATE_AFTER",
     "Anchor",
     "Event",

@@ -8,7 +8,6 @@ without the salt nobody can try candidates, and the chain still verifies.
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from holdtrue.ledger._canonical import canonical, sha256
 
@@ -44,7 +43,7 @@ def genesis(ledger: str) -> str:
     return sha256(f"holdfast-ledger:{ledger}")
 
 
-def event_hash(previous: str, event: Mapping[str, Any]) -> str:
+def event_hash(previous: str, event: Mapping[str, object]) -> str:
     """Hash of an event after the event whose hash is `previous`."""
     return sha256(canonical({"previous": previous, **{name: event[name] for name in HASHED}}))
 

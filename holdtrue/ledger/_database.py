@@ -148,7 +148,7 @@ class Database:
         )
 
 
-def _prepare(connection: Any, _: Any) -> None:
+def _prepare(connection: Any, _: object) -> None:
     """A new SQLite connection: transactions are ours, commits reach the disk, deleted values are overwritten."""
     connection.isolation_level = None
     cursor = connection.cursor()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from holdtrue._files import replaced
-from holdtrue._types import JsonObject, Label
+from holdtrue._types import Json, JsonObject, Label
 from holdtrue.errors import DataError
 from holdtrue.ledger._canonical import LARGEST, canonical, check_plain, parse, sha256
 from holdtrue.schema import did_you_mean
@@ -148,7 +148,7 @@ class Record:
         return sha256(self.to_json())
 
     @classmethod
-    def from_dict(cls, raw: Any) -> "Record":
+    def from_dict(cls, raw: Json) -> "Record":
         """Build a record from the plain types of a JSON text."""
         if not isinstance(raw, Mapping) or raw.get("format") not in (FORMAT, FORMER):
             raise DataError(

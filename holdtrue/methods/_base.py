@@ -1,37 +1,34 @@
 """What every recourse method shares: fit, ask, decode, check again."""
 
-import threading
 import time
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache, partial
-from typing import Any, ClassVar, Self, TypeVar
+from functools import partial
+from typing import ClassVar, Self
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state
 
 from holdtrue.batch import FittedClassifier, Predictor, distances, predictor_of, proba_of, solve, trimmed
 from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_sets, norm_weights, told
-from holdtrue.errors import CapabilityError, ContradictionError, DataError
+from holdtrue.errors import CapabilityError, DataError
+from holdtrue.methods._deadline import within
 from holdtrue.methods._dominated import dominated
+from holdtrue.methods._final_check import check_statuses, only, put, with_more_digits
 from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
+from holdtrue.methods._person_keys import person_keys
 from holdtrue.models import fresh, spare_maps
 from holdtrue.models.adapters import cause_of
 from holdtrue.parameters import AbstractConfigured, Seed
 from holdtrue.schema import Restrictions, RestrictionsLike, Table, TableLike, hinted, normalise_restrictions
 from holdtrue.search import AbstractSolver, Problems, Solutions, Status, Trimmer, add_option, by_feature, is_found
 
-Done = TypeVar("Done")
-
 CHUNK = 16_384  # people whose arrays are held at once
 CHECK_SHARE = 0.3  # of a deadline, kept for decoding and asking again
-FURTHER = (1, 2, 3, 5)  # digits beyond the usual ones, for a row that is refused when told shorter
 FIRST_PART = 64  # people checked first under a deadline; each further part is twice as large
 
 
@@ -342,11 +339,11 @@ class AbstractMethod(AbstractConfigured):
         found = is_found(status)
         exact = decode_recourse(encoder, solution.x, table, restrictions).columns
         proposed, shortened = told(encoder, exact, table, restrictions)
-        action = _only(found, proposed, columns)
+        action = only(found, proposed, columns)
         recourse, consequences = self.outcome(table, action)
         logits_before = self._own_logits(table)
         favourable = predictor.decide_of(logits_before) == target
-        self._check_statuses(status, favourable)
+        check_statuses(type(self).__name__, status, favourable)
         if predictor.foreign is None:
             logits_after = predictor.logits(recourse)
         else:  # whose rows cost time: it is asked about those alone that changed
@@ -358,21 +355,23 @@ class AbstractMethod(AbstractConfigured):
         kept = np.array([not b for b in broken_limits(encoder, table, recourse, restrictions, consequences)])
         again = np.flatnonzero(found & shortened & ~(valid & kept))
         if len(again):
-            longer, logits, accepted = self._with_more_digits(
+            longer, logits, accepted = with_more_digits(
+                predictor,
+                self.outcome,
                 {name: values[again] for name, values in exact.items()},
                 table.take(again),
                 target[again],
                 restrictions.take(again),
             )
-            proposed = {name: _put(values, again, longer[name]) for name, values in proposed.items()}
-            logits_after = _put(logits_after, again, logits)
+            proposed = {name: put(values, again, longer[name]) for name, values in proposed.items()}
+            logits_after = put(logits_after, again, logits)
             valid[again], kept[again] = accepted, accepted
-            action = _only(found, proposed, columns)
+            action = only(found, proposed, columns)
             recourse, consequences = self.outcome(table, action)
         status = np.where(found & ~(valid & kept), int(Status.NOT_FOUND), status)
         failed = found & ~is_found(status)
         if failed.any():
-            action = _only(is_found(status), proposed, columns)
+            action = only(is_found(status), proposed, columns)
             recourse, consequences = self.outcome(table, action)
             logits_after = np.where(failed[:, None], logits_before, logits_after)
             valid = valid & ~failed
@@ -402,45 +401,6 @@ class AbstractMethod(AbstractConfigured):
             seed=self.search_seed,
         )
 
-    def _with_more_digits(
-        self, exact: dict[str, np.ndarray], table: Table, target: np.ndarray, restrictions: Restrictions
-    ) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
-        """For people whose recourse is refused when shortened: as few digits more as are accepted, or all.
-
-        Returns the columns, the model's logits, and whether the row is valid and keeps every limit.
-        """
-        predictor = self.predictor_
-        columns, accepted = dict(exact), np.zeros(table.n_rows, bool)
-        logits = np.zeros((table.n_rows, len(predictor.classes)), np.float32)
-        for further in (*FURTHER, None):
-            rows = np.flatnonzero(~accepted)
-            if len(rows) == 0:
-                break
-            part, own = table.take(rows), restrictions.take(rows)
-            tried = {name: values[rows] for name, values in exact.items()}
-            if further is not None:
-                tried, _ = told(predictor.encoder, tried, part, own, further=further)
-            recourse, consequences = self.outcome(part, Table(tried, len(rows)))
-            answers = predictor.logits(recourse)
-            broken = broken_limits(predictor.encoder, part, recourse, own, consequences)
-            accepted[rows] = (predictor.decide_of(answers) == target[rows]) & np.array([not b for b in broken])
-            logits = _put(logits, rows, answers)
-            columns = {name: _put(values, rows, tried[name]) for name, values in columns.items()}
-        return columns, logits, accepted
-
-    def _check_statuses(self, status: np.ndarray, favourable: np.ndarray) -> None:
-        """Stop where an answer contradicts what the model decided about the people themselves."""
-        said = status == int(Status.ALREADY_FAVOURABLE)
-        at_odds = (said != favourable) & (status != int(Status.NOT_REACHED))
-        if at_odds.any():
-            first = int(np.flatnonzero(at_odds)[0])
-            raise ContradictionError(
-                f"{type(self).__name__}: the search and the model disagree on who has a yes already; "
-                f"got {Status(int(status[first])).name} for a person whom the model "
-                f"{'accepts' if favourable[first] else 'refuses'}, {int(at_odds.sum())} of {len(status)} rows. A "
-                "`search` must heed `problems.favourable`."
-            )
-
     def _unreached(self, table: Table, target: np.ndarray, restrictions: Restrictions) -> RecourseFrame:
         n = table.n_rows
         columns = {name: table.columns[name] for name in self.predictor_.encoder.schema.names}
@@ -466,14 +426,9 @@ class AbstractMethod(AbstractConfigured):
         )
 
     def _keys(self, x: np.ndarray) -> np.ndarray:
-        """A key per person from the seed and the person's own row, so that order and company do not matter."""
-        seed = check_random_state(self.search_seed).randint(2**31 - 1)
-        words = np.ascontiguousarray(x, np.float32).view(np.uint32).astype(np.uint64)
-        with np.errstate(over="ignore"):
-            mixed = (words[:, :, None] * _mixer(x.shape[1])[None]).sum(axis=1) >> np.uint64(32)
-        return (mixed.astype(np.uint32) ^ _base_key(int(seed))[None]).astype(np.uint32)
+        return person_keys(self.search_seed, x)
 
-    def _targets(self, target: Any, n: int) -> np.ndarray:
+    def _targets(self, target: ArrayLike | None, n: int) -> np.ndarray:
         predictor = self.predictor_
         if target is None:
             return np.full(n, predictor.decision.favourable)
@@ -522,59 +477,3 @@ class AbstractSolverMethod(AbstractMethod):
     ) -> Solutions:
         """Run the solver for every person."""
         return solve(self.solver(), problems, deadline=deadline, on_rows=on_rows)
-
-
-@lru_cache
-def _mixer(width: int) -> np.ndarray:
-    """Odd numbers, always the same, that a row's words are multiplied by."""
-    return np.random.default_rng(20261115).integers(1, 2**63, (width, 2), np.uint64) | np.uint64(1)
-
-
-@lru_cache
-def _base_key(seed: int) -> np.ndarray:
-    if jax.config.jax_default_prng_impl == "threefry2x32":  # type: ignore[attr-defined]
-        return np.array([0, seed], np.uint32)  # what jax makes of so small a seed, without compiling for it
-    return np.asarray(jax.random.key_data(jax.random.key(seed)), np.uint32)[-2:]
-
-
-def within(until: float | None, work: Callable[[], Done]) -> Done | None:
-    """Do the work, or return None at the deadline: a first call may have to compile, which nothing can stop."""
-    if until is None:
-        return work()
-    done: list[Done] = []
-    failed: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            done.append(work())
-        except BaseException as error:  # raised again below, in the caller's thread
-            failed.append(error)
-
-    worker = threading.Thread(target=run, daemon=True)
-    worker.start()
-    worker.join(max(0.0, until - time.monotonic()))
-    if failed:
-        raise failed[0]
-    return done[0] if done else None
-
-
-def _only(found: np.ndarray, proposed: dict[str, np.ndarray], own: dict[str, np.ndarray]) -> Table:
-    """The recourse where there is one; elsewhere the person as they are, to the last digit."""
-    if not found.all():
-        proposed = {name: _choose(found, values, own[name]) for name, values in proposed.items()}
-    return Table(proposed, len(found))
-
-
-def _put(values: np.ndarray, rows: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """A copy with some rows replaced."""
-    out = values.astype(object) if new.dtype == object else values.copy()
-    out[rows] = new
-    return out
-
-
-def _choose(mask: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    if a.dtype == object or b.dtype == object:
-        out = b.astype(object)
-        out[mask] = a[mask].tolist()
-        return out
-    return np.where(mask, a, b)

@@ -8,15 +8,15 @@ from scipy.stats import beta
 
 from holdtrue.batch import RetrainableClassifier, RetrainedModels
 from holdtrue.errors import DataError
-from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._criterion import proposing
 from holdtrue.methods._guided import AbstractGuidedMethod
-from holdtrue.parameters import Count, Positive, Probability
+from holdtrue.parameters import Count, Positive, Probability, configured
 from holdtrue.search import ProposalSolver, Quorum, Shells
 
 PRIOR = 0.5  # Jeffreys: Beta(0.5, 0.5)
 
 
+@configured
 class BetaRCE(AbstractGuidedMethod):
     """Move another method's recourse to where retrained models credibly accept it (Stępka et al., 2025).
 
@@ -80,28 +80,14 @@ class BetaRCE(AbstractGuidedMethod):
     needs_rows: ClassVar[bool] = True
     instead: ClassVar[str] = "RobX"
 
-    def __init__(
-        self,
-        *,
-        base: AbstractMethod | str | None = None,
-        n_guides: Count = 32,
-        aim: Probability = 0.8,
-        confidence: Probability = 0.9,
-        vary: Literal["bootstrap", "seed"] = "bootstrap",
-        n_candidates: Count = 200,
-        radius: Positive = 0.1,
-        n_steps: Count = 100,
-        random_state: int | None = None,
-    ) -> None:
-        self.base = base
-        self.n_guides = n_guides
-        self.aim = aim
-        self.confidence = confidence
-        self.vary = vary
-        self.n_candidates = n_candidates
-        self.radius = radius
-        self.n_steps = n_steps
-        self.random_state = random_state
+    n_guides: Count = 32
+    aim: Probability = 0.8
+    confidence: Probability = 0.9
+    vary: Literal["bootstrap", "seed"] = "bootstrap"
+    n_candidates: Count = 200
+    radius: Positive = 0.1
+    n_steps: Count = 100
+    random_state: int | None = None
 
     def _retrained(self, model: RetrainableClassifier, seed: int) -> RetrainedModels:
         self.n_needed(self.n_guides)  # before any is trained

@@ -1,21 +1,19 @@
 """The cheapest action whose consequences, by a causal model, bring the wanted decision."""
 
 from collections.abc import Callable
-from typing import ClassVar
 
 import equinox as eqx
 import numpy as np
 
 from holdtrue.causal import SCM, Effects, find, fit_equations
-from holdtrue.encoding import Norm
-from holdtrue.methods._base import AbstractSolverMethod
-from holdtrue.methods._sparse_search import listed_values, sparse_solver
-from holdtrue.parameters import Count
+from holdtrue.methods._listed import AbstractListedSearch
+from holdtrue.parameters import Count, configured
 from holdtrue.schema import Table
 from holdtrue.search import Problems, Solutions, SparseSolver
 
 
-class CausalRecourse(AbstractSolverMethod):
+@configured
+class CausalRecourse(AbstractListedSearch):
     """The cheapest action such that, once its consequences have followed, the decision is the wanted one.
 
     Minimises ``distance(x, a)`` over actions ``a`` on at most `max_changes` features, subject to the decision on
@@ -32,14 +30,6 @@ class CausalRecourse(AbstractSolverMethod):
         not depend on one another.
     max_changes : int, default=3
         Features acted on at most; three and more only where two do not suffice.
-    n_values : int, default=24
-        Values tried per number.
-    width : int, default=32
-        Sets of features extended beyond two actions.
-    norm : {"l1", "l2", "linf", "l0", "mad"}, default="l1"
-        Distance.
-    random_state : int, optional
-        Unused: the search is deterministic.
 
     Notes
     -----
@@ -73,28 +63,12 @@ class CausalRecourse(AbstractSolverMethod):
     True
     """
 
-    needs_rows: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        *,
-        scm: SCM | str | None = None,
-        max_changes: Count = 3,
-        n_values: Count = 24,
-        width: Count = 32,
-        norm: Norm = "l1",
-        random_state: int | None = None,
-    ) -> None:
-        self.scm = scm
-        self.max_changes = max_changes
-        self.n_values = n_values
-        self.width = width
-        self.norm: Norm = norm
-        self.random_state = random_state
+    scm: SCM | str | None = None
+    max_changes: Count = 3
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """List the values of every number; read the causal model and fit what it leaves open."""
-        state = {"values": listed_values(self.predictor_, x, self.n_values)}
+        state = self._listed(x)
         if self.scm is not None:
             encoder = self.predictor_.encoder
             raw = x.astype(np.float64) * encoder.scale + encoder.offset
@@ -112,7 +86,7 @@ class CausalRecourse(AbstractSolverMethod):
 
     def solver(self) -> SparseSolver:
         """Exhaustive search over actions."""
-        return sparse_solver(self, self._effects())
+        return self._through_lists(self.max_changes, self._effects())
 
     def search(
         self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None

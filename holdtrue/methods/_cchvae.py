@@ -6,10 +6,11 @@ from jaxtyping import PRNGKeyArray
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._latent_base import AbstractGenerativeMethod, fixed_columns
 from holdtrue.models import VAE, Rows, build_vae
-from holdtrue.parameters import Count, Positive
+from holdtrue.parameters import Count, Positive, configured
 from holdtrue.search import LatentSpace, ShellSolver
 
 
+@configured
 class CCHVAE(AbstractGenerativeMethod):
     """Nearest accepted row in shells around the person's code in a VAE (Pawelczyk et al., 2020).
 
@@ -28,12 +29,6 @@ class CCHVAE(AbstractGenerativeMethod):
         Shells at most.
     norm : {"l1", "l2", "linf", "l0", "mad"}, default="l1"
         Distance that counts as cost and chooses within a shell.
-    widths : tuple of int, default=(64, 32)
-        Hidden layers of the encoder; the decoder mirrors them.
-    n_latent : int, default=8
-        Length of a code.
-    n_epochs : int, default=50
-        Passes over the rows.
     random_state : int, optional
         Seed of the autoencoder and of the draws.
 
@@ -64,26 +59,11 @@ class CCHVAE(AbstractGenerativeMethod):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        n_candidates: Count = 300,
-        radius: Positive = 0.1,
-        n_steps: Count = 200,
-        norm: Norm = "l1",
-        widths: tuple[Count, ...] = (64, 32),
-        n_latent: Count = 8,
-        n_epochs: Count = 50,
-        random_state: int | None = None,
-    ) -> None:
-        self.n_candidates = n_candidates
-        self.radius = radius
-        self.n_steps = n_steps
-        self.norm: Norm = norm
-        self.widths = widths
-        self.n_latent = n_latent
-        self.n_epochs = n_epochs
-        self.random_state = random_state
+    n_candidates: Count = 300
+    radius: Positive = 0.1
+    n_steps: Count = 200
+    norm: Norm = "l1"
+    random_state: int | None = None
 
     def build(self, rows: Rows, key: PRNGKeyArray) -> VAE:
         """VAE that is told what nobody may change."""

@@ -8,15 +8,15 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from holdtrue.batch import Predictor
-from holdtrue.encoding import Norm
 from holdtrue.methods._elastic_net import ElasticNorm, elastic_search
 from holdtrue.methods._kept_rows import kept_rows, kept_rows_at
 from holdtrue.methods._latent_base import AbstractGenerativeMethod
 from holdtrue.models import Autoencoder, Rows, build_autoencoder
-from holdtrue.parameters import Count, NonNegative, Positive
+from holdtrue.parameters import Count, NonNegative, Positive, configured
 from holdtrue.search import ElasticSolver, Prototype, PrototypePull
 
 
+@configured
 class CFProto(AbstractGenerativeMethod):
     """Small change that ends near people who got the wanted decision (Van Looveren and Klaise, 2019).
 
@@ -54,8 +54,6 @@ class CFProto(AbstractGenerativeMethod):
         Of the first step of a round; it falls with the root of the steps left.
     n_rows : int, default=2000
         Training rows kept, of the favourable decision and of the others; a random sample where there are more.
-    widths, n_latent, n_epochs : tuple of int, int, int, default=(64, 32), 8, 50
-        Hidden layers, length of a code and passes over the rows, of the autoencoder.
     random_state : int, optional
         Seed of the sample and of the autoencoder.
 
@@ -87,44 +85,20 @@ class CFProto(AbstractGenerativeMethod):
 
     needs: ClassVar[frozenset[str]] = frozenset({"differentiable"})
 
-    def __init__(
-        self,
-        *,
-        prototype_weight: NonNegative = 100.0,  # B.3
-        n_neighbours: Count = 20,  # B.3
-        prototype: Prototype = "mean",
-        autoencoder: bool = False,
-        norm: ElasticNorm = "l1",
-        l1_weight: NonNegative = 0.1,
-        l2_weight: NonNegative = 1.0,
-        confidence: NonNegative = 0.0,
-        first_weight: Positive = 10.0,
-        n_rounds: Count = 10,
-        n_steps: Count = 100,  # B.3
-        step_size: Positive = 0.01,
-        n_rows: Count = 2000,
-        widths: tuple[Count, ...] = (64, 32),
-        n_latent: Count = 8,
-        n_epochs: Count = 50,
-        random_state: int | None = None,
-    ) -> None:
-        self.prototype_weight = prototype_weight
-        self.n_neighbours = n_neighbours
-        self.prototype: Prototype = prototype
-        self.autoencoder = autoencoder
-        self.norm: Norm = norm
-        self.l1_weight = l1_weight
-        self.l2_weight = l2_weight
-        self.confidence = confidence
-        self.first_weight = first_weight
-        self.n_rounds = n_rounds
-        self.n_steps = n_steps
-        self.step_size = step_size
-        self.n_rows = n_rows
-        self.widths = widths
-        self.n_latent = n_latent
-        self.n_epochs = n_epochs
-        self.random_state = random_state
+    prototype_weight: NonNegative = 100.0  # B.3
+    n_neighbours: Count = 20  # B.3
+    prototype: Prototype = "mean"
+    autoencoder: bool = False
+    norm: ElasticNorm = "l1"
+    l1_weight: NonNegative = 0.1
+    l2_weight: NonNegative = 1.0
+    confidence: NonNegative = 0.0
+    first_weight: Positive = 10.0
+    n_rounds: Count = 10
+    n_steps: Count = 100  # B.3
+    step_size: Positive = 0.01
+    n_rows: Count = 2000
+    random_state: int | None = None
 
     def build(self, rows: Rows, key: PRNGKeyArray) -> Autoencoder:
         """Plain autoencoder."""

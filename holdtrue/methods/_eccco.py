@@ -1,20 +1,17 @@
 """Faithful counterfactuals: gradient search with an energy constraint."""
 
-from typing import ClassVar
-
 import jax.numpy as jnp
 import numpy as np
 
-from holdtrue.encoding import Norm
 from holdtrue.errors import DataError
-from holdtrue.methods._base import AbstractSolverMethod
-from holdtrue.methods._generic import plain_descent
+from holdtrue.methods._plain_descent import AbstractPlainDescent
 from holdtrue.models import ConformalSets
-from holdtrue.parameters import Count, NonNegative, Positive, Probability
+from holdtrue.parameters import NonNegative, Positive, Probability, configured
 from holdtrue.search import AbstractLoss, EnergyConstrained, GradientSolver, SetSizePenalised
 
 
-class ECCCo(AbstractSolverMethod):
+@configured
+class ECCCo(AbstractPlainDescent):
     """Recourse that looks to the model like the wanted class, by descent on cross-entropy, cost and energy.
 
     Descends ``-log p(target | x') + cost_weight * distance(x, x') + energy_weight * phi_t * (E + 0.001 E^2)`` with
@@ -36,18 +33,6 @@ class ECCCo(AbstractSolverMethod):
         How soft the edge of the set is, in units of probability.
     coverage : float, default=0.95
         Share of rows whose own class must be in their set.
-    cost_weight : float, default=0.001
-        Weight of the cost.
-    norm : {"l1", "l2", "mad"}, default="l1"
-        Distance.
-    target_probability : float, optional
-        Probability of the wanted class at which to stop. By default as soon as the decision turns.
-    n_steps : int, default=50
-        Steps at most.
-    step_size : float, default=0.1
-        Step, in encoded units per unit of slope.
-    random_state : int, optional
-        Unused: the search is deterministic.
 
     Notes
     -----
@@ -77,34 +62,11 @@ class ECCCo(AbstractSolverMethod):
     True
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"differentiable"})
-
-    def __init__(
-        self,
-        *,
-        energy_weight: NonNegative = 5.0,
-        conformal_weight: NonNegative = 0.0,
-        kappa: NonNegative = 1.0,
-        temperature: Positive = 0.1,
-        coverage: Probability = 0.95,
-        cost_weight: NonNegative = 0.001,
-        norm: Norm = "l1",
-        target_probability: Probability | None = None,
-        n_steps: Count = 50,
-        step_size: Positive = 0.1,
-        random_state: int | None = None,
-    ) -> None:
-        self.energy_weight = energy_weight
-        self.conformal_weight = conformal_weight
-        self.kappa = kappa
-        self.temperature = temperature
-        self.coverage = coverage
-        self.cost_weight = cost_weight
-        self.norm: Norm = norm
-        self.target_probability = target_probability
-        self.n_steps = n_steps
-        self.step_size = step_size
-        self.random_state = random_state
+    energy_weight: NonNegative = 5.0
+    conformal_weight: NonNegative = 0.0
+    kappa: NonNegative = 1.0
+    temperature: Positive = 0.1
+    coverage: Probability = 0.95
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Calibrate the sets, where they count."""
@@ -127,4 +89,4 @@ class ECCCo(AbstractSolverMethod):
             parts = (self.conformal_weight, self.kappa, self.temperature)
             sets = ConformalSets(jnp.asarray(self.state_["set_threshold"]))
             loss = SetSizePenalised(loss, sets, *(jnp.asarray(value, jnp.float32) for value in parts))
-        return plain_descent(self, loss)
+        return self.descent(loss)

@@ -1,12 +1,13 @@
 """Least change in l1 or l2, by elastic-net search."""
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Protocol
 
 import jax.numpy as jnp
 
+from holdtrue.batch import Predictor
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._base import AbstractSolverMethod
-from holdtrue.parameters import Count, NonNegative, Positive
+from holdtrue.parameters import Count, NonNegative, OneOf, Positive, configured
 from holdtrue.search import POLISH_STEPS, ElasticSolver, Hinge, PrototypePull
 
 DEFAULTS: dict[str, tuple[float, float, float]] = {
@@ -15,10 +16,11 @@ DEFAULTS: dict[str, tuple[float, float, float]] = {
     "mad": (1.0, 0.0, 0.05),
     "l2": (0.0, 1.0, 0.01),
 }
-ElasticNorm = Literal["l1", "l2", "mad"]
+ElasticNorm = Annotated[Norm, OneOf(("l1", "l2", "mad"))]
 """Norms that have a proximal map here; `MinPGD` is for ``linf``."""
 
 
+@configured
 class ElasticNet(AbstractSolverMethod):
     """Least change in l1 or l2 that turns the decision (Min-l1 and Min-l2), by accelerated proximal steps.
 
@@ -73,28 +75,15 @@ class ElasticNet(AbstractSolverMethod):
 
     needs: ClassVar[frozenset[str]] = frozenset({"differentiable"})
 
-    def __init__(
-        self,
-        *,
-        norm: ElasticNorm = "l1",
-        l1_weight: NonNegative | None = None,
-        l2_weight: NonNegative | None = None,
-        confidence: NonNegative = 0.5,  # B.3
-        first_weight: Positive = 1e-3,
-        n_rounds: Count = 9,
-        n_steps: Count = 100,
-        step_size: Positive | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        self.norm: Norm = norm
-        self.l1_weight = l1_weight
-        self.l2_weight = l2_weight
-        self.confidence = confidence
-        self.first_weight = first_weight
-        self.n_rounds = n_rounds
-        self.n_steps = n_steps
-        self.step_size = step_size
-        self.random_state = random_state
+    norm: ElasticNorm = "l1"
+    l1_weight: NonNegative | None = None
+    l2_weight: NonNegative | None = None
+    confidence: NonNegative = 0.5  # B.3
+    first_weight: Positive = 1e-3
+    n_rounds: Count = 9
+    n_steps: Count = 100
+    step_size: Positive | None = None
+    random_state: int | None = None
 
     def solver(self) -> ElasticSolver:
         """Rounds of FISTA, then a bisection."""
@@ -103,10 +92,21 @@ class ElasticNet(AbstractSolverMethod):
         return elastic_search(self, *weights)
 
 
+class Elastic(Protocol):
+    """A fitted method with the parameters of a search by elastic net."""
+
+    predictor_: Predictor
+    norm: Norm
+    confidence: float
+    first_weight: float
+    n_rounds: int
+    n_steps: int
+
+
 def elastic_search(
-    method: Any, l1_weight: float, l2_weight: float, step_size: float, *, pull: PrototypePull | None = None
+    method: Elastic, l1_weight: float, l2_weight: float, step_size: float, *, pull: PrototypePull | None = None
 ) -> ElasticSolver:
-    """Rounds of FISTA for a fitted method that has the other parameters of `ElasticNet`."""
+    """Rounds of FISTA, as a fitted method sets them."""
     return ElasticSolver(
         decision=method.predictor_.decision,
         loss=Hinge(jnp.asarray(method.confidence, jnp.float32)),

@@ -12,14 +12,14 @@ from scipy.linalg import solve_triangular
 
 from holdtrue.batch import map_rows
 from holdtrue.errors import CapabilityError
-from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._criterion import climbing
 from holdtrue.methods._with_base import AbstractClimbingMethod
 from holdtrue.models import AbstractModel
-from holdtrue.parameters import Count, Positive
+from holdtrue.parameters import Count, Positive, configured
 from holdtrue.search import Ellipsoid, StableSolver
 
 
+@configured
 class ElliCE(AbstractClimbingMethod):
     """Recourse that all models accept whose training loss is nearly as low (Turbal et al., 2025).
 
@@ -74,20 +74,10 @@ class ElliCE(AbstractClimbingMethod):
     needs: ClassVar[frozenset[str]] = frozenset({"differentiable"})
     needs_rows: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        base: AbstractMethod | str | None = None,
-        tolerance: Positive = 0.01,
-        ridge: Positive = 0.0001,
-        n_steps: Count = 600,
-        random_state: int | None = None,
-    ) -> None:
-        self.base = base
-        self.tolerance = tolerance
-        self.ridge = ridge
-        self.n_steps = n_steps
-        self.random_state = random_state
+    tolerance: Positive = 0.01
+    ridge: Positive = 0.0001
+    n_steps: Count = 600
+    random_state: int | None = None
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Take the Hessian at the training rows, and fit the base."""

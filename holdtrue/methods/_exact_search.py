@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import ClassVar, Self
 
 import numpy as np
@@ -14,11 +14,12 @@ from holdtrue.errors import CapabilityError
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._frame import RecourseFrame, concat
 from holdtrue.methods._leaves import search_layers, search_leaves, with_leaves_of
-from holdtrue.parameters import Count, Positive
+from holdtrue.parameters import Count, Positive, configured
 from holdtrue.schema import RestrictionsLike, TableLike, normalise_restrictions
 from holdtrue.search import Problems, Solutions, Status
 
 
+@configured
 class ExactSearch(AbstractMethod):
     """The cheapest recourse there is, or that there is none, with a proof: trees, linear models, ReLU networks.
 
@@ -77,20 +78,12 @@ class ExactSearch(AbstractMethod):
     offers_options: ClassVar[bool] = True
     trims: ClassVar[bool] = True
 
-    _proofs: dict[int, list[JsonObject]] | None = None  # in `proofs`: where they are put
+    _proofs: dict[int, list[JsonObject]] | None = field(default=None, init=False)  # where `proofs` puts them
 
-    def __init__(
-        self,
-        *,
-        time_limit: Positive = 10.0,
-        max_changes: Count | None = None,
-        norm: Norm = "l1",
-        random_state: int | None = None,
-    ) -> None:
-        self.time_limit = time_limit
-        self.max_changes = max_changes
-        self.norm: Norm = norm
-        self.random_state = random_state
+    time_limit: Positive = 10.0
+    max_changes: Count | None = None
+    norm: Norm = "l1"
+    random_state: int | None = None
 
     def search(
         self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None

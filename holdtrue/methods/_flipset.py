@@ -3,8 +3,8 @@
 import copy
 import time
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, Literal
+from dataclasses import field, replace
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._frame import RecourseFrame, concat
 from holdtrue.methods._local import BLOCK, Local, Surrogate, kind_of, neighbourhood, surrogate_statistics
-from holdtrue.parameters import Count, Positive, require
+from holdtrue.parameters import Count, OneOf, Positive, configured, require
 from holdtrue.schema import RestrictionsLike, TableLike, normalise_restrictions
 from holdtrue.search import (
     CLEARANCE,
@@ -33,10 +33,11 @@ from holdtrue.search import (
 )
 
 NEED = 1.5 * CLEARANCE  # score a proposal must reach: the clearance, and room for float32
-SumNorm = Literal["l0", "l1", "mad"]
+SumNorm = Annotated[Norm, OneOf(("l0", "l1", "mad"))]
 """Norms that add up over features."""
 
 
+@configured
 class Flipset(AbstractMethod):
     """The cheapest action that a linear score accepts, by integer programming, with a proof.
 
@@ -91,26 +92,15 @@ class Flipset(AbstractMethod):
     {'OPTIMAL'}
     """
 
-    _barred: list[list[Support]] | None = None  # in `options`: what each person was offered before
+    _barred: list[list[Support]] | None = field(default=None, init=False)  # in `options`: what was offered before
 
-    def __init__(
-        self,
-        *,
-        norm: SumNorm = "l1",
-        cost: ActionCost = "norm",
-        surrogate: Surrogate = "auto",
-        n_steps: Count = 8,
-        n_samples: Count = 1000,
-        spread: Positive = 0.1,
-        random_state: int | None = None,
-    ) -> None:
-        self.norm: Norm = norm
-        self.cost: ActionCost = cost
-        self.surrogate: Surrogate = surrogate
-        self.n_steps = n_steps
-        self.n_samples = n_samples
-        self.spread = spread
-        self.random_state = random_state
+    norm: SumNorm = "l1"
+    cost: ActionCost = "norm"
+    surrogate: Surrogate = "auto"
+    n_steps: Count = 8
+    n_samples: Count = 1000
+    spread: Positive = 0.1
+    random_state: int | None = None
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Frequencies and ranges of the columns, where LIME is used; ranks, where percentiles are the cost."""

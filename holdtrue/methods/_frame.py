@@ -4,15 +4,15 @@ import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from holdtrue._types import Keywords, NativeFrame
+from holdtrue._types import Cell, Keywords, NativeFrame
 from holdtrue.attribution import GIVEN, CodeTable, Models, Reasoner, Reasons
 from holdtrue.batch import Predictor
 from holdtrue.causal import overwrite
-from holdtrue.encoding import about, differs, join, number, shortened
+from holdtrue.encoding import Norm, about, differs, join, number, shortened
 from holdtrue.methods._effort import asked, efforts
 from holdtrue.methods._held import COLUMNS, UNKNOWN, Held
 from holdtrue.methods._plot import draw
@@ -93,7 +93,7 @@ class RecourseFrame:
     target: np.ndarray
     predictor: Predictor
     method: str
-    norm: str
+    norm: Norm
     n_steps: np.ndarray
     seconds: float
     person: np.ndarray
@@ -405,7 +405,7 @@ def _loose(values: np.ndarray, frames: Sequence[RecourseFrame], name: str) -> np
     return values.astype(object) if mixed else values
 
 
-def phrase(feature: Feature, before: Any, after: Any) -> str:
+def phrase(feature: Feature, before: Cell, after: Cell) -> str:
     """One change in words: "raise income from 31,000 to 35,500"."""
     old, new = about(before, feature), number(after, feature)
     if feature.kind in ("numeric", "integer") and before is not None and before == before:

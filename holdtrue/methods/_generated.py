@@ -11,11 +11,13 @@ import numpy as np
 
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._base import AbstractMethod
+from holdtrue.parameters import configured
 from holdtrue.search import GeneratorSolver, Problems, Solutions
 
 SIZES = (256, 4096)  # people asked about at once; fixed, so that nothing compiles again
 
 
+@configured
 class Generated(AbstractMethod):
     """What the model's own generator writes, in one pass, hardened and checked.
 
@@ -53,9 +55,8 @@ class Generated(AbstractMethod):
 
     needs: ClassVar[frozenset[str]] = frozenset({"generator"})
 
-    def __init__(self, *, norm: Norm = "l1", random_state: int | None = None) -> None:
-        self.norm: Norm = norm
-        self.random_state = random_state
+    norm: Norm = "l1"
+    random_state: int | None = None
 
     def solver(self) -> GeneratorSolver:
         """Return the one step."""

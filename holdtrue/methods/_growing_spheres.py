@@ -4,10 +4,11 @@ import jax.numpy as jnp
 
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._base import AbstractSolverMethod
-from holdtrue.parameters import Count, Positive
+from holdtrue.parameters import Count, Positive, configured
 from holdtrue.search import RowSpace, ShellSolver
 
 
+@configured
 class GrowingSpheres(AbstractSolverMethod):
     """Nearest accepted point of those sampled, with every needless change taken back (Laugel et al., 2017).
 
@@ -58,22 +59,12 @@ class GrowingSpheres(AbstractSolverMethod):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        n_candidates: Count = 1000,
-        radius: Positive = 0.2,
-        n_steps: Count = 1000,
-        norm: Norm = "l2",  # eq. 4
-        sparsify: bool = True,
-        random_state: int | None = None,
-    ) -> None:
-        self.n_candidates = n_candidates
-        self.radius = radius
-        self.n_steps = n_steps
-        self.norm: Norm = norm
-        self.sparsify = sparsify
-        self.random_state = random_state
+    n_candidates: Count = 1000
+    radius: Positive = 0.2
+    n_steps: Count = 1000
+    norm: Norm = "l2"  # eq. 4
+    sparsify: bool = True
+    random_state: int | None = None
 
     def solver(self) -> ShellSolver:
         """Shells among the rows."""

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from holdtrue._types import JsonObject
+from holdtrue._types import Json, JsonObject
 from holdtrue.errors import DataError
 
 FORMAT = "holdtrue-level"
@@ -97,7 +97,7 @@ class Level:
         return {"format": FORMAT, **asdict(self), "periods": list(self.periods)}
 
     @classmethod
-    def from_dict(cls, raw: Any, where: str = "level") -> Self:
+    def from_dict(cls, raw: Json, where: str = "level") -> Self:
         """Read what `to_dict` wrote."""
         known = {field.name for field in fields(cls)}
         if not isinstance(raw, dict) or raw.get("format") != FORMAT or not {"hold", "slack"} <= raw.keys():
@@ -128,7 +128,7 @@ class Level:
         return cls.from_dict(raw, f"level file {str(path)!r}")
 
 
-def checked_level(hold: Any, where: str) -> float:
+def checked_level(hold: object, where: str) -> float:
     """A wanted chance, or the reason why it is none."""
     if isinstance(hold, bool) or not isinstance(hold, (int, float, np.number)) or not 0 < hold < 1:
         raise DataError(f"{where}: `hold` must be a chance between 0 and 1; got {hold!r}. 95% is 0.95.")

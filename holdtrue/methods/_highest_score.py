@@ -12,13 +12,14 @@ from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_set
 from holdtrue.errors import CapabilityError
 from holdtrue.methods._base import CHUNK, AbstractSolverMethod
 from holdtrue.methods._frame import iter_rows
-from holdtrue.parameters import Count, Interval, Radius
+from holdtrue.parameters import Count, Interval, Radius, configured
 from holdtrue.schema import Table, TableLike
 from holdtrue.search import CLEARANCE, HighestSolver, Problems, Solutions
 
 SLOTS = 64  # people at once: all take much the same number of steps, so that slots need not be refilled early
 
 
+@configured
 class HighestScore(AbstractSolverMethod):
     """The permitted change that raises the score most, whatever it costs.
 
@@ -64,20 +65,11 @@ class HighestScore(AbstractSolverMethod):
 
     offers_options: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        *,
-        radius: Radius = float("inf"),
-        n_points: Annotated[int, Interval(2, closed="left")] = 9,
-        norm: Norm = "l1",
-        n_steps: Count = 3,
-        random_state: int | None = None,
-    ) -> None:
-        self.radius = radius
-        self.n_points = n_points
-        self.norm: Norm = norm
-        self.n_steps = n_steps
-        self.random_state = random_state
+    radius: Radius = float("inf")
+    n_points: Annotated[int, Interval(2, closed="left")] = 9
+    norm: Norm = "l1"
+    n_steps: Count = 3
+    random_state: int | None = None
 
     def solver(self) -> HighestSolver:
         """Sweeps over whatever the schema lets anybody change."""

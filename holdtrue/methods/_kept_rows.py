@@ -1,14 +1,15 @@
 """Training rows that a method keeps, with what the model decides about them."""
 
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from holdtrue.batch import Predictor
+from holdtrue.methods._base import AbstractSolverMethod
+from holdtrue.parameters import Count, configured
 
 
-@runtime_checkable
 class KeepsRows(Protocol):
     """A method that keeps training rows."""
 
@@ -43,3 +44,26 @@ def kept_rows_at(predictor: Predictor, state: dict[str, np.ndarray]) -> dict[str
     """
     decided = predictor.decide_of(predictor.logits_of(state["rows"]))
     return state | {"decided": decided.astype(state["decided"].dtype)}
+
+
+@configured
+class AbstractRowsMethod(AbstractSolverMethod):
+    """A method that learns nothing but rows, kept with what is decided about them.
+
+    Parameters
+    ----------
+    n_rows : int, default=2000
+        Training rows kept, of the favourable decision and of the others; a random sample where there are more.
+    """
+
+    needs_rows: ClassVar[bool] = True
+
+    n_rows: Count = 2000
+
+    def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
+        """Keep rows of every decision: which of them serve depends on the wanted class."""
+        return kept_rows(self, x)
+
+    def state_at(self, predictor: Predictor) -> dict[str, np.ndarray]:
+        """The rows, as they are decided at the other threshold."""
+        return kept_rows_at(predictor, super().state_at(predictor))

@@ -11,16 +11,28 @@ from jaxtyping import PRNGKeyArray
 from holdtrue.encoding import Encoder
 from holdtrue.methods._base import AbstractSolverMethod
 from holdtrue.models import AbstractAutoencoder, Data, Rows, fit_autoencoder, to_arrays, with_arrays
+from holdtrue.parameters import Count, configured
 
 
+@configured
 class AbstractGenerativeMethod(AbstractSolverMethod):
-    """A method with an autoencoder of its own, learned in `fit` and kept in model files as arrays."""
+    """A method with an autoencoder of its own, learned in `fit` and kept in model files as arrays.
+
+    Parameters
+    ----------
+    widths : tuple of int, default=(64, 32)
+        Hidden layers of the autoencoder's encoder; its decoder mirrors them.
+    n_latent : int, default=8
+        Length of a code.
+    n_epochs : int, default=50
+        Passes over the rows, in learning the autoencoder.
+    """
 
     needs_rows: ClassVar[bool] = True
 
-    widths: tuple[int, ...]
-    n_latent: int
-    n_epochs: int
+    widths: tuple[Count, ...] = (64, 32)
+    n_latent: Count = 8
+    n_epochs: Count = 50
 
     @abstractmethod
     def build(self, rows: Rows, key: PRNGKeyArray) -> AbstractAutoencoder:

@@ -6,10 +6,11 @@ from jaxtyping import PRNGKeyArray
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._latent_base import AbstractGenerativeMethod
 from holdtrue.models import Autoencoder, Rows, build_autoencoder
-from holdtrue.parameters import Count, Positive
+from holdtrue.parameters import Count, Positive, configured
 from holdtrue.search import LatentSpace, ShellSolver
 
 
+@configured
 class LatentSearch(AbstractGenerativeMethod):
     """Nearest accepted row among codes drawn near the person's own (Pawelczyk et al., 2020, as a baseline of SNS).
 
@@ -30,12 +31,6 @@ class LatentSearch(AbstractGenerativeMethod):
         Rounds at most; the authors' code allows 100, the paper speaks of one.
     norm : {"l2", "l1", "linf", "l0", "mad"}, default="l2"
         Distance that counts as cost and chooses among the accepted rows.
-    widths : tuple of int, default=(64, 32)
-        Hidden layers of the encoder; the decoder mirrors them.
-    n_latent : int, default=8
-        Length of a code.
-    n_epochs : int, default=50
-        Passes over the rows.
     random_state : int, optional
         Seed of the autoencoder and of the draws; the paper uses 2021.
 
@@ -67,28 +62,12 @@ class LatentSearch(AbstractGenerativeMethod):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        n_candidates: Count = 1280,
-        radius: Positive = 1.0,
-        raw_radius: bool = False,
-        n_steps: Count = 10,
-        norm: Norm = "l2",
-        widths: tuple[Count, ...] = (64, 32),
-        n_latent: Count = 8,
-        n_epochs: Count = 50,
-        random_state: int | None = None,
-    ) -> None:
-        self.n_candidates = n_candidates
-        self.radius = radius
-        self.raw_radius = raw_radius
-        self.n_steps = n_steps
-        self.norm: Norm = norm
-        self.widths = widths
-        self.n_latent = n_latent
-        self.n_epochs = n_epochs
-        self.random_state = random_state
+    n_candidates: Count = 1280
+    radius: Positive = 1.0
+    raw_radius: bool = False
+    n_steps: Count = 10
+    norm: Norm = "l2"
+    random_state: int | None = None
 
     def build(self, rows: Rows, key: PRNGKeyArray) -> Autoencoder:
         """Plain autoencoder."""

@@ -7,10 +7,11 @@ import numpy as np
 
 from holdtrue.encoding import Norm, level_columns, norm_weights
 from holdtrue.methods._base import AbstractSolverMethod
-from holdtrue.parameters import Count, Radius
+from holdtrue.parameters import Count, Radius, configured
 from holdtrue.search import LinearProgramSolver
 
 
+@configured
 class LinearProgram(AbstractSolverMethod):
     """The change that a linearised model likes best, shrunk to the cheapest valid point on the way.
 
@@ -59,13 +60,10 @@ class LinearProgram(AbstractSolverMethod):
 
     needs: ClassVar[frozenset[str]] = frozenset({"differentiable"})
 
-    def __init__(
-        self, *, radius: Radius = 0.75, norm: Norm = "l1", n_steps: Count = 1, random_state: int | None = None
-    ) -> None:
-        self.radius = radius  # delta_max of Section 4
-        self.norm: Norm = norm
-        self.n_steps = n_steps
-        self.random_state = random_state
+    radius: Radius = 0.75  # delta_max of Section 4
+    norm: Norm = "l1"
+    n_steps: Count = 1
+    random_state: int | None = None
 
     def solver(self) -> LinearProgramSolver:
         """Linear programmes over the person's polytope."""

@@ -1,6 +1,6 @@
 """Least change by projected gradient in growing balls."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import jax.numpy as jnp
 import numpy as np
@@ -8,15 +8,16 @@ import numpy as np
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractSolverMethod
-from holdtrue.parameters import Count, Positive
+from holdtrue.parameters import Count, OneOf, Positive, configured
 from holdtrue.search import POLISH_STEPS, BallSolver, CrossEntropy
 
-BallNorm = Literal["l2", "linf"]
+BallNorm = Annotated[Norm, OneOf(("l2", "linf"))]
 """Norms whose balls are searched; `ElasticNet` is for ``l1``."""
 BallStep = Literal["paper", "code"]
 """Length of a projected step."""
 
 
+@configured
 class MinPGD(AbstractSolverMethod):
     """A yes in the smallest of some balls about the person, by projected gradient (Min-epsilon PGD).
 
@@ -72,24 +73,13 @@ class MinPGD(AbstractSolverMethod):
 
     needs: ClassVar[frozenset[str]] = frozenset({"differentiable"})
 
-    def __init__(
-        self,
-        *,
-        radius: Positive | None = None,
-        norm: BallNorm = "l2",
-        n_balls: Count = 10,  # B.3
-        n_steps: Count = 50,
-        nearest: bool = True,
-        step: BallStep = "paper",
-        random_state: int | None = None,
-    ) -> None:
-        self.radius = radius
-        self.norm: Norm = norm
-        self.n_balls = n_balls
-        self.n_steps = n_steps
-        self.nearest = nearest
-        self.step: BallStep = step
-        self.random_state = random_state
+    radius: Positive | None = None
+    norm: BallNorm = "l2"
+    n_balls: Count = 10  # B.3
+    n_steps: Count = 50
+    nearest: bool = True
+    step: BallStep = "paper"
+    random_state: int | None = None
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Learn the median norm of the rows, where no radius is given."""

@@ -1,19 +1,15 @@
 """The nearest person who got a yes."""
 
-from typing import ClassVar
-
 import jax.numpy as jnp
-import numpy as np
 
-from holdtrue.batch import Predictor
 from holdtrue.encoding import Norm, norm_weights
-from holdtrue.methods._base import AbstractSolverMethod
-from holdtrue.methods._kept_rows import kept_rows, kept_rows_at
-from holdtrue.parameters import Count
+from holdtrue.methods._kept_rows import AbstractRowsMethod
+from holdtrue.parameters import Count, configured
 from holdtrue.search import CandidateSolver
 
 
-class NearestNeighbour(AbstractSolverMethod):
+@configured
+class NearestNeighbour(AbstractRowsMethod):
     """Become like the cheapest accepted person, in what one may change.
 
     Candidates are training rows that the model decides as wanted. Each is first made reachable (fixed features
@@ -25,8 +21,6 @@ class NearestNeighbour(AbstractSolverMethod):
     ----------
     norm : {"l1", "l2", "linf", "l0", "mad"}, default="l1"
         Distance.
-    n_rows : int, default=2000
-        Training rows kept as candidates; a random sample where there are more.
     n_candidates : int, default=256
         Cheapest candidates asked of the model, at most.
     random_state : int, optional
@@ -45,28 +39,9 @@ class NearestNeighbour(AbstractSolverMethod):
     True
     """
 
-    needs_rows: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        *,
-        norm: Norm = "l1",
-        n_rows: Count = 2000,
-        n_candidates: Count = 256,
-        random_state: int | None = None,
-    ) -> None:
-        self.norm: Norm = norm
-        self.n_rows = n_rows
-        self.n_candidates = n_candidates
-        self.random_state = random_state
-
-    def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
-        """Keep rows of every decision: which of them serve depends on the wanted class."""
-        return kept_rows(self, x)
-
-    def state_at(self, predictor: Predictor) -> dict[str, np.ndarray]:
-        """The rows, as they are decided at the other threshold."""
-        return kept_rows_at(predictor, super().state_at(predictor))
+    norm: Norm = "l1"
+    n_candidates: Count = 256
+    random_state: int | None = None
 
     def solver(self) -> CandidateSolver:
         """Search over the kept rows."""

@@ -1,11 +1,12 @@
 """A plan as a picture: of one person the path and the changes, of many cost against survival."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from holdtrue._figure import BLUE, INK, LINE, ORANGE, SOFT, dress, new_figure, save
+from holdtrue._types import Cell
 from holdtrue.encoding import about, number
 from holdtrue.errors import DataError
 from holdtrue.schema import Table, plain
@@ -111,7 +112,7 @@ def _changes(plan: "RecourseFrame", i: int, names: list[str], axes: "Axes") -> N
     axes.grid(visible=False)
 
 
-def _place(value: Any, plan: "RecourseFrame", name: str) -> float:
+def _place(value: Cell, plan: "RecourseFrame", name: str) -> float:
     """Where on its column's own scale a value lies, from 0 to 1; what is missing at its beginning."""
     feature = plan.schema[name]
     if feature.has_levels:

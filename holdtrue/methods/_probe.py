@@ -6,13 +6,13 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.stats import norm as normal
 
-from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._criterion import climbing, noise_of, proposing
 from holdtrue.methods._with_base import AbstractClimbingMethod
-from holdtrue.parameters import Count, Positive, Probability
+from holdtrue.parameters import Count, Positive, Probability, configured
 from holdtrue.search import LinearInvalidation, ProposalSolver, SampledInvalidation, Shells, StableSolver
 
 
+@configured
 class PROBE(AbstractClimbingMethod):
     """Recourse that noise in its execution undoes with a chosen probability at most (Pawelczyk et al., 2023).
 
@@ -71,26 +71,13 @@ class PROBE(AbstractClimbingMethod):
 
     needs_rows: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        base: AbstractMethod | str | None = None,
-        rate: Probability = 0.1,
-        sigma: Positive = 0.1,
-        n_steps: Count = 600,
-        n_samples: Count = 200,
-        n_candidates: Count = 100,
-        radius: Positive = 0.1,
-        random_state: int | None = None,
-    ) -> None:
-        self.base = base
-        self.rate = rate
-        self.sigma = sigma
-        self.n_steps = n_steps
-        self.n_samples = n_samples
-        self.n_candidates = n_candidates
-        self.radius = radius
-        self.random_state = random_state
+    rate: Probability = 0.1
+    sigma: Positive = 0.1
+    n_steps: Count = 600
+    n_samples: Count = 200
+    n_candidates: Count = 100
+    radius: Positive = 0.1
+    random_state: int | None = None
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Fit the base."""

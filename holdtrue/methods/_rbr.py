@@ -1,20 +1,18 @@
 """RBR: robust Bayesian recourse."""
 
-from typing import ClassVar, Literal
+from typing import Annotated
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array
 
-from holdtrue.batch import Predictor
 from holdtrue.encoding import Norm, norm_weights
-from holdtrue.methods._base import AbstractSolverMethod
-from holdtrue.methods._kept_rows import kept_rows, kept_rows_at
-from holdtrue.parameters import Count, NonNegative, Positive
+from holdtrue.methods._kept_rows import AbstractRowsMethod
+from holdtrue.parameters import Count, NonNegative, OneOf, Positive, configured
 from holdtrue.search import OddsSolver
 
 
-class RBR(AbstractSolverMethod):
+@configured
+class RBR(AbstractRowsMethod):
     """Recourse to where a yes is likelier than a no, even if the densities of both are somewhat wrong.
 
     Minimises ``log sum_i max N_i(x') - log sum_j min N_j(x')`` within the ball of ``d + slack`` about the person,
@@ -47,8 +45,6 @@ class RBR(AbstractSolverMethod):
         Steps at most.
     step_size : float, default=0.03
         Of a gradient step; the authors' code has 1 over the root of 1000.
-    n_rows : int, default=2000
-        Training rows kept, of the favourable decision and of the others; a random sample where there are more.
     random_state : int, optional
         Seed of the samples; each person has their own.
 
@@ -79,44 +75,17 @@ class RBR(AbstractSolverMethod):
     True
     """
 
-    needs_rows: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        *,
-        refused_radius: NonNegative = 0.0,
-        accepted_radius: NonNegative = 0.0,
-        sigma: Positive = 1.0,
-        slack: NonNegative = 0.2,
-        norm: Literal["l1", "l2", "linf", "mad"] = "l1",
-        n_neighbours: Count = 200,
-        n_samples: Count = 200,
-        spread: Positive = 0.2,
-        n_steps: Count = 500,
-        step_size: Positive = 0.03,
-        n_rows: Count = 2000,
-        random_state: int | None = None,
-    ) -> None:
-        self.refused_radius = refused_radius
-        self.accepted_radius = accepted_radius
-        self.sigma = sigma
-        self.slack = slack
-        self.norm: Norm = norm
-        self.n_neighbours = n_neighbours
-        self.n_samples = n_samples
-        self.spread = spread
-        self.n_steps = n_steps
-        self.step_size = step_size
-        self.n_rows = n_rows
-        self.random_state = random_state
-
-    def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
-        """Keep rows."""
-        return kept_rows(self, x)
-
-    def state_at(self, predictor: Predictor) -> dict[str, np.ndarray]:
-        """The rows, as they are decided at the other threshold."""
-        return kept_rows_at(predictor, super().state_at(predictor))
+    refused_radius: NonNegative = 0.0
+    accepted_radius: NonNegative = 0.0
+    sigma: Positive = 1.0
+    slack: NonNegative = 0.2
+    norm: Annotated[Norm, OneOf(("l1", "l2", "linf", "mad"))] = "l1"
+    n_neighbours: Count = 200
+    n_samples: Count = 200
+    spread: Positive = 0.2
+    n_steps: Count = 500
+    step_size: Positive = 0.03
+    random_state: int | None = None
 
     def solver(self) -> OddsSolver:
         """Descent on the worst odds."""

@@ -8,10 +8,11 @@ from jaxtyping import PRNGKeyArray
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._latent_base import AbstractGenerativeMethod
 from holdtrue.models import VAE, Rows, build_vae
-from holdtrue.parameters import Count, NonNegative, Positive, PositiveShare
+from holdtrue.parameters import Count, NonNegative, Positive, PositiveShare, configured
 from holdtrue.search import LatentGradientSolver
 
 
+@configured
 class REVISE(AbstractGenerativeMethod):
     """Cheapest accepted row on a path of codes that descends on loss plus cost (Joshi et al., 2019).
 
@@ -35,12 +36,6 @@ class REVISE(AbstractGenerativeMethod):
         before the search ends.
     decay : float, default=0.5
         See `patience`.
-    widths : tuple of int, default=(64, 32)
-        Hidden layers of the encoder; the decoder mirrors them.
-    n_latent : int, default=8
-        Length of a code.
-    n_epochs : int, default=50
-        Passes over the rows.
     random_state : int, optional
         Seed of the autoencoder; the search is deterministic.
 
@@ -71,30 +66,13 @@ class REVISE(AbstractGenerativeMethod):
 
     needs: ClassVar[frozenset[str]] = frozenset({"differentiable"})
 
-    def __init__(
-        self,
-        *,
-        cost_weight: NonNegative = 0.5,
-        norm: Norm = "l1",
-        n_steps: Count = 1000,
-        step_size: Positive = 0.1,
-        patience: Count = 100,
-        decay: PositiveShare = 0.5,
-        widths: tuple[Count, ...] = (64, 32),
-        n_latent: Count = 8,
-        n_epochs: Count = 50,
-        random_state: int | None = None,
-    ) -> None:
-        self.cost_weight = cost_weight
-        self.norm: Norm = norm
-        self.n_steps = n_steps
-        self.step_size = step_size
-        self.patience = patience
-        self.decay = decay
-        self.widths = widths
-        self.n_latent = n_latent
-        self.n_epochs = n_epochs
-        self.random_state = random_state
+    cost_weight: NonNegative = 0.5
+    norm: Norm = "l1"
+    n_steps: Count = 1000
+    step_size: Positive = 0.1
+    patience: Count = 100
+    decay: PositiveShare = 0.5
+    random_state: int | None = None
 
     def build(self, rows: Rows, key: PRNGKeyArray) -> VAE:
         """VAE of whole rows."""

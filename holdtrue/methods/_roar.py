@@ -8,10 +8,11 @@ import numpy as np
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.methods._base import AbstractSolverMethod
 from holdtrue.methods._local import Surrogate, neighbourhood, surrogate_statistics
-from holdtrue.parameters import Count, NonNegative, Positive
+from holdtrue.parameters import Count, NonNegative, Positive, configured
 from holdtrue.search import GradientSolver, RobustSolver, SquaredScore
 
 
+@configured
 class ROAR(AbstractSolverMethod):
     """Recourse for the worst linear model near the present one.
 
@@ -69,34 +70,18 @@ class ROAR(AbstractSolverMethod):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        radius: NonNegative = 0.1,
-        ball: Literal["linf", "l2"] = "linf",
-        intercept: bool = True,
-        cost_weight: NonNegative = 0.1,
-        norm: Norm = "l1",
-        surrogate: Surrogate = "auto",
-        n_steps: Count = 500,
-        step_size: Positive = 0.05,
-        patience: Count = 100,
-        n_samples: Count = 1000,
-        spread: Positive = 0.1,
-        random_state: int | None = None,
-    ) -> None:
-        self.radius = radius
-        self.ball: Literal["linf", "l2"] = ball
-        self.intercept = intercept
-        self.cost_weight = cost_weight
-        self.norm: Norm = norm
-        self.surrogate: Surrogate = surrogate
-        self.n_steps = n_steps
-        self.step_size = step_size
-        self.patience = patience
-        self.n_samples = n_samples
-        self.spread = spread
-        self.random_state = random_state
+    radius: NonNegative = 0.1
+    ball: Literal["linf", "l2"] = "linf"
+    intercept: bool = True
+    cost_weight: NonNegative = 0.1
+    norm: Norm = "l1"
+    surrogate: Surrogate = "auto"
+    n_steps: Count = 500
+    step_size: Positive = 0.05
+    patience: Count = 100
+    n_samples: Count = 1000
+    spread: Positive = 0.1
+    random_state: int | None = None
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Frequencies and ranges of the columns, where LIME is used."""

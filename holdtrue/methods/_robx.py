@@ -1,20 +1,19 @@
 """RobX: towards training rows about which the model is steadily sure."""
 
-from typing import ClassVar
-
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from holdtrue.batch import Predictor
-from holdtrue.methods._base import AbstractMethod
-from holdtrue.methods._criterion import noise_of, proposing, stability_of
-from holdtrue.methods._kept_rows import kept_rows, kept_rows_at
-from holdtrue.methods._with_base import AbstractClimbingMethod
-from holdtrue.parameters import Count, Positive, Probability
+from holdtrue.methods._criterion import proposing
+from holdtrue.methods._kept_rows import kept_rows_at
+from holdtrue.methods._steady import AbstractSteadyMethod
+from holdtrue.parameters import Count, configured
 from holdtrue.search import CounterfactualStability, Lines, ProposalSolver
 
 
-class RobX(AbstractClimbingMethod):
+@configured
+class RobX(AbstractSteadyMethod):
     """Move another method's recourse towards steady training rows until it is steady itself (Dutta et al., 2022).
 
     Counterfactual stability is ``mean p(x' + e) - std p(x' + e)`` over Gaussian noise e, with the probability p of
@@ -25,25 +24,15 @@ class RobX(AbstractClimbingMethod):
 
     Parameters
     ----------
-    base : AbstractMethod or str, optional
-        The method whose recourse is improved; ``SparseSearch()`` when omitted. The cost is counted in its norm.
     min_stability : float, default=0.5
         Stability that is asked for (`tau`). The paper chooses it for each data set; ``state_["stability"]`` has
         that of the training rows.
-    sigma : float, default=0.1
-        Deviation of the noise, in encoded units.
-    n_samples : int, default=100
-        Noisy neighbours of a point (`K`).
     n_candidates : int, default=256
         Nearest conservative rows, as the person could become like them, that are asked about, at most.
     n_neighbours : int, default=5
         How many of them are approached: the nearest that are stable enough.
     n_steps : int, default=20
         Steps to each of them.
-    n_rows : int, default=2000
-        Training rows kept, of the favourable decision and of the others; a random sample where there are more.
-    random_state : int, optional
-        Seed of the noise, which is the same for everyone, and of the base.
 
     Notes
     -----
@@ -72,36 +61,13 @@ class RobX(AbstractClimbingMethod):
     True
     """
 
-    needs_rows: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        *,
-        base: AbstractMethod | str | None = None,
-        min_stability: Probability = 0.5,
-        sigma: Positive = 0.1,
-        n_samples: Count = 100,
-        n_candidates: Count = 256,
-        n_neighbours: Count = 5,
-        n_steps: Count = 20,
-        n_rows: Count = 2000,
-        random_state: int | None = None,
-    ) -> None:
-        self.base = base
-        self.min_stability = min_stability
-        self.sigma = sigma
-        self.n_samples = n_samples
-        self.n_candidates = n_candidates
-        self.n_neighbours = n_neighbours
-        self.n_steps = n_steps
-        self.n_rows = n_rows
-        self.random_state = random_state
+    n_candidates: Count = 256
+    n_neighbours: Count = 5
+    n_steps: Count = 20
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Keep rows with their stability, and fit the base."""
-        own = kept_rows(self, x)
-        own["stability"] = stability_of(self._criterion(), self.predictor_.decision, own["rows"])
-        return own | self._learn_base(x, y)
+        return self._kept(x) | self._learn_base(x, y)
 
     def state_at(self, predictor: Predictor) -> dict[str, np.ndarray]:
         """The rows as they are decided at the other threshold; their stability knows of none."""
@@ -113,18 +79,13 @@ class RobX(AbstractClimbingMethod):
         n_neighbours = min(int(self.n_neighbours), len(rows))
         lines = Lines(
             rows=jnp.asarray(rows, jnp.float32),
-            counts=jnp.asarray(conservative(self.state_, self.min_stability)),
+            counts=jnp.asarray(self._conservative()),
             n_candidates=max(n_neighbours, min(int(self.n_candidates), len(rows))),
             n_neighbours=n_neighbours,
             n_shares=int(self.n_steps),
         )
         return proposing(self, self._criterion(), lines, self.n_steps)
 
-    def _criterion(self) -> CounterfactualStability:
-        return CounterfactualStability(noise_of(self), jnp.asarray(self.min_stability, jnp.float32))
-
-
-def conservative(state: dict[str, np.ndarray], min_stability: float) -> np.ndarray:
-    """Boolean (rows, classes): whether a kept row is decided as the class, and stable enough in it."""
-    stability = state["stability"]
-    return (stability >= min_stability) & (state["decided"][:, None] == np.arange(stability.shape[1]))
+    def stability(self, noise: Array, least: Array) -> CounterfactualStability:
+        """How sure the model is among neighbours, less how much that varies."""
+        return CounterfactualStability(noise, least)

@@ -6,13 +6,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from holdtrue.encoding import norm_weights
-from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._min_pgd import learned_radius
 from holdtrue.methods._with_base import AbstractClimbingMethod
-from holdtrue.parameters import Count, Positive
+from holdtrue.parameters import Count, Positive, configured
 from holdtrue.search import NeighbourSolver
 
 
+@configured
 class SNS(AbstractClimbingMethod):
     """Stable neighbour search: move another method's recourse to where retraining is less likely to undo it.
 
@@ -59,20 +59,10 @@ class SNS(AbstractClimbingMethod):
 
     needs: ClassVar[frozenset[str]] = frozenset({"differentiable"})
 
-    def __init__(
-        self,
-        *,
-        base: AbstractMethod | str | None = None,
-        radius: Positive | None = None,
-        n_steps: Count = 200,  # B.3
-        n_points: Count = 10,  # section 5.1
-        random_state: int | None = None,
-    ) -> None:
-        self.base = base
-        self.radius = radius
-        self.n_steps = n_steps
-        self.n_points = n_points
-        self.random_state = random_state
+    radius: Positive | None = None
+    n_steps: Count = 200  # B.3
+    n_points: Count = 10  # section 5.1
+    random_state: int | None = None
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Fit the base and learn the radius."""

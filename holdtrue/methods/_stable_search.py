@@ -8,12 +8,12 @@ from scipy.stats import t
 
 from holdtrue.batch import RetrainableClassifier, RetrainedModels
 from holdtrue.encoding import norm_weights
-from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._guided import AbstractGuidedMethod
-from holdtrue.parameters import Count, Interval
+from holdtrue.parameters import Count, Interval, configured
 from holdtrue.search import POLISH_STEPS, Agreement, StableSolver
 
 
+@configured
 class StableSearch(AbstractGuidedMethod):
     """The nearest recourse that the model and several retrainings of it all accept.
 
@@ -72,26 +72,13 @@ class StableSearch(AbstractGuidedMethod):
     needs: ClassVar[frozenset[str]] = frozenset({"differentiable"})
     instead: ClassVar[str] = "SNS"
 
-    def __init__(
-        self,
-        *,
-        base: AbstractMethod | str | None = None,
-        n_guides: Count = 20,
-        aim: Annotated[float, Interval(0.5, 1, "left")] = 0.99,
-        keep_cost: bool = False,
-        ball_steps: Count = 20,
-        growth: Annotated[float, Interval(1)] = 1.1,
-        n_steps: Count = 600,
-        random_state: int | None = None,
-    ) -> None:
-        self.base = base
-        self.n_guides = n_guides
-        self.aim = aim
-        self.keep_cost = keep_cost
-        self.ball_steps = ball_steps
-        self.growth = growth
-        self.n_steps = n_steps
-        self.random_state = random_state
+    n_guides: Count = 20
+    aim: Annotated[float, Interval(0.5, 1, "left")] = 0.99
+    keep_cost: bool = False
+    ball_steps: Count = 20
+    growth: Annotated[float, Interval(1)] = 1.1
+    n_steps: Count = 600
+    random_state: int | None = None
 
     def _retrained(self, model: RetrainableClassifier, seed: int) -> RetrainedModels:
         return model.retrain(self.n_guides, random_state=seed)

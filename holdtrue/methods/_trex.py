@@ -1,24 +1,24 @@
 """T-Rex: to where the model is sure, and hardly less so near by."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from holdtrue.batch import Predictor
 from holdtrue.errors import CapabilityError
-from holdtrue.methods._base import AbstractMethod
-from holdtrue.methods._criterion import climbing, noise_of, proposing, stability_of
-from holdtrue.methods._kept_rows import kept_rows, kept_rows_at
-from holdtrue.methods._robx import conservative
-from holdtrue.methods._with_base import AbstractClimbingMethod
-from holdtrue.parameters import Count, Positive, Probability
+from holdtrue.methods._criterion import climbing, proposing
+from holdtrue.methods._kept_rows import kept_rows_at
+from holdtrue.methods._steady import AbstractSteadyMethod
+from holdtrue.parameters import Count, Probability, configured
 from holdtrue.search import LocalStability, Neighbours, ProposalSolver, StableSolver
 
 BLOCK = 8  # rows asked about in a step, each with its neighbours
 
 
-class TRex(AbstractClimbingMethod):
+@configured
+class TRex(AbstractSteadyMethod):
     """Recourse that is stable under models which differ, but not much where people are (Hamman et al., 2023).
 
     Stability is ``mean over e of p(x' + e) - |p(x') - p(x' + e)|`` for Gaussian noise e, with the probability p
@@ -28,24 +28,12 @@ class TRex(AbstractClimbingMethod):
 
     Parameters
     ----------
-    base : AbstractMethod or str, optional
-        The method whose recourse is the start; ``SparseSearch()`` when omitted. The cost is counted in its norm.
     variant : {"I", "NN"}, optional
         Climb, or take a row. By default a model with a gradient is climbed; for another a row is taken.
-    min_stability : float, default=0.7
-        Stability that is asked for (`tau`); the paper chooses it for each data set.
-    sigma : float, default=0.1
-        Deviation of the noise, in encoded units.
-    n_samples : int, default=100
-        Noisy neighbours of a point (`k`).
     n_steps : int, default=600
         Steps of a climb at most.
     n_candidates : int, default=256
         Cheapest stable rows that are asked about, at most.
-    n_rows : int, default=2000
-        Training rows kept, of the favourable decision and of the others; a random sample where there are more.
-    random_state : int, optional
-        Seed of the noise, which is the same for everyone, and of the base.
 
     Notes
     -----
@@ -74,40 +62,16 @@ class TRex(AbstractClimbingMethod):
     True
     """
 
-    needs_rows: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        *,
-        base: AbstractMethod | str | None = None,
-        variant: Literal["I", "NN"] | None = None,
-        min_stability: Probability = 0.7,
-        sigma: Positive = 0.1,
-        n_samples: Count = 100,
-        n_steps: Count = 600,
-        n_candidates: Count = 256,
-        n_rows: Count = 2000,
-        random_state: int | None = None,
-    ) -> None:
-        self.base = base
-        self.variant = variant
-        self.min_stability = min_stability
-        self.sigma = sigma
-        self.n_samples = n_samples
-        self.n_steps = n_steps
-        self.n_candidates = n_candidates
-        self.n_rows = n_rows
-        self.random_state = random_state
+    variant: Literal["I", "NN"] | None = None
+    min_stability: Probability = 0.7
+    n_steps: Count = 600
+    n_candidates: Count = 256
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Fit the base; for rows, keep them with their stability."""
         if self.variant == "I" and "differentiable" not in self.predictor_.capabilities:
             raise CapabilityError("TRex: variant='I' needs a differentiable model. Use variant='NN'.")
-        own: dict[str, np.ndarray] = {}
-        if not self._climbs():
-            own = kept_rows(self, x)
-            own["stability"] = stability_of(self._criterion(), self.predictor_.decision, own["rows"])
-        return own | self._learn_base(x, y)
+        return ({} if self._climbs() else self._kept(x)) | self._learn_base(x, y)
 
     def state_at(self, predictor: Predictor) -> dict[str, np.ndarray]:
         """The rows as they are decided at the other threshold; their stability knows of none."""
@@ -123,7 +87,7 @@ class TRex(AbstractClimbingMethod):
         block = min(BLOCK, n_candidates)
         neighbours = Neighbours(
             rows=jnp.asarray(rows, jnp.float32),
-            counts=jnp.asarray(conservative(self.state_, self.min_stability)),
+            counts=jnp.asarray(self._conservative()),
             n_candidates=n_candidates,
             block=block,
         )
@@ -132,5 +96,6 @@ class TRex(AbstractClimbingMethod):
     def _climbs(self) -> bool:
         return (self.variant or ("I" if "differentiable" in self.predictor_.capabilities else "NN")) == "I"
 
-    def _criterion(self) -> LocalStability:
-        return LocalStability(noise_of(self), jnp.asarray(self.min_stability, jnp.float32))
+    def stability(self, noise: Array, least: Array) -> LocalStability:
+        """How sure the model is among neighbours, less how far that is from what it says of the point."""
+        return LocalStability(noise, least)

@@ -8,12 +8,12 @@ import numpy as np
 
 from holdtrue.batch import distances
 from holdtrue.encoding import Feasible
-from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._with_base import AbstractBasedMethod
-from holdtrue.parameters import NonNegative
+from holdtrue.parameters import NonNegative, configured
 from holdtrue.search import Problems, Solutions, is_found
 
 
+@configured
 class VanillaRandom(AbstractBasedMethod):
     """Recourse of a person whose numbers are a little off (VanillaCF-Random).
 
@@ -55,16 +55,8 @@ class VanillaRandom(AbstractBasedMethod):
 
     needs: ClassVar[frozenset[str]] = frozenset({"differentiable"})
 
-    def __init__(
-        self,
-        *,
-        base: AbstractMethod | str | None = None,
-        radius: NonNegative = 0.1,
-        random_state: int | None = None,
-    ) -> None:
-        self.base = base
-        self.radius = radius
-        self.random_state = random_state
+    radius: NonNegative = 0.1
+    random_state: int | None = None
 
     def learn(self, x: np.ndarray, y: np.ndarray | None) -> dict[str, np.ndarray]:
         """Fit the base."""

@@ -9,10 +9,11 @@ import numpy as np
 from holdtrue.encoding import Norm, norm_weights
 from holdtrue.errors import DataError
 from holdtrue.methods._base import AbstractSolverMethod
-from holdtrue.parameters import Count, NonNegative, Positive, PositiveShare, Probability
+from holdtrue.parameters import Count, NonNegative, Positive, PositiveShare, Probability, configured
 from holdtrue.search import GradientSolver, SquaredScore, Trimmer
 
 
+@configured
 class Wachter(AbstractSolverMethod):
     """Nearest point across the boundary, by gradient descent on squared score gap plus cost.
 
@@ -66,26 +67,14 @@ class Wachter(AbstractSolverMethod):
     needs: ClassVar[frozenset[str]] = frozenset({"differentiable"})
     trims: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        cost_weight: NonNegative = 0.1,
-        norm: Norm = "l1",
-        target_probability: Probability | None = None,
-        n_steps: Count = 500,
-        step_size: Positive = 0.05,
-        patience: Count = 100,
-        decay: PositiveShare = 0.5,
-        random_state: int | None = None,
-    ) -> None:
-        self.cost_weight = cost_weight
-        self.norm: Norm = norm
-        self.target_probability = target_probability
-        self.n_steps = n_steps
-        self.step_size = step_size
-        self.patience = patience
-        self.decay = decay
-        self.random_state = random_state
+    cost_weight: NonNegative = 0.1
+    norm: Norm = "l1"
+    target_probability: Probability | None = None
+    n_steps: Count = 500
+    step_size: Positive = 0.05
+    patience: Count = 100
+    decay: PositiveShare = 0.5
+    random_state: int | None = None
 
     def solver(self) -> GradientSolver:
         """Gradient search on the squared score gap."""

@@ -14,19 +14,21 @@ from holdtrue.methods._base import AbstractMethod
 from holdtrue.methods._sparse_search import SparseSearch
 from holdtrue.methods._wachter import Wachter
 from holdtrue.models import fresh
+from holdtrue.parameters import configured
 from holdtrue.search import AbstractSolver, Problems, Solutions, Status, is_found
 
 PREFIX = "base/"
 BASE_SHARE = 0.5  # of a deadline, for the base method
 
 
+@configured
 class AbstractBasedMethod(AbstractMethod):
     """A method with a `base`: another method, fitted with it and kept in its state.
 
     When omitted, `Wachter`; `SparseSearch` for a method that serves models without a gradient.
     """
 
-    base: AbstractMethod | str | None
+    base: AbstractMethod | str | None = None
 
     @property
     def norm(self) -> Norm:  # pyright: ignore[reportIncompatibleVariableOverride]

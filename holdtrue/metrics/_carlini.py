@@ -1,11 +1,9 @@
 """The nearest point of another decision, by the attack of Carlini and Wagner."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from holdtrue.metrics._attacks import Loss
 
@@ -47,7 +45,7 @@ def carlini_wagner(
 
         def step(state: tuple, _: None) -> tuple[tuple, None]:
             change, memory, nearest, length = state
-            update: Any
+            update: PyTree
             update, memory = adam.update(jax.grad(objective)(change), memory)
             change = change + update
             size = jnp.sum(change**2)

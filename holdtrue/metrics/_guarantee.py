@@ -9,12 +9,13 @@ least :math:`1 - \epsilon` of the population has recourse. It is so for every lo
 one may be chosen afterwards, from the same people, by any measure.
 """
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binom
 
+from holdtrue._types import Label
 from holdtrue.errors import DataError
 from holdtrue.metrics._survival import clopper_pearson
 
@@ -152,7 +153,7 @@ def group_thresholds(
     failure: float = 0.05,
     *,
     correction: Correction = "bonferroni",
-) -> dict[Any, Guarantee]:
+) -> dict[Label, Guarantee]:
     r"""Guarantee of every group, so that with confidence :math:`1 - \alpha` all of them hold together.
 
     Parameters

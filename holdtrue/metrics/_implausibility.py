@@ -9,7 +9,6 @@ import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist, pdist
-from sklearn.metrics import pairwise_distances
 
 from holdtrue.errors import DataError
 from holdtrue.metrics._plausibility import METRICS
@@ -37,6 +36,8 @@ def implausibility(points: ArrayLike, rows: ArrayLike, *, norm: Literal["l1", "l
         return np.zeros(0)
     if norm == "l1":
         return _mean_l1(points, rows)
+    from sklearn.metrics import pairwise_distances  # here, not above: it takes time to load
+
     return np.asarray(pairwise_distances(points, rows, metric=METRICS[norm])).mean(axis=1)
 
 

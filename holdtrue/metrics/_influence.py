@@ -27,13 +27,13 @@ row alone. Nothing in it asks for ReLUs.
 """
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
@@ -348,7 +348,7 @@ def _layers_below(model: AbstractModel, points: _Points, row: Float[Array, " d"]
     return model.hidden(row), jax.vmap(model.hidden)(z), jax.vmap(jax.jacrev(model.hidden))(z)
 
 
-def _top(where: str, model: AbstractModel) -> tuple[np.ndarray, Any]:
+def _top(where: str, model: AbstractModel) -> tuple[np.ndarray, PyTree]:
     """The one logit's weight and bias: the difference of the two; with a leading axis for stacked models."""
     if model.top is None or model.n_classes != 2:
         raise CapabilityError(
@@ -360,7 +360,7 @@ def _top(where: str, model: AbstractModel) -> tuple[np.ndarray, Any]:
 
 
 def _check_frozen(model: AbstractModel, members: AbstractModel) -> None:
-    def below(m: AbstractModel) -> list[Any]:
+    def below(m: AbstractModel) -> list[PyTree]:
         return jax.tree.leaves(eqx.tree_at(lambda at: at.top, m, (None, None), is_leaf=lambda leaf: leaf is None))
 
     ours, theirs = below(model), below(members)

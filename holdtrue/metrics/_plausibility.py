@@ -5,12 +5,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import NearestNeighbors
-from sklearn.neural_network import MLPClassifier
-from sklearn.preprocessing import StandardScaler
 
 from holdtrue.errors import DataError
 
@@ -52,6 +46,8 @@ def neighbour_distance(
         raise DataError(f"neighbour_distance: `norm` is not known; got {norm!r}. Known are {list(METRICS)!r}.")
     if len(points) == 0:
         return np.zeros(0)
+    from sklearn.neighbors import NearestNeighbors  # here, not above: few calls need it, and it takes time to load
+
     # Brute force in blocks of bounded memory; trees gain nothing in this many columns.
     index = NearestNeighbors(n_neighbors=min(int(k), len(rows)), metric=METRICS[norm], algorithm="brute").fit(rows)
     distances, _ = index.kneighbors(points)
@@ -77,6 +73,13 @@ def told_apart(people: ArrayLike, recourse: ArrayLike, *, random_state: int = 0)
     >>> told_apart(rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) + 9)["random forest"]
     1.0
     """
+    # Here, not above: few calls need these, and they take time to load.
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.preprocessing import StandardScaler
+
     rng = np.random.default_rng(random_state)
     kinds = [np.asarray(rows, np.float64) for rows in (people, recourse)]
     n = min(len(rows) for rows in kinds)

@@ -1,6 +1,7 @@
 """One interface, `logits(x)`; the architectures; the decision; the one fitting loop."""
 
 from holdtrue._cache import use_cache
+from holdtrue.models._additive import Additive, solve_additive
 from holdtrue.models._arrays import to_arrays, with_arrays
 from holdtrue.models._autoencoder import (
     AbstractAutoencoder,
@@ -74,6 +75,7 @@ __all__ = [
     "AbstractModel",
     "AbstractStep",
     "AbstractTrees",
+    "Additive",
     "Autoencoder",
     "BlackBox",
     "BlackBoxModel",
@@ -138,6 +140,7 @@ __all__ = [
     "recourse_of",
     "register",
     "sharing",
+    "solve_additive",
     "solve_positive",
     "spare_maps",
     "stack",

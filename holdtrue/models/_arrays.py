@@ -1,18 +1,19 @@
 """A model as named arrays and back: what model files and fitted methods keep of one."""
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import equinox as eqx
 import jax
 import numpy as np
+from jaxtyping import PyTree
 
 from holdtrue.errors import DataError
 
 M = TypeVar("M")
 
 
-def to_arrays(model: Any, prefix: str) -> dict[str, np.ndarray]:
+def to_arrays(model: PyTree, prefix: str) -> dict[str, np.ndarray]:
     """Arrays of a model, numbered behind a prefix."""
     leaves = jax.tree.leaves(eqx.filter(model, eqx.is_array))
     return {f"{prefix}{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}

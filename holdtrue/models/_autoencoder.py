@@ -1,13 +1,12 @@
 """Autoencoders of mixed rows: numbers, categories, and what is given."""
 
 from abc import abstractmethod
-from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from holdtrue.encoding import Encoder, Layout
 from holdtrue.errors import DataError
@@ -151,7 +150,9 @@ class ReconstructionStep(AbstractGradientStep):
     beta: Float[Array, ""]
     n_epochs: Int[Array, ""]
 
-    def loss(self, model: Any, batch: Data, key: PRNGKeyArray | None, epoch: Int[Array, ""]) -> Float[Array, ""]:
+    def loss(
+        self, model: PyTree, batch: Data, key: PRNGKeyArray | None, epoch: Int[Array, ""]
+    ) -> Float[Array, ""]:
         """Weighted mean loss of a minibatch."""
         beta = self.beta * epoch / self.n_epochs
         if key is None:

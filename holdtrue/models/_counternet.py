@@ -14,7 +14,7 @@ from holdtrue.errors import DataError
 from holdtrue.models._base import AbstractArchitecture, AbstractModel
 from holdtrue.models._mlp import ACTIVATIONS, MLP, MLPModel
 from holdtrue.models._vae import gaussian_kl
-from holdtrue.parameters import Count, ProperShare
+from holdtrue.parameters import Count, ProperShare, configured
 
 Head = Literal["residual", "codes", "row", "vae"]
 STAY = 3.0  # head start of a person's own level over all others together, in log-odds, in an untrained generator
@@ -191,6 +191,7 @@ class CounterNetModel(AbstractModel):
         return self.write(x, feasible, target, key=key)[0]
 
 
+@configured
 class CounterNet(AbstractArchitecture):
     """A classifier with a second head that writes recourse in one pass (Guo et al., 2023).
 
@@ -238,24 +239,13 @@ class CounterNet(AbstractArchitecture):
     (2,)
     """
 
-    def __init__(
-        self,
-        *,
-        encoder: tuple[Count, ...] = (50, 10),
-        predictor: tuple[Count, ...] = (10,),
-        generator: tuple[Count, ...] = (50, 50),
-        dropout: ProperShare = 0.3,
-        generator_dropout: ProperShare | None = None,
-        head: Head = "residual",
-        n_latent: Count = 5,
-    ) -> None:
-        self.encoder = encoder
-        self.predictor = predictor
-        self.generator = generator
-        self.dropout = dropout
-        self.generator_dropout = generator_dropout
-        self.head: Head = head
-        self.n_latent = n_latent
+    encoder: tuple[Count, ...] = (50, 10)
+    predictor: tuple[Count, ...] = (10,)
+    generator: tuple[Count, ...] = (50, 50)
+    dropout: ProperShare = 0.3
+    generator_dropout: ProperShare | None = None
+    head: Head = "residual"
+    n_latent: Count = 5
 
     def build(self, n_inputs: int, n_classes: int, key: PRNGKeyArray) -> CounterNetModel:
         """Build an untrained model; the predictor does not depend on the head."""

@@ -1,20 +1,20 @@
 """Many models of one shape that answer together."""
 
 import hashlib
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from holdtrue._registry import made
 from holdtrue.encoding import Layout
 from holdtrue.models._base import AbstractArchitecture, AbstractModel
 from holdtrue.models._fit import Data
 from holdtrue.models._mlp import MLP
-from holdtrue.parameters import Count
+from holdtrue.parameters import Count, configured
 
 
 class EnsembleModel(AbstractModel):
@@ -85,13 +85,14 @@ def _digest(arrays: list[np.ndarray]) -> str:
 def stack(models: list[AbstractModel]) -> EnsembleModel:
     """Make an ensemble of models of one shape."""
 
-    def together(*leaves: Any) -> Any:
+    def together(*leaves: PyTree) -> PyTree:
         # On the host, where no program need be compiled for it.
         return jax.device_put(np.stack(leaves)) if eqx.is_array(leaves[0]) else leaves[0]
 
     return EnsembleModel(jax.tree.map(together, *models))
 
 
+@configured
 class Ensemble(AbstractArchitecture):
     """Several models of one architecture from different starts, fitted together on their mean.
 
@@ -103,9 +104,8 @@ class Ensemble(AbstractArchitecture):
         Their architecture, or its registered name; ``MLP()`` when omitted.
     """
 
-    def __init__(self, *, n_members: Count = 5, member: AbstractArchitecture | str | None = None) -> None:
-        self.n_members = n_members
-        self.member = member
+    n_members: Count = 5
+    member: AbstractArchitecture | str | None = None
 
     def build(self, n_inputs: int, n_classes: int, key: PRNGKeyArray) -> EnsembleModel:
         """Build an untrained ensemble."""

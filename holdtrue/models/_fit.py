@@ -5,7 +5,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -240,7 +240,7 @@ def _fit(
         notes = {name: kept.at[epoch].set(said[name]) for name, kept in notes.items()}
         return params, state, best, best_loss, since, epoch + 1, (history, notes)
 
-    def go_on(carry: PyTree) -> Any:
+    def go_on(carry: PyTree) -> PyTree:
         since, epoch = carry[4], carry[5]
         return (epoch < n_epochs) & ((since < patience) if watch else True)
 
@@ -368,7 +368,7 @@ class _reporter:
         _LISTENERS.pop(self.number, None)
 
 
-def _tell(number: Any, epoch: Any, loss: Any) -> None:
+def _tell(number: PyTree, epoch: PyTree, loss: PyTree) -> None:
     listener = _LISTENERS.get(int(np.asarray(number)))
     if listener is not None:
         listener(int(np.asarray(epoch)), float(np.asarray(loss)))

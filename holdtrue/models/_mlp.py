@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from holdtrue.models._base import AbstractArchitecture, AbstractModel
-from holdtrue.parameters import Count, ProperShare
+from holdtrue.parameters import Count, ProperShare, configured
 
 Activation = Literal["relu", "tanh", "leaky_relu"]
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
@@ -78,6 +78,7 @@ class MLPModel(AbstractModel):
         return self.rest(self.weights[0] @ x + self.biases[0], key=key)
 
 
+@configured
 class MLP(AbstractArchitecture):
     """Multi-layer perceptron.
 
@@ -101,12 +102,9 @@ class MLP(AbstractArchitecture):
     (2,)
     """
 
-    def __init__(
-        self, *, widths: tuple[Count, ...] = (64, 32), activation: Activation = "relu", dropout: ProperShare = 0.0
-    ) -> None:
-        self.widths = widths
-        self.activation = activation
-        self.dropout = dropout
+    widths: tuple[Count, ...] = (64, 32)
+    activation: Activation = "relu"
+    dropout: ProperShare = 0.0
 
     def build(self, n_inputs: int, n_classes: int, key: PRNGKeyArray) -> MLPModel:
         """Build an untrained model."""

@@ -1,7 +1,7 @@
 """The infinitely wide two-layer ReLU network, by its neural tangent kernel."""
 
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -11,10 +11,11 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 
+from holdtrue._types import Tensor
 from holdtrue.models._base import AbstractArchitecture
 from holdtrue.models._closed_form import AbstractClosedForm
 from holdtrue.models._fit import Data, History
-from holdtrue.parameters import Count, Finite, Positive
+from holdtrue.parameters import Count, Finite, Positive, configured
 
 BLOCK = 1024  # rows of a long table that meet all others at a time
 JITTER = 1e-10  # of the landmarks' mean diagonal: keeps their factor from failing where two of them are one
@@ -42,7 +43,7 @@ def ntk_matrix(x: ArrayLike, z: ArrayLike) -> np.ndarray:
     return out
 
 
-def _kernel(product: Any, length: Any, of: Any) -> Any:
+def _kernel(product: Tensor, length: Tensor, of: Tensor) -> Tensor:
     """Kernel from inner products and products of lengths; `of` is numpy or jax.numpy."""
     cosine = product / of.where(length > 0, length, 1.0)
     aside = 1.0 - cosine**2 > 8 * np.finfo(cosine.dtype).eps
@@ -154,7 +155,7 @@ class NTKModel(AbstractClosedForm):
         losses = [np.average(np.sum((y - f) ** 2, axis=1), weights=weight) for f in (np.zeros_like(y), after)]
         return solved, History(single(losses), jnp.full(2, jnp.nan), jnp.asarray(1))
 
-    def _extended(self, x: Any) -> Any:
+    def _extended(self, x: Tensor) -> Tensor:
         """Rows with the constant column, where there is one."""
         if self.constant == 0:
             return x
@@ -163,6 +164,7 @@ class NTKModel(AbstractClosedForm):
         return pad(x, widths, constant_values=self.constant)
 
 
+@configured
 class NTK(AbstractArchitecture):
     r"""Two-layer ReLU network of infinite width, solved in closed form by its neural tangent kernel.
 
@@ -207,10 +209,9 @@ class NTK(AbstractArchitecture):
     300
     """
 
-    def __init__(self, *, beta: Positive = 1.0, constant: Finite = 0.0, n_rows: Count = 5000) -> None:
-        self.beta = beta
-        self.constant = constant
-        self.n_rows = n_rows
+    beta: Positive = 1.0
+    constant: Finite = 0.0
+    n_rows: Count = 5000
 
     def build(self, n_inputs: int, n_classes: int, key: PRNGKeyArray) -> NTKModel:
         """Build an unsolved model: no rows yet, and 0 for everybody."""

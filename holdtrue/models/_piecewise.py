@@ -1,6 +1,6 @@
 """A network that sees every number piece by piece, so that neither units nor tails matter to it."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import equinox as eqx
 import jax
@@ -18,10 +18,14 @@ from holdtrue.parameters import Count, ProperShare
 class PiecewiseModel(AbstractModel):
     """A network on the row and, of each number, on how much of every piece between two knots lies below it."""
 
-    capabilities: ClassVar[frozenset[str]] = frozenset({"differentiable"})
     network: MLPModel
     # Bits of float32: whole numbers to an optimiser, so that nothing learns them and no weight decay moves them.
     knots: Int[Array, "numbers knots"]
+
+    @property
+    def capabilities(self) -> frozenset[str]:  # type: ignore[override]
+        """A gradient; and that columns add up, where no hidden layer mixes them."""
+        return frozenset({"differentiable"} | ({"additive"} if len(self.network.weights) == 1 else set()))
 
     @property
     def n_classes(self) -> int:
@@ -85,8 +89,13 @@ def knots_of(values: np.ndarray, k: int) -> np.ndarray:
     return np.pad(knots, (0, k - len(knots)), mode="edge").astype(np.float32)
 
 
+def even_knots(n_numbers: int, n_pieces: int) -> np.ndarray:
+    """Bits of the knots of even pieces of what is encoded from 0 to 1: those of a model that has seen no rows."""
+    return np.tile(np.linspace(0, 1, n_pieces + 1, dtype=np.float32), (n_numbers, 1)).view(np.int32)
+
+
 class PiecewiseMLP(AbstractArchitecture):
-    """Multi-layer perceptron on piecewise linear shares of every number: what a classifier takes by default.
+    """Multi-layer perceptron on piecewise linear shares of every number: what `EarlyStopping` takes by default.
 
     Between quantiles of the training rows, a number is told as the shares of the pieces that lie below it. A
     tail of a few large values is then one piece among others, whatever its units, and what happens in a small part
@@ -137,6 +146,4 @@ class PiecewiseMLP(AbstractArchitecture):
         self.check_parameters()
         inner: Any = MLP(widths=self.widths, activation=self.activation, dropout=self.dropout)
         network = inner.build(n_inputs + n_numbers * self.n_pieces, n_classes, key)
-        # Until rows are seen, even pieces of what is encoded from 0 to 1.
-        even = np.tile(np.linspace(0, 1, self.n_pieces + 1, dtype=np.float32), (n_numbers, 1))
-        return PiecewiseModel(network, jnp.asarray(even.view(np.int32)))
+        return PiecewiseModel(network, jnp.asarray(even_knots(n_numbers, self.n_pieces)))

@@ -1,6 +1,7 @@
 """Architectures by name. A third party adds its own with `register`, or by an entry point: see `Registry`."""
 
 from holdtrue._registry import Registry
+from holdtrue.models._additive import Additive
 from holdtrue.models._base import AbstractArchitecture
 from holdtrue.models._counternet import CounterNet
 from holdtrue.models._ensemble import Ensemble
@@ -13,6 +14,7 @@ ARCHITECTURES: Registry[AbstractArchitecture] = Registry(
     "model",
     AbstractArchitecture,
     {
+        "additive": Additive,
         "linear": Linear,
         "mlp": MLP,
         "piecewise_mlp": PiecewiseMLP,

@@ -1,7 +1,5 @@
 """Linear models that stand in for another model near one person: its tangent, and LIME."""
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -65,7 +63,7 @@ class Neighbourhood(eqx.Module):
     def of(encoder: Encoder, state: dict[str, np.ndarray], spread: float) -> "Neighbourhood":
         """Neighbourhood from what `statistics` learned."""
 
-        def leaf(values: Any) -> Array:
+        def leaf(values: object) -> Array:
             return jnp.asarray(values, jnp.float32)
 
         return Neighbourhood(

@@ -1,14 +1,14 @@
 """What people whose promise breaks could do now: instead of what they were told, or on top of it."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from holdtrue._types import JsonObject
+from holdtrue._types import Cell, JsonObject
 from holdtrue.batch import Predictor, distances
 from holdtrue.encoding import broken_limits
 from holdtrue.errors import DataError, SchemaError
+from holdtrue.ledger import Record
 from holdtrue.methods import AbstractMethod, RecourseFrame, join, phrase
 from holdtrue.promises._cases import Case
 from holdtrue.promises._read import label_key
@@ -88,7 +88,7 @@ class Search:
                 row = further[rows[k]]["row"]
                 instead[rows[k]] = {
                     "status": Status.FOUND.name,
-                    "changes": _sentence(encoder.schema, cases[rows[k]].record.factual, row),  # type: ignore[union-attr]
+                    "changes": _sentence(encoder.schema, _record(cases[rows[k]]).factual, row),
                     "row": row,
                     "cost": float(cost[new]),
                     "extra": float(cost[new] - paid[new]) if paid[new] == paid[new] else None,
@@ -112,7 +112,7 @@ class Search:
         refused = schema.refusals(table, where="gate") if rows else {}
         limits: dict[int, JsonObject] = {}
         for k, i in enumerate(rows):
-            own = {n: limit for n, limit in cases[i].record.restrictions.items() if n in schema}  # type: ignore[union-attr]
+            own = {n: limit for n, limit in _record(cases[i]).restrictions.items() if n in schema}
             try:
                 normalise_restrictions({0: own} if own else None, schema, 1)
                 limits[k] = own
@@ -121,7 +121,7 @@ class Search:
         kept = [k for k in range(len(rows)) if k not in refused]
         table = as_table({name: values[kept] for name, values in table.columns.items()}, where="gate")
         rows_kept = [rows[k] for k in kept]
-        targets = np.array([index[label_key(cases[i].record.target)] for i in rows_kept], int)  # type: ignore[union-attr]
+        targets = np.array([index[label_key(_record(cases[i]).target)] for i in rows_kept], int)
         own_limits = {new: limits[k] for new, k in enumerate(kept) if limits.get(k)}
         return rows_kept, table, predictor.classes[targets], own_limits
 
@@ -131,7 +131,7 @@ class Search:
         paid = np.full(len(cases), np.nan)
         rows = np.array([k for k, case in enumerate(cases) if case.reason is None], int)
         if len(rows):
-            promised = {n: _objects([cases[k].record.recourse[n] for k in rows]) for n in encoder.schema.names}  # type: ignore[union-attr]
+            promised = {n: _objects([_record(cases[k]).recourse[n] for k in rows]) for n in encoder.schema.names}
             before = encoder.encode(as_table({n: factual.columns[n][rows] for n in encoder.schema.names}))
             paid[rows] = distances(encoder, before, encoder.encode(as_table(promised)), self.method.norm)
         return paid
@@ -184,12 +184,18 @@ def _nothing() -> JsonObject:
     return {"status": NOT_ASKED, "changes": changes, "row": None, "cost": None, "extra": None}
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: Cell) -> Cell:
     value = plain(value)
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def _objects(values: list[Any]) -> np.ndarray:
+def _record(case: Case) -> Record:
+    """The record of a case that can be asked about: it was read, or the case would not be among them."""
+    assert case.record is not None
+    return case.record
+
+
+def _objects(values: list[Cell]) -> np.ndarray:
     out = np.empty(len(values), object)
     out[:] = values
     return out

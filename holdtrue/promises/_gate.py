@@ -31,13 +31,13 @@ SHOWN = 20  # broken promises that the report itself names; all of them are in t
 
 @hinted()
 def gate(
-    model: Any,
+    model: object,
     ledger: Ledger | str | Path,
     *,
     max_broken: float = 0.0,
-    group: str | Mapping[str, Any] | None = None,
+    group: str | Mapping[str, object] | None = None,
     bins: Sequence[float] | None = None,
-    labelled: tuple[Any, Any] | None = None,
+    labelled: tuple[object, object] | None = None,
     method: AbstractMethod | None = None,
     alternatives: int | None = None,
     further: bool = False,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from holdtrue._types import JsonObject
+from holdtrue._types import Cell, JsonObject
 from holdtrue.errors import DataError
 from holdtrue.promises._report import Group, rate
 from holdtrue.schema import did_you_mean, plain
@@ -29,7 +29,7 @@ class Grouping:
         Begins every error.
     """
 
-    def __init__(self, group: Any, bins: Sequence[float] | None = None, *, where: str = "gate") -> None:
+    def __init__(self, group: object, bins: Sequence[float] | None = None, *, where: str = "gate") -> None:
         self.where = where
         self.column = group if isinstance(group, str) else None
         self.people: JsonObject | None = None
@@ -53,11 +53,11 @@ class Grouping:
             self._names.append(f"{edges[-1]:g} or more")
             self.counts = {name: [0, 0] for name in self._names}
 
-    def check(self, known: Sequence[str]) -> None:
+    def check(self, known: Sequence[str], of: str = "the records") -> None:
         """Refuse a column that neither a record nor the model has."""
         if self.column is not None and self.column not in known:
             raise DataError(
-                f"{self.where}: `group` is not a column of the records; got {self.column!r}. "
+                f"{self.where}: `group` is not a column of {of}; got {self.column!r}. "
                 f"{did_you_mean(self.column, known)}"
             )
 
@@ -68,7 +68,7 @@ class Grouping:
         given = values.tolist()
         if self.people is not None:  # they are the people's keys
             given = [self.people.get(key) for key in given]
-        known: dict[Any, str] = {}
+        known: dict[Cell, str] = {}
         labels = []
         for value, fails in zip(given, broken.tolist(), strict=True):
             key = (type(value), value)

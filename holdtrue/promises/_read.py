@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
-from holdtrue._types import JsonObject
+from holdtrue._types import Cell, JsonObject
 from holdtrue.ledger import Promise
 from holdtrue.schema import Feature, Schema, Table, as_table
 
@@ -71,7 +71,7 @@ def read(
     columns, targets, stated, groups, reasons = _quick(texts, schema, classes, group, keys) or _one_by_one(
         texts, schema, group, keys
     )
-    index: dict[Any, int] = {label_key(label): i for i, label in enumerate(classes.tolist())}
+    index: dict[Cell, int] = {label_key(label): i for i, label in enumerate(classes.tolist())}
     wanted = _positions(targets, index)
     for i in np.flatnonzero(wanted < 0).tolist():
         reasons.setdefault(i, f"the wanted class is not one of this model's; got {targets[i]!r}")
@@ -92,7 +92,7 @@ def _some(table: Table, rows: np.ndarray) -> Table:
     return as_table({name: values[rows] for name, values in table.columns.items()})
 
 
-Columns = tuple[JsonObject, Sequence[Any], np.ndarray, np.ndarray | None, dict[int, str]]
+Columns = tuple[JsonObject, Sequence[Cell], np.ndarray, np.ndarray | None, dict[int, str]]
 STATED = ("estimate", "lower", "upper")
 
 
@@ -141,7 +141,7 @@ def _quick(
     return columns, _values(found["target"].combine_chunks()).tolist(), stated, groups, reasons
 
 
-def _absent(texts: Sequence[Any], rows: pa.StructArray, names: Sequence[str]) -> dict[int, str]:
+def _absent(texts: Sequence[Cell], rows: pa.StructArray, names: Sequence[str]) -> dict[int, str]:
     """Records that lack a column. pyarrow reads it as missing, so those with a missing value are looked at."""
     blank = np.zeros(len(texts), bool)
     for name in names:
@@ -164,7 +164,7 @@ def _kind(feature: Feature) -> Any:
     return NUMBER if not feature.has_levels else _kind_of(list(feature.levels or ()))
 
 
-def _kind_of(values: Sequence[Any]) -> Any:
+def _kind_of(values: Sequence[Cell]) -> pa.DataType | None:
     kinds = {type(value) for value in values}
     if kinds and kinds <= {int, float}:
         return NUMBER
@@ -177,7 +177,7 @@ def columns_of(text: str | None) -> list[str]:
     return [] if raw is None else list(raw["factual"])
 
 
-def _first(text: str | None, group: str) -> list[Any]:
+def _first(text: str | None, group: str) -> list[Cell]:
     raw, _ = _parsed(text)
     return [] if raw is None or group not in raw["factual"] else [raw["factual"][group]]
 
@@ -187,9 +187,9 @@ def _first(text: str | None, group: str) -> list[Any]:
 
 def _one_by_one(texts: Sequence[str | None], schema: Schema, group: str | None, keys: bool) -> Columns:
     names = schema.names
-    columns: dict[str, list[Any]] = {name: [] for name in names}
-    targets: list[Any] = []
-    groups: list[Any] = []
+    columns: dict[str, list[Cell]] = {name: [] for name in names}
+    targets: list[Cell] = []
+    groups: list[Cell] = []
     reasons: dict[int, str] = {}
     stated = np.full((len(texts), 3), np.nan)
     for i, text in enumerate(texts):
@@ -212,7 +212,7 @@ def _stated(raw: JsonObject | None) -> list[float]:
     return [float(v) if isinstance(v, (int, float)) else np.nan for v in values]
 
 
-def _objects(values: list[Any]) -> np.ndarray:
+def _objects(values: list[Cell]) -> np.ndarray:
     out = np.empty(len(values), object)
     out[:] = values
     return out
@@ -235,13 +235,13 @@ def _parsed(text: str | None, names: Sequence[str] = ()) -> tuple[JsonObject | N
     return raw, None
 
 
-def label_key(value: Any) -> Any:
+def label_key(value: Cell) -> Cell:
     """What tells labels apart: 1 and 1.0 are one, True is another."""
     return (isinstance(value, bool), value)
 
 
-def _positions(targets: Sequence[Any], index: Mapping[Any, int]) -> np.ndarray:
-    known: dict[Any, int] = {}
+def _positions(targets: Sequence[Cell], index: Mapping[Cell, int]) -> np.ndarray:
+    known: dict[Cell, int] = {}
     out = np.empty(len(targets), int)
     for i, target in enumerate(targets):
         key = (type(target), target if not isinstance(target, (dict, list)) else repr(target))

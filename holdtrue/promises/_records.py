@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
-from holdtrue._types import JsonObject, Keywords
+from holdtrue._types import Cell, JsonObject, Keywords
 from holdtrue.attribution import Reasons
 from holdtrue.classifier import Certificate, describe, rows_of
 from holdtrue.errors import DataError, DoesNotHold
@@ -41,7 +41,7 @@ class Terms(TypedDict, total=False):
 @hinted(Terms)
 def promise(
     plan: RecourseFrame,
-    subjects: Sequence[Any],
+    subjects: Sequence[object],
     ledger: "Ledger | None" = None,
     *,
     only_holding: bool = False,
@@ -94,7 +94,7 @@ def promise(
 
 @hinted(Terms)
 def records(
-    plan: RecourseFrame, subjects: Sequence[Any], *, only_holding: bool = False, **terms: Unpack[Terms]
+    plan: RecourseFrame, subjects: Sequence[object], *, only_holding: bool = False, **terms: Unpack[Terms]
 ) -> "list[Record]":
     """Make a record of every recourse of a plan, to be issued: written into a ledger, or to a file.
 
@@ -177,7 +177,7 @@ def check_holding(made: "Sequence[Record]") -> None:
 
 def drafts(
     plan: RecourseFrame,
-    subjects: Sequence[Any],
+    subjects: Sequence[object],
     *,
     valid_for: timedelta | float | None = None,
     model_version: str | None = None,
@@ -244,7 +244,7 @@ def drafts(
     ]
 
 
-def _keys(subjects: Sequence[Any], n: int) -> list[Any]:
+def _keys(subjects: Sequence[Cell], n: int) -> list[Cell]:
     keys = [plain(key) for key in subjects]
     if len(keys) != n:
         raise DataError(
@@ -254,7 +254,7 @@ def _keys(subjects: Sequence[Any], n: int) -> list[Any]:
     return keys
 
 
-def _check(plan: RecourseFrame, life: ShelfLife | None, **each: Sequence[Any] | None) -> None:
+def _check(plan: RecourseFrame, life: ShelfLife | None, **each: Sequence[object] | None) -> None:
     if life is not None and life.plan is not plan:
         raise DataError("records: `life` is about another plan. Call shelf_life(plan, ...) with this one.")
     for name, values in each.items():
@@ -293,7 +293,7 @@ def described(settings: Keywords) -> JsonObject:
     return out
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: Cell) -> Cell:
     """As it will be read back: lists for tuples, and what JSON has no number for by its name."""
     if isinstance(value, dict):
         return {str(k): _listed(v) for k, v in value.items()}

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from holdtrue._types import Json
 from holdtrue.classifier import AbstractClassifier, rebuild, table_of
 from holdtrue.errors import DataError
 from holdtrue.hold import Holding
 from holdtrue.methods import METHODS, AbstractMethod
 from holdtrue.promises._records import described, drafts, software
-from holdtrue.schema import hinted
+from holdtrue.schema import TableLike, hinted
 
 if TYPE_CHECKING:  # the ledger brings SQLAlchemy along, which only those who keep promises need
     from holdtrue.ledger import Record
@@ -32,7 +33,7 @@ class Replay:
         What else may explain a difference.
     """
 
-    differences: dict[str, tuple[Any, Any]]
+    differences: dict[str, tuple[Json, Json]]
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -47,7 +48,7 @@ class Replay:
 
 
 @hinted()
-def replay(record: "Record", clf: AbstractClassifier, *, reference: Any = None) -> Replay:
+def replay(record: "Record", clf: AbstractClassifier, *, reference: TableLike | None = None) -> Replay:
     """Compute a record again, and say what differs.
 
     Parameters
@@ -83,7 +84,7 @@ def replay(record: "Record", clf: AbstractClassifier, *, reference: Any = None) 
     return Replay(differences, _notes(record))
 
 
-def _again(record: "Record", clf: AbstractClassifier, reference: Any) -> AbstractMethod:
+def _again(record: "Record", clf: AbstractClassifier, reference: TableLike | None) -> AbstractMethod:
     """The method that the record names: the classifier's own with what it learned, or one made anew."""
     method = copy.copy(_method_again(record, clf, reference))
     if method.random_state is None and record.method["seed"] is not None:
@@ -91,7 +92,7 @@ def _again(record: "Record", clf: AbstractClassifier, reference: Any) -> Abstrac
     return method
 
 
-def _method_again(record: "Record", clf: AbstractClassifier, reference: Any) -> AbstractMethod:
+def _method_again(record: "Record", clf: AbstractClassifier, reference: TableLike | None) -> AbstractMethod:
     own = clf.method_
     name, params = record.method["name"], _with_numbers(record.method["name"], record.method["params"])
     if isinstance(own, Holding) and METHODS.get(name) is Holding and reference is None:
@@ -113,7 +114,7 @@ def _method_again(record: "Record", clf: AbstractClassifier, reference: Any) -> 
     return method.fit(clf, reference)
 
 
-def _with_numbers(name: str, params: Mapping[str, Any]) -> dict[str, Any]:
+def _with_numbers(name: str, params: Mapping[str, Json]) -> dict[str, Json]:
     """Parameters with the numbers that JSON has none for; older records have None in place of infinity."""
     known = inspect.signature(METHODS[name].__init__).parameters if name in METHODS else {}
     out = {}
@@ -152,7 +153,7 @@ def _same(a: Any, b: Any, close: float = CLOSE) -> bool:
     return type(a) is type(b) and a == b
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 

@@ -274,6 +274,6 @@ class GateReport:
         write_text(path, content, "the gate's report")
 
 
-def _dict(value: Any) -> JsonObject:
+def _dict(value: object) -> JsonObject:
     """A dataclass with its parts; named tuples stay what `plain` knows."""
     return {k: _dict(v) if isinstance(v, Labelled) else v for k, v in vars(value).items()}

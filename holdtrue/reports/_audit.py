@@ -1,7 +1,5 @@
 """Ask everything again, and gather the answers."""
 
-from typing import Any
-
 import numpy as np
 
 from holdtrue import metrics
@@ -25,7 +23,7 @@ def audit(
     confidence: float = 0.95,
     level: float = 0.9,
     prove: bool = False,
-    group: Any = None,
+    group: object = None,
     time_limit: float = 10.0,
 ) -> Report:
     """Measure recourse: is it valid, what does it cost, does it hold when the model is trained again?

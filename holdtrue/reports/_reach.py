@@ -60,7 +60,7 @@ def reach_of(
     refused: np.ndarray,
     sound: np.ndarray,
     *,
-    group: Any,
+    group: object,
     confidence: float,
     time_limit: float,
 ) -> tuple[ModelReach, np.ndarray]:
@@ -78,7 +78,7 @@ def reach_of(
     known[refused] = UNDECIDED
     known[refused & sound] = WITH
     left = np.flatnonzero(refused & ~sound)
-    method = ExactSearch(time_limit=time_limit, norm=plan.norm).fit(plan.predictor)  # type: ignore[arg-type]
+    method = ExactSearch(time_limit=time_limit, norm=plan.norm).fit(plan.predictor)
     if len(left):
         part = plan.take(left)
         proof = method.recourse(part.factual, target=part.target.tolist(), restrictions=part.restrictions)

@@ -204,7 +204,7 @@ def shelf_life(
     plan: RecourseFrame,
     clf: TrainedClassifier | None = None,
     n: int = 100,
-    vary: Vary = "seed",
+    vary: Vary | None = None,
     *,
     random_state: int | None = 0,
     against: Against | None = None,
@@ -225,8 +225,8 @@ def shelf_life(
         Fitted in this process. Not needed with `against`.
     n : int, default=100
         Retrainings. To call anything but fragile at the defaults takes 36.
-    vary : {"seed", "bootstrap", "leave_one_out", ...}, default="seed"
-        What differs between retrainings; see `holdtrue.retrain`.
+    vary : {"seed", "bootstrap", "leave_one_out", ...}, optional
+        What differs between retrainings, and what does by default; see `holdtrue.retrain`.
     random_state : int, default=0
         Chooses the retrainings; the same number gives other models here than in `retrain`.
     against : Retrained, or a sequence of classifiers, optional

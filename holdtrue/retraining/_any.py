@@ -30,7 +30,7 @@ def retrain(
     *,
     vary: Vary | None = None,
     tables: Sequence[tuple[TableLike, ArrayLike]] | None = None,
-    alike: Mapping[str, Any] | Sequence[Any] | None = None,
+    alike: Mapping[str, Estimator] | Sequence[Estimator] | None = None,
     refit: Refit | None = None,
     schema: Schema | None = None,
     threshold: float | None = None,
@@ -61,8 +61,8 @@ def retrain(
         ``leave_one_out``: same seed, one row's weight set to zero. ``bootstrap``: rows resampled with replacement.
         ``anew``: both, rows resampled and other seeds, as when a model is trained on a similar table. ``shift``:
         same seed, each of `tables`. ``finetune``: the fitted model goes on learning, from each of `tables` or else
-        from resampled rows (holdtrue's own models). By default ``seed`` for holdtrue's own models
-        and ``bootstrap`` for others, many of which learn the same from every seed; ``shift`` with `tables`.
+        from resampled rows (holdtrue's own models). By default ``bootstrap``, and ``seed`` for those of holdtrue's
+        own models that learn something else from every seed; ``shift`` with `tables`.
     tables : sequence of (X, y), optional
         Later or other tables, for ``shift`` and ``finetune``: what past periods were, for example. Encoded as the
         classifier encodes, so that all answer about the same rows.
@@ -134,7 +134,7 @@ def retrain(
     return _elsewhere(predictor, X, y, n, vary, tables, alike, refit, random_state, on_model)
 
 
-def _check_given(X: Any, y: Any) -> None:
+def _check_given(X: object, y: object) -> None:
     if (X is None) != (y is None):
         raise DataError(f"retrain: `X` and `y` go together; got {'X' if y is None else 'y'} alone. Give both.")
 
@@ -151,7 +151,7 @@ def _own(
     if X is not None:
         clf = copy.copy(clf)
         clf.training_ = training_rows(clf, X, y)
-    vary = vary or ("seed" if tables is None else "shift")
+    vary = vary or (None if tables is None else "shift")
     return retrain_own(clf, n, vary=vary, tables=tables, random_state=random_state, on_model=on_model, **options)
 
 
@@ -182,7 +182,7 @@ def _elsewhere(
     )  # fmt: skip
 
 
-def _read(predictor: Predictor, X: Any, y: Any) -> tuple[Table, np.ndarray]:
+def _read(predictor: Predictor, X: Any, y: object) -> tuple[Table, np.ndarray]:
     table = predictor.encoder.schema.check(X, where="retrain")
     labels = np.asarray(y)
     if len(labels) != table.n_rows:

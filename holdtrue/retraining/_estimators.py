@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state, resample
 
+from holdtrue._types import Estimator
 from holdtrue.batch import Predictor
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models import (
@@ -41,7 +42,7 @@ LOOKED_AT = 256  # rows that are asked to see whether it does
 class Refit(Protocol):
     """Trains the model again: ``refit(X, y, seed=..., sample_weight=None)`` returns one with `predict_proba`."""
 
-    def __call__(self, X: Any, y: Any, *, seed: int, sample_weight: Any = None) -> Any:
+    def __call__(self, X: object, y: object, *, seed: int, sample_weight: object = None) -> Any:
         """Learn from a table."""
         ...
 
@@ -189,7 +190,7 @@ def retrain_estimator(
     *,
     n: int,
     vary: Kind = "bootstrap",
-    alike: Mapping[str, Any] | Sequence[Any] = (),
+    alike: Mapping[str, Estimator] | Sequence[Estimator] = (),
     refit: Refit | None = None,
     random_state: int | None = 0,
     on_model: Callable[[int], None] | None = None,
@@ -238,11 +239,11 @@ def retrain_estimator(
     return out
 
 
-def _recipes(alike: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
+def _recipes(alike: Mapping[str, Estimator] | Sequence[Estimator]) -> list[Estimator]:
     return list(alike.values()) if isinstance(alike, Mapping) else list(alike)
 
 
-def _check_recipe(recipe: Any, vary: str, refit: Refit | None) -> None:
+def _check_recipe(recipe: object, vary: str, refit: Refit | None) -> None:
     if recipe is refit:
         return
     if not can_train_again(recipe):
@@ -290,6 +291,12 @@ def _trained(
             model = recipe(frame, labels, seed=draw.seed, sample_weight=None)
         except Exception as error:
             raise DataError(f"retrain: `refit` failed with {type(error).__name__}: {error}.") from error
+    first, other = (getattr(of, "classes_", None) for of in (predictor.foreign.estimator, model))
+    if first is not None and other is not None and list(first) != list(other):
+        raise DataError(
+            f"retrain: a retrained model has other classes, or the same in another order; got {list(other)!r} "
+            f"after {list(first)!r}. Train it on the labels that it is given."
+        )
     asked = BlackBox(model, predictor.encoder, rows)
     n_classes = asked.n_classes(rows)
     if n_classes != len(predictor.classes):

@@ -1,9 +1,11 @@
 """The same classifier, trained again: other seeds, a row left out, a resample, a later table, a fine-tuning."""
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import equinox as eqx
 import jax
@@ -12,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
 
 from holdtrue._types import Keywords, RandomState
 from holdtrue.batch import AbstractExecutor, Predictor, map_rows
@@ -26,6 +29,7 @@ from holdtrue.models import (
     Stacked,
     Strategy,
     fit_many,
+    n_cores,
     stack,
 )
 from holdtrue.retraining._classifier import TrainedClassifier, TrainingData
@@ -111,7 +115,7 @@ def retrain_own(
     clf: TrainedClassifier,
     n: int,
     *,
-    vary: Vary = "seed",
+    vary: Vary | None = None,
     tables: Sequence[tuple[TableLike, ArrayLike]] | None = None,
     new_order: bool = False,
     layers: Layers | None = None,
@@ -122,11 +126,17 @@ def retrain_own(
     executor: AbstractExecutor | None = None,
 ) -> Retrained:
     """Train one of holdtrue's classifiers again; the parameters are those of `holdtrue.retrain`."""
+    vary = vary or usual_vary(clf)
     if vary not in get_args(Vary):
         raise DataError(f"retrain: `vary` is not known; got {vary!r}. Known are {list(get_args(Vary))!r}.")
     if not isinstance(n, (int, np.integer)) or n < 1:
         raise DataError(f"retrain: `n` must be a positive whole number; got {n!r}.")
     _check_options(vary, tables, new_order, layers, n_epochs)
+    if vary == "seed" and not clf.regime_.uses_seed:
+        raise CapabilityError(
+            f"retrain: {type(clf.regime_).__name__} has one solution, so every seed gives the same model. Use "
+            "vary='bootstrap'."
+        )
     if getattr(clf, "training_", None) is None and vary != "shift" and tables is None:
         raise DataError(
             "retrain: the classifier holds no training rows; it was loaded from a file or is not fitted. Call "
@@ -143,6 +153,11 @@ def retrain_own(
 
         models = in_parts(clf, asked, n if tables is None else len(tables), executor, on_model)
     return Retrained(clf.predictor_, stack(models), _how(vary, new_order, layers))
+
+
+def usual_vary(clf: TrainedClassifier) -> Vary:
+    """What differs between retrainings where nobody says: the seed, or the rows where a seed changes nothing."""
+    return "seed" if clf.regime_.uses_seed else "bootstrap"
 
 
 @dataclass(frozen=True)
@@ -172,9 +187,9 @@ class Trainings:
     def fit(self, some: slice, on_model: Callable[[int], None] | None = None) -> list[AbstractModel]:
         """Train some of the models."""
         starts, sets, orders = self.starts[some], list(self.sets[some]), self.orders[some]
-        if isinstance(starts[0], AbstractClosedForm):
-            return _solved(self.clf, self.vary, starts, sets, orders, on_model)
         regime, held = self.clf.regime_, [None] * len(sets)
+        if isinstance(starts[0], AbstractClosedForm) or (self.vary != "finetune" and regime.solves(starts[0])):
+            return _solved(self.clf, self.vary, starts, sets, orders, on_model)
         if self.patience is not None:
             # Early stopping is part of the procedure: the same rows are held out as in the first training.
             pairs = [regime.split(data, s) for data, s in zip(sets, self.seeds[some], strict=True)]
@@ -238,23 +253,29 @@ def _how(vary: Vary, new_order: bool, layers: Layers | None) -> str:
 def _solved(
     clf: TrainedClassifier,
     vary: Vary,
-    starts: Sequence[Any],
+    starts: Sequence[PyTree],
     sets: Sequence[Data],
     seeds: Sequence[int],
     on_model: Callable[[int], None] | None,
 ) -> list[AbstractModel]:
-    """Models in closed form: one solution each, which remembers nothing of a start."""
+    """Models that are solved for: one solution each, which remembers nothing of a start."""
     if vary == "finetune":
         raise CapabilityError(
             f"retrain: {type(starts[0]).__name__} is solved in closed form and cannot be fine-tuned. Use another "
             "`vary`."
         )
-    models = []
-    for i, (start, data, seed) in enumerate(zip(starts, sets, seeds, strict=True)):
-        models.append(clf.regime_.solve(start, data, start_keys(seed)[1], clf.context_)[0])
+    done, context = itertools.count(1), clf.context_
+
+    def run(start: AbstractModel, data: Data, seed: int) -> AbstractModel:
+        model, _ = clf.regime_.solve(start, data, start_keys(seed)[1], context)
         if on_model is not None:
-            on_model(i + 1)
-    return models
+            on_model(next(done))
+        return model
+
+    # Side by side where that takes little memory; a kernel of all rows takes much.
+    n_workers = 1 if isinstance(starts[0], AbstractClosedForm) else n_cores()
+    with threadpool_limits(1 if n_workers > 1 else None), ThreadPoolExecutor(n_workers) as pool:
+        return list(pool.map(run, starts, sets, seeds))
 
 
 def _check_options(

@@ -48,7 +48,7 @@ class Identity:
             parts["promises"] = self.promises
         return json.loads(json.dumps(plain(parts)))
 
-    def changed(self, stored: Mapping[str, Any]) -> list[str]:
+    def changed(self, stored: Mapping[str, object]) -> list[str]:
         """Which parts differ from what another run has stored of itself."""
         return [name for name, value in self.to_dict().items() if stored.get(name) != value]
 

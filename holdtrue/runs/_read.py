@@ -234,7 +234,7 @@ def dataset(name: str) -> Any:
     return load(name.removeprefix(DATASET))
 
 
-def _open_parquet(source: Any, name: str) -> pq.ParquetFile:
+def _open_parquet(source: object, name: str) -> pq.ParquetFile:
     with _reading(name):
         return pq.ParquetFile(source)
 

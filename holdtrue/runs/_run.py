@@ -23,7 +23,7 @@ from holdtrue.runs._parts import Parts, finished, tidied
 from holdtrue.runs._read import CHUNK, Chunk, Source
 from holdtrue.runs._work import WITH_RECOURSE, Work
 from holdtrue.runs._write import FORMATS, Sink, check_place, format_of, is_stream, open_stream
-from holdtrue.schema import hinted, normalise_restrictions, plain
+from holdtrue.schema import TableLike, hinted, normalise_restrictions, plain
 
 if TYPE_CHECKING:  # brings SQLAlchemy along, which only those who keep promises need
     from holdtrue.ledger import Ledger
@@ -123,11 +123,11 @@ def run(
     format: Literal["csv", "parquet", "jsonl"] | None = None,
     method: str | AbstractMethod | None = None,
     hold: Hold = AS_FITTED,
-    reference: Any = None,
-    target: Any = None,
+    reference: TableLike | None = None,
+    target: object = None,
     deadline: float | None = None,
     only_refused: bool = False,
-    restrictions: Mapping[int, Any] | Sequence[Any] | None = None,
+    restrictions: Mapping[int, object] | Sequence[object] | None = None,
     bad_rows: Literal["stop", "report"] = "stop",
     chunk_rows: int = CHUNK,
     n_recourses: int = 1,
@@ -289,7 +289,7 @@ def _check_output(
     return format
 
 
-def _check_promises(ledger: Any, out: str, **terms: Any) -> None:
+def _check_promises(ledger: object, out: str, **terms: object) -> None:
     given = [name for name, value in terms.items() if value is not None]
     if ledger is None and given:
         raise DataError(f"run: `{given[0]}`: is for promises; got no `ledger`. Name the ledger.")

@@ -283,7 +283,7 @@ def _as_type(values: np.ndarray, wanted: pa.DataType) -> pa.Array:
     return pa.array([_cell(plain(v), wanted) for v in values], wanted)
 
 
-def _cell(value: Any, wanted: pa.DataType) -> Any:
+def _cell(value: object, wanted: pa.DataType) -> Any:
     if value is None or value != value:
         return None
     if pa.types.is_string(wanted):

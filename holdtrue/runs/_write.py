@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from holdtrue._files import replaced
 from holdtrue._json import plain
+from holdtrue._types import Cell
 from holdtrue.errors import DataError
 
 FORMATS = ("csv", "parquet", "jsonl")
@@ -134,7 +135,7 @@ def text_of(table: pa.Table, format: str, *, header: bool) -> bytes:
     return text.getvalue().encode()
 
 
-def _cells(column: pa.ChunkedArray) -> list[Any]:
+def _cells(column: pa.ChunkedArray) -> list[Cell]:
     """Cells of a column as `csv` writes them: a number as Python does, nothing for what is missing."""
     kind = column.type
     if pa.types.is_float64(kind):
@@ -156,7 +157,7 @@ def write_table(table: pa.Table, path: Path, format: str, *, header: bool = True
             stream.write(text_of(table, format, header=header))
 
 
-def numbers_or_null(values: Any) -> pa.Array:
+def numbers_or_null(values: object) -> pa.Array:
     """Floats with NaN as null: a person without a recourse has no cost."""
     array = pa.array(values, pa.float64())
     return pc.if_else(pc.is_nan(array), pa.scalar(None, pa.float64()), array)  # type: ignore[attr-defined]

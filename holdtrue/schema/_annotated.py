@@ -45,7 +45,7 @@ def annotated(schema: Schema) -> str:
     return "".join(parts)
 
 
-def _rules(rules: Mapping[str, Any]) -> str:
+def _rules(rules: Mapping[str, object]) -> str:
     import yaml
 
     return yaml.safe_dump(rules, sort_keys=False, allow_unicode=True)
@@ -70,7 +70,7 @@ def _feature(feature: Feature, told: list[str]) -> str:
     return "".join(lines)
 
 
-def _ordered(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _ordered(fields: Mapping[str, object]) -> dict[str, Any]:
     first = [k for k in ("name", "kind", "direction") if k in fields]
     return {key: fields[key] for key in [*first, *(k for k in fields if k not in first)]}
 
@@ -79,7 +79,7 @@ def _directions(feature: Feature) -> tuple[str, ...]:
     return ("free", "fixed") if feature.kind == "categorical" else DIRECTIONS
 
 
-def _unused(feature: Feature, fields: Mapping[str, Any]) -> dict[str, str]:
+def _unused(feature: Feature, fields: Mapping[str, object]) -> dict[str, str]:
     """Fields at their defaults that this kind may have, with what they mean."""
     what = {
         "label": "how sentences call it", "cost_weight": "1.0  # twice as hard: 2.0",
@@ -108,7 +108,7 @@ def _comment(text: str) -> str:
     return "".join(f"# {line}\n" for line in lines or [""])
 
 
-def _flow(value: Any) -> str:
+def _flow(value: object) -> str:
     """A value on one line."""
     import yaml
 

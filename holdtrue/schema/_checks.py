@@ -4,7 +4,8 @@ import math
 import reprlib
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import Any
+
+from holdtrue._types import Cell
 
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel = 4
@@ -26,7 +27,7 @@ def did_you_mean(name: object, known: Sequence[str]) -> str:
     return f"Did you mean {near[0]!r}?" if near else f"Known are {shown(list(known))}."
 
 
-def plain(value: Any) -> Any:
+def plain(value: Cell) -> Cell:
     """Turn a numpy scalar into the Python value it stands for."""
     return value.item() if hasattr(value, "item") and getattr(value, "ndim", 0) == 0 else value
 

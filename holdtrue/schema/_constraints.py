@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
-from holdtrue._types import JsonObject
+from holdtrue._types import Json, JsonObject
 from holdtrue.errors import SchemaError
 from holdtrue.schema._checks import did_you_mean, is_level, is_list, is_number, plain, shown
 from holdtrue.schema._feature import Level
@@ -75,7 +75,7 @@ class LinearConstraint(HintedKeywords):
         return out
 
     @classmethod
-    def from_dict(cls, raw: Any) -> "LinearConstraint":
+    def from_dict(cls, raw: Json) -> "LinearConstraint":
         """Build a constraint from the plain types of a YAML or JSON file."""
         return cls(**_known_fields(raw, ("coefficients", "bound", "on", "name"), ("coefficients", "bound")))
 
@@ -114,7 +114,7 @@ class Implication(HintedKeywords):
         return out
 
     @classmethod
-    def from_dict(cls, raw: Any) -> "Implication":
+    def from_dict(cls, raw: Json) -> "Implication":
         """Build an implication from the plain types of a YAML or JSON file."""
         return cls(**_known_fields(raw, ("then", "when", "was", "name"), ("then",)))
 
@@ -125,7 +125,7 @@ def _check_name(owner: LinearConstraint | Implication, name: object) -> None:
     object.__setattr__(owner, "name", None if name is None else str(name))
 
 
-def _level_sets(part: str, raw: Any) -> dict[str, tuple[Level, ...]]:
+def _level_sets(part: str, raw: Json) -> dict[str, tuple[Level, ...]]:
     if not isinstance(raw, Mapping):
         raise SchemaError(
             f"Schema: `{part}` of an implication must map features to lists of levels; got {shown(raw)}. Write "
@@ -143,7 +143,7 @@ def _level_sets(part: str, raw: Any) -> dict[str, tuple[Level, ...]]:
     return out
 
 
-def _known_fields(raw: Any, known: Sequence[str], needed: Sequence[str]) -> JsonObject:
+def _known_fields(raw: Json, known: Sequence[str], needed: Sequence[str]) -> JsonObject:
     if not isinstance(raw, Mapping):
         raise SchemaError(
             f"Schema: a constraint must be a mapping; got {shown(raw)}. Write the fields {list(needed)!r}."

@@ -101,6 +101,6 @@ def _is_good(label: str) -> bool:
     return (good and not bad and not turned) or (bad and not good and turned)
 
 
-def _classes(labels: ArrayLike) -> tuple[list[Any], np.ndarray]:
+def _classes(labels: ArrayLike) -> tuple[list[Label], np.ndarray]:
     found, counts = np.unique(np.asarray(labels), return_counts=True)
     return [plain(label) for label in found.tolist()], counts

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from holdtrue._types import JsonObject
+from holdtrue._types import Json, JsonObject
 from holdtrue.errors import SchemaError
 from holdtrue.schema._checks import did_you_mean, is_level, is_list, is_number, plain, shown
 from holdtrue.schema._keywords import HintedKeywords
@@ -169,7 +169,7 @@ class Feature(HintedKeywords):
             return True
         return level in self.levels
 
-    def replace(self, **changes: Any) -> "Feature":
+    def replace(self, **changes: object) -> "Feature":
         """Return a copy with some fields changed."""
         return replace(self, **changes)
 
@@ -189,7 +189,7 @@ class Feature(HintedKeywords):
         return out
 
     @classmethod
-    def from_dict(cls, raw: Any) -> "Feature":
+    def from_dict(cls, raw: Json) -> "Feature":
         """Build a feature from the plain types of a YAML or JSON file."""
         if not isinstance(raw, Mapping):
             raise SchemaError(f"Schema: a feature must be a mapping with `name` and `kind`; got {shown(raw)}.")
@@ -371,7 +371,7 @@ class Feature(HintedKeywords):
             raise SchemaError(f"{where} must be 'median', 'mean' or a number; got {shown(value)}. Write 'median'.")
 
 
-def _one_of(name: Any, field: str, value: Any, known: Sequence[str]) -> None:
+def _one_of(name: object, field: str, value: object, known: Sequence[str]) -> None:
     if not isinstance(value, str) or value not in known:
         raise SchemaError(
             f"Schema: `{field}` of feature {name!r} is not known; got {shown(value)}. {did_you_mean(value, known)}"

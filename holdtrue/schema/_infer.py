@@ -111,10 +111,10 @@ def guess(
 
     Texts become categorical, two-valued columns binary, whole numbers integer, other numbers numeric. Columns
     whose names speak of sex, origin, faith, health, family or age are fixed and protected, those of places, of the
-    past and of the economy fixed; time passed may only rise. Identifiers, dates, free text, constants, texts with
-    too many levels and copies of the target are left out. Bounds are the 1st and 99th percentile of people, steps
-    two digits of their spread. Read the notes, then correct what is wrong: nobody but the owner of the data knows
-    what a person can change.
+    past and of the economy fixed; time passed, income and savings may only rise, debts and what measures them only
+    fall. Identifiers, dates, free text, constants, texts with too many levels and copies of the target are left
+    out. Bounds are the 1st and 99th percentile of people, steps two digits of their spread. Read the notes, then
+    correct what is wrong: nobody but the owner of the data knows what a person can change.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def _few_texts(table: Table, name: str) -> np.ndarray | None:
     return np.array(texts, object) if len(set(texts)) <= 20 else None
 
 
-def _check_target(table: Table, target: Any) -> None:
+def _check_target(table: Table, target: object) -> None:
     if not isinstance(target, str) or target not in table.columns:
         raise DataError(
             f"Schema.infer: `target` is not a column; got {shown(target)}. Columns are {shown(table.names)}."
@@ -393,8 +393,23 @@ class _Looking:
         if number and seen.heavy_tailed(present.astype(np.float64)):
             fields["cost"] = "percentile"
             self.why.append("a change costs by the people it passes, since a few lie far from the rest.")
-        self.why.append("free to change, since nothing in its name speaks against it.")
         self.doubt = self.doubt or "May a person change it, and in which direction?"
+        if not (number and self._one_way(words, fields)):
+            self.why.append("free to change, since nothing in its name speaks against it.")
+
+    def _one_way(self, words: Sequence[str], fields: Keywords) -> bool:
+        """Whether a number may be changed in one direction only, since advice to go the other way is none."""
+        ways = (
+            ("decrease", "falls", lexicon.BURDEN, lexicon.NO_BURDEN, "more"),
+            ("increase", "rises", lexicon.MEANS, lexicon.NO_MEANS, "less"),
+        )
+        for direction, goes, entries, exceptions, other in ways:
+            word = first_word(words, entries)
+            if word is not None and not has_word(words, exceptions):
+                fields["direction"] = direction
+                self.why.append(f"only {goes}, because of its name: nobody is advised to have {other} {word!r}.")
+                return True
+        return False
 
 
 def _counts_in_a_span(words: Sequence[str]) -> bool:

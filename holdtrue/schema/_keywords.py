@@ -13,7 +13,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
-def hinted(*further: Callable[..., Any]) -> Callable[[Function], Function]:
+def hinted(*further: Callable[..., object]) -> Callable[[Function], Function]:
     """Decorator: a keyword that a function does not have is refused with the nearest that it has.
 
     Parameters
@@ -29,7 +29,7 @@ def hinted(*further: Callable[..., Any]) -> Callable[[Function], Function]:
         known = frozenset(name for part in (function, *further) for name in _keywords(part))
 
         @functools.wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> Any:
+        def checked(*args: object, **kwargs: object) -> Any:
             if not kwargs.keys() <= known:
                 raise _unknown(function.__name__, kwargs, known)
             return function(*args, **kwargs)
@@ -42,7 +42,7 @@ def hinted(*further: Callable[..., Any]) -> Callable[[Function], Function]:
 class HintedKeywords:
     """A class whose constructor refuses unknown keywords so; for dataclasses."""
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+    def __new__(cls, *args: object, **kwargs: object) -> Self:
         """Look at the names; `__init__` does the rest."""
         if kwargs:
             known = _keywords(cls.__init__)
@@ -51,7 +51,7 @@ class HintedKeywords:
         return super().__new__(cls)
 
 
-def _keywords(function: Callable[..., Any]) -> list[str]:
+def _keywords(function: Callable[..., object]) -> list[str]:
     if typing.is_typeddict(function):
         return list(typing.get_type_hints(function))
     parameters = inspect.signature(function).parameters.values()

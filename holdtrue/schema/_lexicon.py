@@ -190,7 +190,7 @@ TIME = _list("""
     duration employed, emp length, ~emplength, ~yearsat
     time at, time in, time since, since, ~monthssince, ~mthssince, ~dayssince, age, length of,
     months on book, longevity, ~tenure, employment length, yoe
-    jahre, monate, tage, seit, dauer, betriebszugehorigkeit, berufserfahrung, alter
+    jahre, monate, tage, seit, ~beschaftigtseit, ~dienstjahr, dauer, betriebszugehorigkeit, berufserfahrung, alter
     annees, annee, mois, jours, depuis, anciennete, anos, meses, dias, desde, antiguedad, anios, experiencia
     tempo, desde, antiguidade, anni, mesi, giorni, anzianita, esperienza""")
 TERM = _list("""
@@ -198,6 +198,27 @@ TERM = _list("""
     prazo, durata, remaining, left, requested
     until, per month, per year, monthly, annual, yearly, hours per week, payment, income, amount""")
 """Beside a word for time: no time that passes by itself, but one that is agreed, or money per time."""
+BURDEN = _list("""
+    debt, debts, ~debtto, ~debtratio, dti, indebted*, liabilit*, owed, owing, obligation*, utilisation,
+    utilization, ~utiliz, ~utilis, overdraft, leverage, loan to value, ltv, loan to price, loan to income, lti,
+    payment to income, pti, expense ratio
+    schulden, verschuldung*, schuldenquote, verbindlichkeiten, ~verschuldung, beleihung*
+    dette, dettes, endettement, ~endettement, decouvert
+    deuda, deudas, endeudamiento, divida, dividas, endividamento, debito, debiti, indebitamento""")
+"""What weighs on a person: nobody is advised to have more of it."""
+NO_BURDEN = _list("coverage, cover, dscr, service, paid, repaid, settled, forgiven, collected, receivable*")
+MEANS = _list("""
+    income, incomes, salary, wage, wages, earnings, savings, assets, net worth, networth, wealth, down payment,
+    ~downpayment, ~annualinc, ~monthlyinc, annual inc, ~income
+    einkommen, ~einkommen, gehalt, lohn, ersparnis*, vermogen, eigenkapital, anzahlung
+    revenu, revenus, salaire, epargne, patrimoine, apport
+    ingreso, ingresos, salario, sueldo, ahorro, ahorros, patrimonio, renda, rendimento, poupanca
+    reddito, redditi, stipendio, risparmi, risparmio""")
+"""What a person lives on: nobody is advised to have less of it."""
+NO_MEANS = _list(
+    "tax, taxes, ratio, share, percent, rank, decile, to income, steuer, impot, impuesto, imposto, imposta"
+)
+
 LEARNING = _list("""
     education, educ, edu, schooling, school, degree, diploma, qualification*, grade completed, studies,
     training, certificate, literacy

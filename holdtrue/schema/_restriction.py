@@ -7,13 +7,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from holdtrue._types import JsonObject
+from holdtrue._types import Cell, Json, JsonObject
 from holdtrue.errors import SchemaError
 from holdtrue.schema._checks import did_you_mean, is_list, plain, shown
 from holdtrue.schema._feature import Feature, Level
 from holdtrue.schema._schema import Schema
 
-Restriction = Mapping[str, Any]
+Restriction = Mapping[str, Json]
 """Feature name to ``"fixed"``, or to a mapping with any of `direction`, `bounds` and `levels`."""
 RestrictionsLike: TypeAlias = (
     Mapping[int, Restriction] | Mapping[str, Restriction] | Sequence[Restriction | None] | pd.Series | None
@@ -67,7 +67,7 @@ class Restrictions(Mapping[int, dict[str, JsonObject]]):
 
 
 def normalise_restrictions(
-    restrictions: RestrictionsLike, schema: Schema, n_rows: int, labels: Sequence[Any] | None = None
+    restrictions: RestrictionsLike, schema: Schema, n_rows: int, labels: Sequence[object] | None = None
 ) -> Restrictions:
     """Check individual restrictions and index them by row position; what was checked before is returned as it is.
 
@@ -129,9 +129,9 @@ def normalise_restrictions(
     return Restrictions(out, schema, n_rows)
 
 
-def _by_label(pairs: Iterable[tuple[Any, Any]], labels: Sequence[Any] | None) -> list[tuple[int, Any]]:
+def _by_label(pairs: Iterable[tuple[object, object]], labels: Sequence[object] | None) -> list[tuple[int, Cell]]:
     """Restrictions by row position, from those by index label; a label of several rows is for all of them."""
-    places: dict[Any, list[int]] = {}
+    places: dict[Cell, list[int]] = {}
     for row, label in enumerate(() if labels is None else labels):
         places.setdefault(plain(label), []).append(row)
     out = []
@@ -145,7 +145,7 @@ def _by_label(pairs: Iterable[tuple[Any, Any]], labels: Sequence[Any] | None) ->
     return out
 
 
-def _limits(feature: Feature, limit: Any) -> JsonObject:
+def _limits(feature: Feature, limit: object) -> JsonObject:
     if isinstance(limit, str):
         limit = {"direction": limit}
     if not isinstance(limit, Mapping):

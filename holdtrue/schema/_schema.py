@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from holdtrue._html import table
-from holdtrue._types import JsonObject
+from holdtrue._types import Json, JsonObject
 from holdtrue.errors import DataError, SchemaError
 from holdtrue.schema._checks import did_you_mean, is_list, shown
 from holdtrue.schema._columns import check_column, refused_rows, resolve_feature
@@ -116,7 +116,7 @@ class Schema(HintedKeywords):
         """Column names, in order."""
         return [f.name for f in self.features]
 
-    def replace(self, /, **changes: Mapping[str, Any]) -> "Schema":
+    def replace(self, /, **changes: Mapping[str, object]) -> "Schema":
         """Return a copy with fields of some features changed: ``schema.replace(age={"direction": "fixed"})``."""
         for name in changes:
             self[name]
@@ -135,7 +135,7 @@ class Schema(HintedKeywords):
         return out
 
     @classmethod
-    def from_dict(cls, raw: Any) -> "Schema":
+    def from_dict(cls, raw: Json) -> "Schema":
         """Build a schema from the plain types of a YAML or JSON file."""
         if not isinstance(raw, Mapping) or "features" not in raw:
             raise SchemaError(

@@ -11,7 +11,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
 
-from holdtrue._types import NativeFrame
+from holdtrue._types import Cell, NativeFrame
 from holdtrue.errors import DataError
 from holdtrue.schema._checks import plain, shown
 
@@ -24,7 +24,7 @@ class _Kept:
 
     owner: object
     columns: dict[str, np.ndarray]
-    value: Any
+    value: Cell
     per_row: bool
 
     def is_of(self, table: "Table", names: Sequence[str]) -> bool:
@@ -53,7 +53,7 @@ class Table:
         return list(self.columns)
 
     @property
-    def labels(self) -> list[Any] | None:
+    def labels(self) -> list[Cell] | None:
         """What the dataframe calls its rows; None where it does not."""
         return self.native.index.tolist() if isinstance(self.native, pd.DataFrame) else None
 
@@ -185,7 +185,7 @@ def holds_dates(values: np.ndarray) -> bool:
     return any(hasattr(t, "isoformat") or hasattr(t, "strftime") or issubclass(t, clocks) for t in odd)
 
 
-def _check_names(data: Any, where: str) -> None:
+def _check_names(data: object, where: str) -> None:
     """Names must be texts, each once. Asked before narwhals reads the frame: it has other errors for it."""
     names = getattr(data, "column_names", None)  # pyarrow, whose `columns` are the values
     names = getattr(data, "columns", None) if names is None else names
@@ -207,7 +207,7 @@ def _check_names(data: Any, where: str) -> None:
             )
 
 
-def _from_mapping(data: Mapping[Any, Any], where: str) -> Table:
+def _from_mapping(data: Mapping[Any, object], where: str) -> Table:
     columns: dict[str, np.ndarray] = {}
     for key, values in data.items():
         name = str(key)
@@ -246,7 +246,7 @@ def _from_series(series: nw.Series, where: str) -> np.ndarray:
     return _plain_array(values, str(series.name), where)
 
 
-def _from_array(data: Any, where: str) -> Table:
+def _from_array(data: object, where: str) -> Table:
     if not hasattr(data, "__len__"):
         raise _not_a_table(data, where)
     array = _array(data, "the array", where)
@@ -259,14 +259,14 @@ def _from_array(data: Any, where: str) -> Table:
     return Table(columns, len(array))
 
 
-def _not_a_table(data: Any, where: str) -> DataError:
+def _not_a_table(data: object, where: str) -> DataError:
     return DataError(
         f"{where}: must be a dataframe or a dense 2-d array; got {type(data).__name__}. Convert it first, "
         "for example with `.toarray()` or `.collect()`."
     )
 
 
-def _array(values: Any, what: str, where: str) -> np.ndarray:
+def _array(values: object, what: str, where: str) -> np.ndarray:
     """Any array-like as numpy, without turning the numbers of a mixed list into texts."""
     if isinstance(values, np.ma.MaskedArray):
         raise DataError(f"{where}: {what} must not be masked; got {type(values).__name__}. Use `.filled(np.nan)`.")
@@ -306,7 +306,7 @@ def _plain_array(values: np.ndarray, name: str, where: str) -> np.ndarray:
     return _numbers_if_numeric(out)
 
 
-def _plain_value(value: Any) -> Any:
+def _plain_value(value: Cell) -> Cell:
     """A Python value; None for every way of saying that there is none."""
     if type(value) is str:
         return value
@@ -342,7 +342,7 @@ def _float(value: int | float | None) -> float:
         return np.inf if value > 0 else -np.inf
 
 
-def narrow(values: Sequence[Any] | np.ndarray) -> np.ndarray:
+def narrow(values: Sequence[object] | np.ndarray) -> np.ndarray:
     """Values as an array, of numbers where all of them are."""
     values = np.asarray(values)
     return _numbers_if_numeric(values) if values.dtype == object else values

@@ -1,6 +1,6 @@
 """Gradient search: descend on validity loss + weighted cost, asking the model about the hardened point."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -151,7 +151,7 @@ class GradientSolver(AbstractSolver):
         sums_up = self.norm in ("l0", "l1", "mad")
         if not sums_up:
             slope = slope + cost_weight * jax.grad(lambda at: self.cost(at, problem))(u)
-        move: Any
+        move: PyTree
         move, memory = self._rule().update(slope, memory)
         moved = u - self.step_size * move
         if sums_up:

@@ -1,7 +1,6 @@
 """The general case of choosing from a menu: an integer programme, with limits across features."""
 
 from collections.abc import Collection
-from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -159,15 +158,14 @@ def by_programme(
     own = np.zeros((len(p.rows), n))
     for i, (terms, _, _) in enumerate(p.rows):
         own[i, list(terms)] = list(terms.values())
-    # scipy's stubs know scalar bounds only.
-    limits: list[Any] = [LinearConstraint(own, [r[1] for r in p.rows], [r[2] for r in p.rows])]  # pyright: ignore[reportArgumentType]
+    limits = [_between(own, np.array([r[1] for r in p.rows]), np.array([r[2] for r in p.rows]))]
     if len(menu.b):
-        limits.append(LinearConstraint(menu.a @ matrix, -np.inf, menu.b - inside - menu.a @ p.base))  # pyright: ignore[reportArgumentType]
+        limits.append(_between(menu.a @ matrix, -np.inf, menu.b - inside - menu.a @ p.base))
     cost = np.array(p.cost)
     if need is None:
         cost = -(rows.sum(axis=0) @ matrix)
     else:
-        limits.append(LinearConstraint(rows @ matrix, need - rows @ p.base, np.inf))  # pyright: ignore[reportArgumentType]
+        limits.append(_between(rows @ matrix, need - rows @ p.base, np.inf))
     options = {"mip_rel_gap": 0.0} | ({"time_limit": max(seconds, 1e-3)} if np.isfinite(seconds) else {})
     box = Bounds(0.0, p.upper)  # pyright: ignore[reportArgumentType]
     answer = milp(cost, integrality=p.whole, bounds=box, constraints=limits, options=options)
@@ -177,3 +175,7 @@ def by_programme(
         raise TimeoutError(answer.message)
     z = np.where(np.array(p.whole) > 0, np.rint(answer.x), answer.x)
     return p.base + matrix @ z
+
+
+def _between(matrix: np.ndarray, low: np.ndarray | float, high: np.ndarray | float) -> LinearConstraint:
+    return LinearConstraint(matrix, low, high)  # pyright: ignore[reportArgumentType]  # its stubs know scalars only

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from holdtrue.encoding import Norm
 from holdtrue.models import AbstractAutoencoder, Decision
@@ -90,8 +90,9 @@ class LatentGradientSolver(AbstractSolver):
         kept = jnp.where(problem.feasible.movable, row, problem.x)
         pull = jax.grad(lambda at: self.cost(at, problem))(kept)
         (slope,) = back(slope + cost_weight * jnp.where(problem.feasible.movable, pull, 0.0))
+        move: PyTree
         move, adam = optax.scale_by_adam().update(slope, adam)
-        moved = z - self.step_size * move  # type: ignore[operator]
+        moved = z - self.step_size * move
 
         found = is_found(state.status)
         stale = state.since >= self.patience

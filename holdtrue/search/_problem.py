@@ -43,7 +43,7 @@ _MESSAGES = {
 }
 
 
-def is_found(status: Any) -> Any:
+def is_found(status: object) -> Any:
     """Whether each status comes with a recourse: FOUND, or OPTIMAL where the search is also a proof."""
     return (status == int(Status.FOUND)) | (status == int(Status.OPTIMAL))
 

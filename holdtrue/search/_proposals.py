@@ -1,7 +1,7 @@
 """Search by proposals: points drawn from somewhere, round by round, until one of them meets a criterion."""
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -13,11 +13,12 @@ from holdtrue.models import Decision
 from holdtrue.search._candidates import candidate_costs
 from holdtrue.search._criteria import AbstractCriterion
 from holdtrue.search._problem import Problem
-from holdtrue.search._solver import CLEARANCE, AbstractSolver, State
+from holdtrue.search._solver import CLEARANCE, AbstractSolver, AnyState
 from holdtrue.search._space import RowSpace
 from holdtrue.search._stable import FAR
 
 AT_ONCE = 16  # ends of which the criterion is asked together, to keep memory flat in their number
+ALONE = 512  # rows of a round from which on people are searched for one by one
 SHELLS = 1  # folded into a person's key, so that shells are not those that the base has drawn
 
 
@@ -35,12 +36,12 @@ class AbstractProposals(eqx.Module):
 
     @abstractmethod
     def points(
-        self, problem: Problem, own: Any, at: Int[Array, ""]
+        self, problem: Problem, own: PyTree, at: Int[Array, ""]
     ) -> tuple[Float[Array, "m d"], Bool[Array, " m"]]:
         """Return the points of a round, to be hardened, and which of them count."""
 
     @abstractmethod
-    def over(self, problem: Problem, own: Any, at: Int[Array, ""]) -> Bool[Array, ""]:
+    def over(self, problem: Problem, own: PyTree, at: Int[Array, ""]) -> Bool[Array, ""]:
         """Whether nothing comes after this round."""
 
 
@@ -64,6 +65,11 @@ class ProposalSolver(AbstractSolver):
         return (1 + self.proposals.n_points) * self.criterion.n_asked
 
     @property
+    def n_lanes(self) -> int | None:
+        """One where a round is large: whenever somebody is done, everybody in a slot would be begun anew."""
+        return 1 if self.n_asked >= ALONE and not self.on_host else None
+
+    @property
     def on_host(self) -> bool:
         """Whether the model or the criterion calls back to Python."""
         return super().on_host or self.criterion.on_host
@@ -72,20 +78,39 @@ class ProposalSolver(AbstractSolver):
         """Work out what the proposals need."""
         return self.proposals.begin(self, problem)
 
-    def step(self, problem: Problem, state: State[Any]) -> State[Any]:
+    def step(self, problem: Problem, state: AnyState) -> AnyState:
         """Ask about one round."""
         points, counts = self.proposals.points(problem, state.own, state.n_steps)
         points = jnp.concatenate([problem.start[None], points])
         x, ok = jax.vmap(problem.feasible.hard)(points)
-        seen = jax.vmap(lambda row: self.criterion(self.decision, problem, row))(x)
-        valid = ok & jnp.append(True, counts) & (seen.margin >= CLEARANCE)
-        met = valid & (seen.spare >= CLEARANCE)
-        lacking = 1 + jnp.maximum(-seen.spare, 0.0)
+        margins = jax.vmap(lambda row: self.decision.margin(row, problem.target))(x)
+        valid = ok & jnp.append(True, counts) & (margins >= CLEARANCE)
+        spare = self._spare(problem, x, valid)
+        met = valid & (spare >= CLEARANCE)
+        lacking = 1 + jnp.maximum(-spare, 0.0)
         value = jax.vmap(lambda row: self.cost(row, problem))(x) + jnp.where(met, 0.0, FAR * lacking)
         best = jnp.argmin(jnp.where(valid, value, jnp.inf))
-        state = self.offer(problem, state, x[best], seen.margin[best], valid[best], value[best])
+        state = self.offer(problem, state, x[best], margins[best], valid[best], value[best])
         over = jnp.any(met) | self.proposals.over(problem, state.own, state.n_steps)
         return eqx.tree_at(lambda s: s.done, state, state.done | over)
+
+    def _spare(self, problem: Problem, x: Float[Array, "m d"], valid: Bool[Array, " m"]) -> Float[Array, " m"]:
+        """What the criterion has to spare at the valid points; of the others it is not asked, and they have none.
+
+        A criterion may ask about hundreds of neighbours of each point, and most points of a shell are refused.
+        """
+        n, block = x.shape[0], min(AT_ONCE, x.shape[0])
+        order = jnp.argsort(~valid, stable=True)
+        n_valid = jnp.sum(valid)
+
+        def ask(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+            first, spare = carry
+            at = order[jnp.minimum(first + jnp.arange(block), n - 1)]
+            seen = jax.vmap(lambda row: self.criterion(self.decision, problem, row).spare)(x[at])
+            return first + block, spare.at[at].set(seen)
+
+        begun = jnp.asarray(0), jnp.full(n, -jnp.inf)
+        return jax.lax.while_loop(lambda carry: carry[0] < n_valid, ask, begun)[1]
 
 
 # ---- where to look ----------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def reason_of(error: HoldtrueError) -> str:
 class Json(JSONResponse):
     """JSON in ASCII, which any text fits into, also one that is no proper Unicode."""
 
-    def render(self, content: Any) -> bytes:
+    def render(self, content: object) -> bytes:
         """Write it out."""
         return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")
 

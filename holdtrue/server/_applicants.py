@@ -26,7 +26,7 @@ class Applicants:
         The model's.
     """
 
-    def __init__(self, X: Any, subjects: Sequence[Any], schema: Schema) -> None:
+    def __init__(self, X: Any, subjects: Sequence[object], schema: Schema) -> None:
         table = schema.check(X, where="applicants")
         if len(subjects) != table.n_rows:
             raise DataError(f"applicants: need one key per row; got {len(subjects)} for {table.n_rows} rows.")

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from holdtrue._types import Cell, Json
 from holdtrue.errors import HoldtrueError
 from holdtrue.hold import AS_FITTED, Hold
 from holdtrue.schema import Restrictions
@@ -43,8 +44,8 @@ class Job:
     """
 
     kind: str
-    rows: Sequence[Mapping[str, Any]]
-    target: list[Any]
+    rows: Sequence[Mapping[str, Cell]]
+    target: list[Cell]
     restrictions: Restrictions
     n_recourses: int
     until: float
@@ -80,7 +81,7 @@ class Batcher:
 
     def __init__(
         self,
-        run: Callable[[Sequence[Job]], list[Any]],
+        run: Callable[[Sequence[Job]], list[Json]],
         *,
         rows: int,
         queue: int,

@@ -173,6 +173,11 @@ class Gate(Strict):
     write_down: bool = Field(False, description="Append to the ledger what was found, in counts.")
 
 
+OPTIONS = (
+    "Recourses per person, that differ. They are sorted together: to promise one of them, ask for as many again."
+)
+
+
 class Bodies:
     """Requests about people, made for one model's schema."""
 
@@ -185,7 +190,7 @@ class Bodies:
         self.names = {f"column_{i}": feature.name for i, feature in enumerate(schema)}
         self.Person = create_model("Person", __base__=Strict, **columns)
         people: Any = (list[self.Person], Field(min_length=1, max_length=quotas.people))
-        options: Any = (int, Field(1, ge=1, le=quotas.options, description="Recourses per person, that differ."))
+        options: Any = (int, Field(1, ge=1, le=quotas.options, description=OPTIONS))
         target: Any = (
             Optional[Label],  # noqa: UP045 - a name for a type, not an annotation
             Field(None, description="The wanted class; the favourable one when omitted."),
@@ -195,6 +200,11 @@ class Bodies:
         days: Any = (float | None, Field(None, gt=0, le=36500))
         name: Any = (str | None, Field(None, pattern="^[0-9a-f]{32}$", description="Makes it safe to ask twice."))
         which: Any = (int, Field(0, ge=0, lt=quotas.options, description="Which option is promised, from 0."))
+        seen: Any = (
+            Optional[self.Person],  # noqa: UP045 - a name for a type, not an annotation
+            Field(None, description="The `recourse` of the option that was told: this one is promised, whichever "
+                  "its place, or none."),
+        )  # fmt: skip
         hold: Any = (
             float | None,
             Field(None, gt=0, lt=1, description="The wanted chance that a retrained model accepts; null: the "
@@ -225,6 +235,7 @@ class Bodies:
             restrictions=one,
             options=options,
             option=which,
+            recourse=seen,
             target=target,
             hold=hold,
             reason=why,
@@ -235,7 +246,7 @@ class Bodies:
         key: Any = (str, Field(min_length=1, max_length=200, description="Your own key for the person."))
         self.Issue = create_model("Issue", __base__=self.Supersede, subject=key)
 
-    def row(self, person: Any) -> JsonObject:
+    def row(self, person: object) -> JsonObject:
         """The columns of a person, by name."""
         return {name: getattr(person, field) for field, name in self.names.items()}
 
@@ -251,7 +262,7 @@ def _kind(feature: Feature) -> Any:
     if feature.has_levels:
         levels = list(feature.levels or ())
 
-        def check(value: Any) -> Any:
+        def check(value: object) -> Any:
             if value is None and absent:
                 return value
             if not any(value == level and _family(value) == _family(level) for level in levels):
@@ -262,7 +273,7 @@ def _kind(feature: Feature) -> Any:
     else:
         kind = "integer" if feature.kind == "integer" else "number"
 
-        def check(value: Any) -> Any:
+        def check(value: object) -> Any:
             if value is None and absent:
                 return value
             if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -280,5 +291,5 @@ def _kind(feature: Feature) -> Any:
     return Annotated[Any, PlainValidator(check), WithJsonSchema(shape)]
 
 
-def _family(value: Any) -> str:
+def _family(value: object) -> str:
     return "number" if isinstance(value, (int, float)) and not isinstance(value, bool) else type(value).__name__

@@ -41,7 +41,7 @@ def bounded(protocol: Any, most: int, seconds: float) -> Any:
         timer: asyncio.TimerHandle | None = None
         n_head, since = 0, 0.0
 
-        def connection_made(self, transport: Any) -> None:
+        def connection_made(self, transport: object) -> None:
             super().connection_made(transport)
             self.wait()
             if len(self.connections) > most:

@@ -95,7 +95,7 @@ class Guard:
         key = scope["state"].get("key", "-")
         log.info("%s %s %s %.1f ms key=%r request=%s", method, route, status, 1000 * seconds, key, request)
 
-    async def _strangers_body(self, scope: Any, receive: Any) -> bytes:
+    async def _strangers_body(self, scope: object, receive: object) -> bytes:
         if self.strangers >= STRANGERS:
             raise Refused(429, "service: too many log in at once. Try again in a second.", 1.0)
         self.strangers += 1

@@ -21,6 +21,12 @@ REFUSALS = may(400, 404, 408, 409, 413, 422)
 BEFORE: dict[int | str, JsonObject] = {200: {"model": Thing, "description": "Issued before, by its id."}}
 
 
+UNSEEN = (
+    "`recourse` is none of the {} options that the search comes to. Ask with the `options`, `restrictions`, "
+    "`target` and `hold` of the question that it answers, or ask that one again."
+)
+
+
 def promise_routes(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
     """Single promises."""
     router = APIRouter(prefix="/v1/records")
@@ -32,10 +38,14 @@ def promise_routes(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
         """Find recourse for a person and promise them one of the options: it lands in the ledger."""
         ledger, row = ledger_of(service), bodies.row(body.person)
         if (there := await _by_id(ledger, body.id)) is not None:
-            return _again(there, body.subject, row, body)
-        record = await find_record(service, row, body.subject, **_asked(body))
+            return _again(there, body.subject, row, body, _seen(bodies, body))
+        record = await find_record(service, row, body.subject, **_asked(bodies, body))
         new = await write(service, record, role_of(request))
-        return Json(record.to_dict(), 201) if new is None else _again(new, body.subject, row, body)
+        return (
+            Json(record.to_dict(), 201)
+            if new is None
+            else _again(new, body.subject, row, body, _seen(bodies, body))
+        )
 
     @router.get("/{id}", response_model=Thing, dependencies=both, responses=may(404, 422))
     async def show(id: str) -> Response:
@@ -61,12 +71,16 @@ def promise_routes(service: Service, bodies: Bodies, allowed: Any) -> APIRouter:
         old = await promise_of(service, id)
         new = await _by_id(ledger, body.id)
         if new is not None and old.record is not None:
-            return _again(new, old.record.subject, row, body)
+            return _again(new, old.record.subject, row, body, _seen(bodies, body))
         if old.state != "live" or old.record is None:
             raise NotLive(f"supersede: the promise is not live; got {id!r}, which is {old.state}.")
-        record = await find_record(service, row, old.record.subject, **_asked(body))
+        record = await find_record(service, row, old.record.subject, **_asked(bodies, body))
         there = await replace(service, id, record, role_of(request))
-        return Json(record.to_dict(), 201) if there is None else _again(there, record.subject, row, body)
+        return (
+            Json(record.to_dict(), 201)
+            if there is None
+            else _again(there, record.subject, row, body, _seen(bodies, body))
+        )
 
     @router.post("/{id}/fulfil", response_model=Kept, dependencies=officer, responses=REFUSALS)
     async def fulfil(id: str, body: Fulfil) -> Response:
@@ -140,6 +154,7 @@ async def find_record(
     subject: str,
     *,
     option: int = 0,
+    seen: JsonObject | None = None,
     n_recourses: int = 1,
     days: float | None = None,
     id: str | None = None,
@@ -147,12 +162,21 @@ async def find_record(
     draft: bool = False,
     **asked: Any,
 ) -> Record:
-    """Find recourse for a person and make the record of one of the options; it is not issued yet."""
+    """Find recourse for a person and make the record of one of the options; it is not issued yet.
+
+    Of an option that was `seen`, the row decides which it is, and not its place: options are sorted together, so
+    that with another number of them another may be the first.
+    """
     n_recourses = max(n_recourses, option + 1)
     told = await answer(service.ask("recourse", [row], n_recourses=n_recourses, keep=True, **asked)[0])
     if told is None:
         raise Refused(409, f"records: nothing was issued. {unreached()['message']}")
     (said,), plan = told
+    if seen is not None and said["options"]:
+        rows = [one["recourse"] for one in said["options"]]
+        if seen not in rows:
+            raise Refused(409, f"records: nothing was issued. {UNSEEN.format(len(rows))}")
+        option = rows.index(seen)
     record = await run_in_threadpool(
         service.promise, plan, subject, option=option, days=days, id=id, reason=reason, draft=draft
     )
@@ -217,12 +241,17 @@ async def fulfilled(service: Service, id: str, **how: Any) -> bool:
     return await run_in_threadpool(ledger_of(service).fulfil, id, **how)
 
 
-def _asked(body: Any) -> JsonObject:
+def _asked(bodies: Bodies, body: Any) -> JsonObject:
     return {
-        "option": body.option, "n_recourses": body.options, "restrictions": [body.restrictions],
+        "option": body.option, "seen": _seen(bodies, body), "n_recourses": body.options,
+        "restrictions": [body.restrictions],
         "target": body.target, "hold": hold_of(body), "reason": body.reason,
         "deadline": body.deadline, "days": body.valid_days, "id": body.id,
     }  # fmt: skip
+
+
+def _seen(bodies: Bodies, body: Any) -> JsonObject | None:
+    return None if body.recourse is None else bodies.row(body.recourse)
 
 
 async def _by_id(ledger: Ledger, id: str | None) -> Promise | None:
@@ -232,17 +261,19 @@ async def _by_id(ledger: Ledger, id: str | None) -> Promise | None:
         return None
 
 
-def _again(there: Promise, subject: str, person: JsonObject, asked: Any) -> Response:
+def _again(there: Promise, subject: str, person: JsonObject, asked: object, seen: JsonObject | None) -> Response:
     """The record that was issued under this id, if it was for the same person as they were, on the same terms."""
     record = there.record
-    if record is None or record.subject != subject or record.factual != person or not _same_terms(record, asked):
+    same = record is not None and (record.subject, record.factual) == (subject, person)
+    if record is None or not same or not _same_terms(record, asked, seen):
         raise Refused(409, "records: there is another promise of this id. Take a new one.")
     return Json(record.to_dict(), 200)
 
 
-def _same_terms(record: Record, asked: Any) -> bool:
+def _same_terms(record: Record, asked: Any, seen: JsonObject | None) -> bool:
     term = None if record.valid_until is None else (record.valid_until - record.issued) / timedelta(days=1)
     wanted = asked.valid_days
     same_term = term == wanted if term is None or wanted is None else abs(term - wanted) < 1e-6
     same_target = asked.target is None or asked.target == record.target
-    return same_term and same_target and (asked.option, asked.reason) == (record.method["option"], record.reason)
+    same_option = asked.option == record.method["option"] if seen is None else seen == record.recourse
+    return same_term and same_target and same_option and asked.reason == record.reason

@@ -11,19 +11,19 @@ from typing import Any
 import jax
 import numpy as np
 
-from holdtrue._types import JsonObject
+from holdtrue._types import Cell, Json, JsonObject
 from holdtrue.attribution import Reason, Reasoner, Reasons
 from holdtrue.batch import proba_of
 from holdtrue.classifier import AbstractClassifier, rows_of, table_of
-from holdtrue.errors import DataError
+from holdtrue.errors import CapabilityError, DataError
 from holdtrue.hold import AS_FITTED, Hold, Holding, held_method
 from holdtrue.ledger import Ledger, Record
 from holdtrue.methods import AbstractMethod, RecourseFrame
 from holdtrue.models import n_maps
 from holdtrue.promises import Stationery, check_holding, drafts, gate, stated_survival
 from holdtrue.reports import shelf_life
-from holdtrue.retraining import Retrained
-from holdtrue.schema import Restrictions, Table, normalise_restrictions, plain
+from holdtrue.retraining import AbstractRetrained
+from holdtrue.schema import Feature, Restrictions, Table, normalise_restrictions, plain
 from holdtrue.search import Status
 from holdtrue.server._batcher import Batcher, Job
 from holdtrue.server._gates import Gates
@@ -50,7 +50,7 @@ class Service:
     gate_report : path, optional
         Where the gate's reports are: a file with the last, or a folder with one for each model version, as
         ``holdtrue gate --out FILE.json`` writes them; read when asked for, and written when the gate is run here.
-    retrained : Retrained, optional
+    retrained : AbstractRetrained, optional
         The model trained again, as by ``holdtrue.retrain``: they are asked about every recourse, whose chance to
         hold is then told and recorded. Those that guide the search itself are left out.
     stationery : Stationery, optional
@@ -67,10 +67,15 @@ class Service:
         quotas: Quotas | None = None,
         model_version: str | None = None,
         gate_report: str | Path | None = None,
-        retrained: Retrained | None = None,
+        retrained: AbstractRetrained | None = None,
         stationery: Stationery | None = None,
         reasoner: Reasoner | None = None,
     ) -> None:
+        if not isinstance(classifier, AbstractClassifier):
+            raise CapabilityError(
+                f"Service: `classifier` must be one of holdtrue's; got {type(classifier).__name__}. Take a model "
+                "made elsewhere in with `holdtrue.adopt(model, schema, reference=table)`."
+            )
         self.classifier, self.ledger, self.model_version = classifier, ledger, model_version
         self.quotas = Quotas() if quotas is None else quotas
         self.predictor, self.schema = classifier.predictor_, classifier.schema_
@@ -176,7 +181,7 @@ class Service:
 
     # ---- questions ------------------------------------------------------------------------------------
 
-    def table(self, rows: Sequence[Mapping[str, Any]]) -> Table:
+    def table(self, rows: Sequence[Mapping[str, Cell]]) -> Table:
         """People as a table that the model can be asked about, or an error that says why not."""
         table = self.schema.check(table_of(rows, self.schema, where="people"), where="people")
         with np.errstate(over="ignore", invalid="ignore"):
@@ -194,9 +199,9 @@ class Service:
     def ask(
         self,
         kind: str,
-        rows: Sequence[Mapping[str, Any]],
+        rows: Sequence[Mapping[str, Cell]],
         *,
-        target: Any = None,
+        target: object = None,
         restrictions: Sequence[Any] | None = None,
         n_recourses: int = 1,
         hold: Hold = AS_FITTED,
@@ -223,7 +228,7 @@ class Service:
         self._batcher.submit(jobs)
         return jobs
 
-    def _run(self, jobs: Sequence[Job]) -> list[Any]:
+    def _run(self, jobs: Sequence[Job]) -> list[Json]:
         """Answer jobs of one kind by one call; those that cannot be used get their error, and cost nobody else."""
         table, errors = self._checked(jobs)
         answers = iter(
@@ -245,7 +250,7 @@ class Service:
         rows = [row for job in jobs if job not in errors for row in job.rows]
         return (self.table(rows) if rows else None), errors
 
-    def _answered(self, table: Table, jobs: Sequence[Job]) -> list[Any]:
+    def _answered(self, table: Table, jobs: Sequence[Job]) -> list[Json]:
         """Decisions, or what is told of a plan (and the plan)."""
         starts = np.cumsum([0, *(len(job.rows) for job in jobs)]).tolist()[:-1]
         if jobs[0].kind == "predict":
@@ -409,10 +414,10 @@ def _told_reason(reason: Reason) -> JsonObject:
     return own | {"changed_by": []}
 
 
-def _unasked(retrained: Retrained, classifier: AbstractClassifier) -> Retrained:
+def _unasked(retrained: AbstractRetrained, classifier: AbstractClassifier) -> AbstractRetrained:
     """The models that the search does not ask itself: whoever it pleases says nothing about the next one."""
     consulted = set(classifier.method_.consulted())
-    rest = retrained.take(np.array([digest not in consulted for digest in retrained.ensemble.digests()]))
+    rest = retrained.take(np.array([digest not in consulted for digest in retrained.digests()]))
     if len(rest) == 0:
         raise DataError(
             "serve: the search asks all of the retrained models itself. Train others, of another seed."
@@ -420,20 +425,21 @@ def _unasked(retrained: Retrained, classifier: AbstractClassifier) -> Retrained:
     return rest
 
 
-def _typical(feature: Any) -> Any:
+def _typical(feature: Feature) -> Cell:
     """A value that the model knows."""
     if feature.has_levels:
-        return feature.levels[0]
-    low, high = feature.bounds
+        return next(iter(feature.levels or ()))
+    low, high = feature.bounds or (0.0, 0.0)
     middle = (low + high) / 2
     return float(math.floor(middle)) if feature.kind == "integer" else middle
 
 
-def _drawn(feature: Any, rng: np.random.Generator) -> Any:
+def _drawn(feature: Feature, rng: np.random.Generator) -> Cell:
     """Any value that the model knows."""
     if feature.has_levels:
-        return feature.levels[int(rng.integers(len(feature.levels)))]
-    value = float(rng.uniform(*feature.bounds))
+        levels = feature.levels or ()
+        return levels[int(rng.integers(len(levels)))]
+    value = float(rng.uniform(*(feature.bounds or (0.0, 0.0))))
     return float(math.floor(value)) if feature.kind == "integer" else value
 
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from holdtrue._types import Keywords
 from holdtrue.errors import DataError, IdTaken, LedgerError, NoSuchPromise, NotLive
-from holdtrue.ledger import Issued, Ledger, Record, event_hash, genesis
+from holdtrue.ledger import METADATA, Issued, Ledger, Record, event_hash, genesis
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HOSTILE = (
@@ -270,8 +270,6 @@ class _undone:
         self.database = ledger._database
 
     def __enter__(self) -> Any:
-        from holdtrue.ledger._tables import METADATA
-
         self.tables = METADATA.sorted_tables
         self.rows = self.database.run(
             lambda c: {t.name: [dict(row._mapping) for row in c.execute(sa.select(t))] for t in self.tables}

@@ -31,7 +31,7 @@ def _hidden(model: AbstractModel, x: Any) -> Array:
 
 
 @eqx.filter_jit
-def _slope(model: AbstractModel, x: Any) -> Array:
+def _slope(model: AbstractModel, x: object) -> Array:
     return jax.grad(lambda at: model.logits(at)[1])(x)
 
 

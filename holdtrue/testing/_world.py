@@ -111,9 +111,10 @@ def classifier(
 
 
 @functools.cache
-def black_box() -> Predictor:
+def black_box(limits: bool = True) -> Predictor:
     """A foreign classifier that offers nothing but `predict_proba`."""
-    return wrap(_Foreign(classifier("linear")), SCHEMA, people()[0])
+    clf = classifier("linear", limits=limits)
+    return wrap(_Foreign(clf), SCHEMA if limits else PLAIN, people()[0])
 
 
 class _Foreign:

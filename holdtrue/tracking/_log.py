@@ -14,7 +14,7 @@ from jaxtyping import PRNGKeyArray
 from holdtrue import __version__
 from holdtrue._json import to_json
 from holdtrue._optional import need
-from holdtrue._types import JsonObject
+from holdtrue._types import Json, JsonObject
 from holdtrue.classifier import AbstractClassifier, RecourseClassifier
 from holdtrue.reports import Report, ShelfLife
 from holdtrue.tracking._pyfunc import LOADER, signature
@@ -95,7 +95,7 @@ def log(
             )
 
 
-def flat(value: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+def flat(value: object, before: str = "") -> Iterator[tuple[str, Json]]:
     """Numbers and texts of nested mappings, each under the path to it; lists are left out."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
@@ -129,7 +129,7 @@ def _parameters(clf: AbstractClassifier) -> JsonObject:
     }  # fmt: skip
 
 
-def _text(value: Any) -> Any:
+def _text(value: object) -> Json:
     return value if isinstance(value, (int, float, str)) or value is None else repr(value)
 
 

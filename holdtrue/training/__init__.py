@@ -18,6 +18,7 @@ from holdtrue.training.heads._settings import HeadSettings
 from holdtrue.training.heads._shift import Inner, virtual_data_shift
 from holdtrue.training.heads._tilts import Tilts
 from holdtrue.training.heads._virtual_shift import RandomShift, ShiftPanel, VirtualShift
+from holdtrue.training.regimes._additive import AdditiveTraining
 from holdtrue.training.regimes._adversarial import AdversarialStep, AdversarialTraining
 from holdtrue.training.regimes._cf_model import CFModel
 from holdtrue.training.regimes._counterfactual import CounterfactualTraining
@@ -43,6 +44,7 @@ __all__ = [
     "AbstractPanel",
     "AbstractRegime",
     "AbstractStepAround",
+    "AdditiveTraining",
     "AdversarialStep",
     "AdversarialTraining",
     "CFModel",

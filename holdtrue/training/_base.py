@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar
 import equinox as eqx
 import numpy as np
 from jaxtyping import PRNGKeyArray
-from sklearn.model_selection import train_test_split
 from sklearn.utils import compute_class_weight
 
 from holdtrue.encoding import Permits
@@ -25,6 +24,11 @@ from holdtrue.models import (
 from holdtrue.parameters import Count, OneOf, Probability
 from holdtrue.training._parts import AbstractWithParts
 from holdtrue.training._space import STEP_SIZE, Space
+
+ClassWeight = Annotated[str, OneOf(("balanced",))] | Mapping[Any, float] | None
+"""A weight per class label; labels that are not named weigh 1."""
+WITH = {"generator": "with a generator", "additive": "whose columns add up"}
+"""Capabilities that a regime may need, in words."""
 
 
 class TrainingContext(eqx.Module):
@@ -56,7 +60,7 @@ class AbstractRegime(AbstractWithParts):
 
     n_epochs: Count
     batch_size: Count
-    class_weight: Annotated[str, OneOf(("balanced",))] | Mapping[Any, float] | None
+    class_weight: ClassWeight
     validation_fraction: Probability
     patience: Count | None
 
@@ -65,6 +69,9 @@ class AbstractRegime(AbstractWithParts):
 
     needs: ClassVar[frozenset[str]] = frozenset()
     """Capabilities a model must have to be trained so, such as ``generator``."""
+
+    uses_seed: ClassVar[bool] = True
+    """Whether another seed gives another model."""
 
     def default_model(self) -> AbstractArchitecture:
         """Return the architecture that a classifier takes when none is configured."""
@@ -86,10 +93,14 @@ class AbstractRegime(AbstractWithParts):
     def step(self, context: TrainingContext) -> AbstractStep:
         """Return what is done with one minibatch of the task."""
 
+    def solves(self, model: AbstractModel) -> bool:
+        """Whether the model is solved for, outside the loop over minibatches."""
+        return isinstance(model, AbstractClosedForm)
+
     def solve(
-        self, model: AbstractClosedForm, data: Data, key: PRNGKeyArray, context: TrainingContext
-    ) -> tuple[AbstractClosedForm, History]:
-        """Fit a model that is solved in closed form; only where a regime says what it is solved for."""
+        self, model: Any, data: Data, key: PRNGKeyArray, context: TrainingContext
+    ) -> tuple[AbstractModel, History]:
+        """Fit a model that is solved for; only where a regime says what it is solved for."""
         raise CapabilityError(
             f"{type(self).__name__}: trains by minibatches; got {type(model).__name__}, which is solved in closed "
             "form. Use StandardTraining, or another model."
@@ -120,16 +131,17 @@ class AbstractRegime(AbstractWithParts):
     ) -> tuple[AbstractModel, History]:
         """Fit the model; with `patience`, on a part of the rows, watching the rest.
 
-        A model in closed form is solved on all rows.
+        A model that the regime solves for is solved on all rows.
         """
         self.check_parameters()
         lacking = self.needs - model.capabilities
         if lacking:
+            words = " and ".join(WITH.get(name, f"with a {name}") for name in sorted(lacking))
             raise CapabilityError(
-                f"{type(self).__name__}: needs a model with a {' and a '.join(sorted(lacking))}; got "
+                f"{type(self).__name__}: needs a model {words}; got "
                 f"{type(model).__name__}. Use {type(self.default_model()).__name__}, or leave the model out."
             )
-        if isinstance(model, AbstractClosedForm):
+        if self.solves(model):
             return self.solve(model, data, key, context)
         validation, patience = None, self.waits(len(data.x))
         if patience is not None:
@@ -154,6 +166,8 @@ class AbstractRegime(AbstractWithParts):
 
     def split_rows(self, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Which rows `split` learns from, and which it holds out."""
+        from sklearn.model_selection import train_test_split  # here, not above: it takes time to load
+
         y = np.asarray(data.y)
         rows = np.arange(len(y))
         stratify = y if np.bincount(y)[np.unique(y)].min() >= 2 else None

@@ -1,11 +1,11 @@
 """The step of counterfactual training: recourse searched once per epoch, and what the model is told about it."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from holdtrue.encoding import Feasible, Permits
 from holdtrue.metrics import pgd
@@ -70,7 +70,7 @@ class ContrastStep(AbstractGradientStep):
         n = data.x.shape[0]
         per_batch = max(min(self.n_recourses, n) // n_batches, 1)
 
-        def search(_: None) -> Any:
+        def search(_: None) -> PyTree:
             return self.contrasts(model, data, per_batch * n_batches, key)
 
         if self.burn_in == 0:
@@ -109,7 +109,7 @@ class ContrastStep(AbstractGradientStep):
         else:
             neighbour, exists = _drawn_of_class(data, target, model.n_classes, neighbour_key)
 
-        def one(row: Array, aim: Array, near: Array, own: PRNGKeyArray) -> tuple[Any, Array, Array]:
+        def one(row: Array, aim: Array, near: Array, own: PRNGKeyArray) -> tuple[PyTree, Array, Array]:
             feasible = self.context.permits(row)
             path = self.sampler(decision, feasible, aim, own)
             if self.marginal:

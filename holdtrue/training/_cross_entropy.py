@@ -6,19 +6,16 @@ import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
 from holdtrue.models import AbstractClosedForm, Data, History
-from holdtrue.parameters import NonNegative, Positive
-from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.training._base import TrainingContext
 from holdtrue.training._losses import CrossEntropyStep
+from holdtrue.training._minibatches import AbstractMinibatches
 from holdtrue.training._space import STEP_SIZE, Range, Space
 
 
-class AbstractCrossEntropy(AbstractRegime):
+class AbstractCrossEntropy(AbstractMinibatches):
     """Cross-entropy by Adam, or solved at once where the model can be."""
 
     search_space: ClassVar[Space] = {"step_size": STEP_SIZE, "weight_decay": Range(1e-6, 0.1, log=True)}
-
-    step_size: Positive
-    weight_decay: NonNegative
 
     def step(self, context: TrainingContext) -> CrossEntropyStep:
         """Cross-entropy by Adam."""

@@ -42,7 +42,7 @@ class AbstractWithParts(AbstractConfigured):
             params |= {f"{name}__{inner}": value for inner, value in part.get_params().items()}
         return params
 
-    def set_params(self, **params: Any) -> Self:
+    def set_params(self, **params: object) -> Self:
         """Set parameters; ``PART__NAME`` are a part's."""
         for name, make in self.parts.items():
             given = params.get(name, getattr(self, name))

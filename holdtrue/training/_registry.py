@@ -2,6 +2,7 @@
 
 from holdtrue._registry import Registry
 from holdtrue.training._base import AbstractRegime
+from holdtrue.training.regimes._additive import AdditiveTraining
 from holdtrue.training.regimes._adversarial import AdversarialTraining
 from holdtrue.training.regimes._cf_model import CFModel
 from holdtrue.training.regimes._counterfactual import CounterfactualTraining
@@ -19,6 +20,7 @@ REGIMES: Registry[AbstractRegime] = Registry(
     "regime",
     AbstractRegime,
     {
+        "additive": AdditiveTraining,
         "standard": StandardTraining,
         "early_stopping": EarlyStopping,
         "adversarial": AdversarialTraining,

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 import holdtrue as ht
-from holdtrue.attribution import _sampled, _trees
+from holdtrue.attribution import _sampled, _scores, _trees
 from holdtrue.attribution._players import Players
 from holdtrue.attribution._scores import score_of
 from holdtrue.models import TreesModel
@@ -191,3 +191,21 @@ def test_sampled_shares_add_up_and_state_their_errors(network, monkeypatch):
     assert 0.7 < np.mean(np.square(off)) / np.mean(said) < 1.4
     spread = np.sqrt(np.mean(np.square(off), axis=0))
     assert (np.abs(np.mean(off, axis=0)) < 4 * spread / np.sqrt(60) + 1e-6).all()  # and is not off on one side
+
+
+@pytest.mark.parametrize("kind", [ht.MLP(widths=(8, 4)), ht.PiecewiseMLP(n_pieces=3, widths=(8, 4))])
+def test_the_short_way_through_a_network_gives_what_asking_about_every_row_gives(kind, people, monkeypatch):
+    frame, y, _, schema = people
+    regime = ht.StandardTraining(n_epochs=3)
+    clf = ht.RecourseClassifier(schema=schema, model=kind, regime=regime, hold=None, random_state=0).fit(frame, y)
+    predictor = clf.predictor_
+    players = Players(predictor.encoder.schema, predictor.encoder.layout)
+    x = predictor.encoder.encode(predictor.encoder.schema.check(frame))
+    monkeypatch.setattr(_sampled, "FEW", 0)
+    score, weights = score_of(predictor, players, 1, 0, 0), np.full(7, 1 / 7)
+    shares, errors = score.against(x[20:27], weights)(x[:19])
+    monkeypatch.setattr(_scores, "along_network", lambda *_: None)
+    by_rows, errors_by_rows = score.against(x[20:27], weights)(x[:19])
+    assert np.abs(by_rows).max() > 0.01
+    np.testing.assert_allclose(shares, by_rows, atol=2e-6)
+    np.testing.assert_allclose(errors, errors_by_rows, atol=2e-6)

@@ -1,6 +1,6 @@
+import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -25,9 +25,12 @@ def test_help_is_fast_and_imports_nothing_heavy():
     )
     seconds = []
     for _ in range(3):
-        began = time.monotonic()
+        before = os.times()
         subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-        seconds.append(time.monotonic() - began)
+        after = os.times()
+        # Of a processor, so that whoever else works on this machine does not count.
+        used = (after.children_user - before.children_user, after.children_system - before.children_system)
+        seconds.append(sum(used))
     assert min(seconds) < 0.5
 
 

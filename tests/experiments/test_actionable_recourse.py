@@ -10,10 +10,13 @@ from click.testing import CliRunner
 
 import holdtrue as ht
 from experiments import EXPERIMENTS, experiment
+from experiments.actionable_recourse.__main__ import merge
+from experiments.actionable_recourse._beside import taken
+from experiments.actionable_recourse._descent import descended
 from experiments.actionable_recourse._evaluate import best_f1, performance, recourse
 from experiments.actionable_recourse._extras import _caused, _logits, _table
 from experiments.actionable_recourse._figures import printed
-from experiments.actionable_recourse._models import RECIPES, log_odds, nearest, scores, searches
+from experiments.actionable_recourse._models import RECIPES, act, log_odds, nearest, scores, searches
 from experiments.actionable_recourse._run import _chosen, kinds
 from experiments.actionable_recourse._settings import SETTINGS, split
 from experiments.actionable_recourse._text import Substitutions, build
@@ -21,6 +24,7 @@ from experiments.actionable_recourse._words import substitutes
 from holdtrue.causal import Effects, find
 from holdtrue.cli import cli
 from holdtrue.errors import DataError
+from holdtrue.models import MLP
 
 
 def needs(name):
@@ -202,3 +206,33 @@ def test_a_sentence_is_the_mean_of_its_words_and_pairs():
     np.testing.assert_allclose(
         found, np.asarray(model.layer) @ middle + np.asarray(model.bias), rtol=1e-4, atol=1e-6
     )
+
+
+def test_parts_are_put_together_and_fewer_splits_do_not_replace_more():
+    old = {"dataset": "d", "n_test": 1, "n_calibrate": 2, "n_train": 3, "kinds": {"a": [1, 2], "b": [3]}}
+    new = old | {"kinds": {"a": [9], "b": [8]}, "extras": {"b": [7]}}
+    assert merge(old, new) == old | {"kinds": {"a": [1, 2], "b": [8]}, "extras": {"b": [7]}}
+    with pytest.raises(DataError, match="`n_test` of 'd' differs; got 1 and 5"):
+        merge(old, new | {"n_test": 5})
+
+
+def test_of_the_trainings_that_leave_enough_recourse_the_most_accurate_is_taken():
+    def run(found, accuracy):
+        return {"watch": {"found": found, "refused": 10, "accuracy": accuracy}}
+
+    assert taken([run(9, 0.6), run(10, 0.5), run(6, 0.7)]) == run(9, 0.6)
+    assert taken([run(5, 0.6), run(6, 0.5)]) == run(6, 0.5)
+
+
+def test_gradient_descent_reaches_the_far_edge_of_the_box_of_a_linear_model():
+    needs("compas")
+    own = split("compas", 0)
+    model = MLP(widths=(), dropout=0.0).build(own.learn.x.shape[1], 2, jax.random.key(0))
+    x = own.test.x[:20]
+    action = searches(own)["gradient"]
+    found = descended(action, model, x)
+    # On a linear model the best corner is the linear step's; the cost holds back who is all but sure of a yes.
+    corner = np.asarray(act(searches(own)["linear"], model, x))
+    raised = (scores(model, corner) - scores(model, x) > 0.02) & (scores(model, corner) < 0.95)
+    assert raised.any()
+    np.testing.assert_allclose(scores(model, found)[raised], scores(model, corner)[raised], atol=1e-3)

@@ -19,5 +19,7 @@ def test_a_method_off_the_front_is_not_ahead():
         "hold 0.99, sparse_search": row(4, 0.99), "dear": row(2.5, 0.9), "cheap": row(1.2, 0.9),
         "sure": row(9, 1.0),
     }  # fmt: skip
-    assert page.ahead(pair) == ["cheap", "sure"]
+    assert page.ahead(pair) == ["cheap"]
+    assert page.surer(pair) == ["sure"]
+    np.testing.assert_allclose(page.costs_at(pair, 0.925), 2.5)
     np.testing.assert_allclose(page.ratio(pair["dear"], pair["cheapest"]), 2.5)

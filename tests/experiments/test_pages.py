@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from experiments import EXPERIMENTS, AbstractResult
 from experiments._pages import DOCS, page, place
+from experiments._quoted import Quote, read_quotes, wrong
 from holdtrue.cli import _papers, cli
 from holdtrue.errors import DataError
 
@@ -18,6 +19,31 @@ def test_a_page_has_the_tables_of_committed_results(paper):
     if not EXPERIMENTS[paper].results.is_dir():
         pytest.skip("a source distribution has no results")
     assert page(paper) == place(paper).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("paper", EXPERIMENTS)
+def test_figures_in_prose_are_those_of_the_tables(paper):
+    quotes = read_quotes(EXPERIMENTS[paper].results.parent / "quoted.txt")
+    assert len(quotes) >= 10
+    assert wrong(place(paper).read_text(encoding="utf-8"), quotes) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "wrongly"),
+    [
+        ("it holds [0.95] here", None),
+        ("it holds [0.945] here", None),
+        ("it holds [95%] here", None),
+        ("it holds [0.93] here", "the table has '0.945 ± 0.006'"),
+        ("it held [0.945] here", "not on the page"),
+    ],
+)
+def test_a_quoted_figure_is_held_against_its_cell(said, wrongly):
+    told = said.replace("[", "").replace("]", "").replace("held", "holds")
+    rows = ["|  | robust |", "| --- | --- |", "| guides | 0.945 ± 0.006 |", "| guides, two | 0.1 |"]
+    text = "\n".join([told, "", "### Loan: all", "", *rows])
+    found = wrong(text, [Quote(said, "Loan", "guides", "robust", 1)])
+    assert (found == []) if wrongly is None else any(wrongly in line for line in found)
 
 
 @pytest.mark.parametrize("paper", EXPERIMENTS)

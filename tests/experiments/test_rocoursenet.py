@@ -280,6 +280,17 @@ def test_results_of_processes_are_put_together_and_more_seeds_win():
     assert both["seconds"] == {"x": 1, "y": 2}
 
 
+def test_parts_on_every_subset_replace_what_some_had_in_their_place():
+    old = {"dataset": "loan", "methods": {"0.1, A": [1], "1, A": [2], "A": [3]}, "seconds": {},
+           "device_of": {"1, A": "d"},
+           "sweeps_of": {"0.1 of the rows, A": {"0.1, A": ""}, "1 of the rows, A": {"1, A": ""}}}  # fmt: skip
+    new = {"dataset": "loan", "methods": {"0.1, A": [4]}, "sweeps_of": {"0.1 of the rows, A": {"0.1, A": ""}}}
+    assert parts.merge(old, new)["methods"] == {"0.1, A": [4], "1, A": [2], "A": [3]}
+    whole = parts.merge(old, new | {"whole": True})
+    assert whole["methods"] == {"0.1, A": [4], "A": [3]}
+    assert list(whole["sweeps_of"]) == ["0.1 of the rows, A"]
+
+
 def test_seeds_of_other_processes_are_joined():
     second, first, other = (
         {"dataset": "d", "seeds": seeds, "methods": {"A": rows}, "performance": {}, "oracle": {}}

@@ -59,6 +59,19 @@ def test_groups_are_the_columns_that_were_asked_for(made, people):
     assert off["lower"] < off["value"] < off["upper"]
 
 
+def test_the_page_has_groups_by_size(made):
+    page = made.html()
+    places = [page.index(f"loanprc: {label}") for label in ("below 0.7", "0.7 to below 0.9", "0.9 or more")]
+    assert places == sorted(places)
+
+
+def test_a_group_that_is_no_column_is_told_before_anybody_is_searched_for(clf, people, monkeypatch):
+    X, y = people[0], people[1]
+    monkeypatch.setattr(type(clf), "recourse", lambda *_, **__: pytest.fail("searched first"))
+    with pytest.raises(DataError, match="is not a column of the people's table; got 'mal'"):
+        ht.evidence(clf, X, y, groups=["mal"])
+
+
 def test_without_being_asked_groups_are_the_protected_columns(clf, people):
     found = ht.evidence(clf, people[0], n_people=5, n_reasons=2)
     assert set(found.figures["groups"]) == {"black", "hispan", "male", "married"} & set(people[0])

@@ -160,6 +160,25 @@ def test_the_smallest_slack_that_was_kept_by_then():
     assert past.level(hold=0.96).slack == 2
 
 
+def test_with_confidence_the_lower_bound_must_reach_the_level():
+    by_share = by_hand([(58, 60, 60), (58, 60, 60)], people=60)
+    sure = replace(by_share, confidence=0.95)
+    assert by_share.level(hold=0.95).slack == 0  # 116 of 120 were kept
+    level = sure.level(hold=0.95)  # whose bound is .925; that of 120 of 120 is .05 ** (1 / 120)
+    assert (level.slack, level.reached, level.confidence) == (1, True, 0.95)
+    assert level.lower == pytest.approx(0.05 ** (1 / 120), abs=1e-4)
+    assert ht.Backtest.from_dict(sure.to_dict()).confidence == 0.95
+    older = {name: value for name, value in by_share.to_dict().items() if name != "confidence"}
+    assert ht.Backtest.from_dict(older).confidence is None
+    few = replace(by_hand([(10, 10, 10), (10, 10, 10)]), confidence=0.95).level(hold=0.95)
+    assert not few.reached
+    assert (few.slack, few.kept) == (0, 1)
+    assert "20 people are too few to show 95% with 95% confidence, which takes 59" in few.note
+    low = replace(by_hand([(50, 50, 58), (50, 50, 58)], people=60), confidence=0.95).level(hold=0.95)
+    assert (low.slack, low.reached) == (2, False)
+    assert "No slack that was tried kept 95% with 95% confidence; this one kept most" in low.note
+
+
 def test_a_longer_term_is_known_later():
     past = by_hand([(9, 10, 10), (0, 0, 10), (0, 0, 10), (0, 0, 10)], terms=(2,), n_later=2)
     choices = past.kept(2).choices

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 from scipy.stats import norm
 
-from holdtrue.hold._calibrate import SLACKS, Outcome, people_for, smallest_slack
+from holdtrue.hold._calibrate import SLACKS, Outcome, cheapest_slack, people_for, smallest_slack
 from holdtrue.metrics import mean_survival
 
 
@@ -52,6 +52,36 @@ def test_a_slack_for_which_hardly_anybody_is_found_does_not_count():
     assert best.slack <= 1
     assert best.found == 0.9
     assert any(p.found == 0.2 for p in points)
+
+
+@pytest.mark.parametrize("until", [1.5, 2.0, 5.0])
+def test_between_too_little_and_too_few_the_slack_that_does_is_found(until):
+    best, reached, _ = smallest_slack(
+        lambda s: outcome(0.99 if s >= 1.5 else 0.8, found=0.9 if s <= until else 0.2), 0.95, 0.95
+    )
+    assert reached
+    assert best.slack == 1.5
+
+
+def test_where_many_are_lost_at_once_smaller_slacks_are_tried():
+    best, reached, _ = smallest_slack(lambda s: outcome(0.99, found=0.9 if s <= -1 else 0.2), 0.95, 0.95)
+    assert reached
+    assert best.slack == SLACKS[0]
+
+
+def test_of_numbers_spared_the_one_that_reaches_the_level_cheapest():
+    def ask(slack, spared):
+        given = outcome(float(norm.cdf(1.0 + slack - 0.1 * spared)))
+        return Outcome(given.accepts, given.found, 3.0 + slack - 0.5 * spared)
+
+    choice = cheapest_slack(ask, (0, 4), 0.95, 0.95)
+    assert choice.reached
+    assert choice.spared == 4
+    assert choice.point == smallest_slack(lambda slack: ask(slack, 4), 0.95, 0.95)[0]
+    assert {spared for spared, _ in choice.asked} == {0, 4}
+    none = cheapest_slack(lambda slack, spared: outcome(0.5 + 0.01 * spared), (0, 4), 0.95, 0.95)
+    assert not none.reached
+    assert none.spared == 4
 
 
 def test_as_many_people_as_a_bound_takes():

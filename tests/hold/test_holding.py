@@ -78,7 +78,7 @@ def test_some_guides_may_be_spared(clf, holding, people):
     needed = np.maximum(line(own, 0.0, people, encoder), np.sort(guides, axis=0)[-3])
     reachable = needed <= 1
     np.testing.assert_allclose(plan.recourse.columns["income"][reachable], needed[reachable], atol=0.01)
-    assert [spared_for(hold, 20) for hold in (0.9, 0.95, 0.97, 0.99)] == [2, 1, 0, 0]
+    assert [spared_for(hold, 20) for hold in (0.9, 0.95, 0.97, 0.99)] == [2, 1, 1, 1]
 
 
 def test_who_cannot_be_brought_to_agreement_gets_what_lacks_least(holding, people):
@@ -180,6 +180,35 @@ def test_too_few_to_measure_by_is_said(clf):
     hard = ht.Holding(n_guides=3, n_judges=6, hold=0.999, random_state=0).fit(clf, X, y)
     assert not hard.level_.reached
     assert hard.level_.note
+
+
+class Cut:
+    """Says yes from an income on."""
+
+    classes_ = np.array([0, 1])
+
+    def __init__(self, cut):
+        self.cut = cut
+
+    def predict_proba(self, rows):
+        p = 1 / (1 + np.exp(-20 * (np.asarray(rows)[:, 0].astype(float) - self.cut)))
+        return np.stack([1 - p, p], axis=1)
+
+
+def test_a_guide_that_refuses_everybody_is_told():
+    cuts = iter([5.0, *np.linspace(0.55, 0.65, 11)])  # the first is a guide
+    models = ht.retrain(
+        Cut(0.6), X, y, n=12, schema=SCHEMA, favourable=1, vary="bootstrap",
+        refit=lambda rows, labels, *, seed, sample_weight=None: Cut(next(cuts)),
+    )  # fmt: skip
+    model = ht.wrap(Cut(0.6), SCHEMA, X, favourable=1)
+    method = ht.Holding(base="sparse_search", random_state=0).fit(model, X, y, guides=models)
+    assert not method.level_.reached
+    assert "Does a guide refuse everybody?" in method.level_.note
+    plan = method.recourse(X[X.income < 0.5][:5])
+    assert plan.found.all()  # what lacks least
+    assert plan.held.level.note == method.level_.note
+    assert not plan.held.holds.any()
 
 
 def test_a_base_that_cannot_be_guided_is_judged(clf, people):

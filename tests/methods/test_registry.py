@@ -3,7 +3,7 @@
 import pytest
 
 from holdtrue.errors import DataError
-from holdtrue.methods import METHODS, fitting, method
+from holdtrue.methods import METHODS, fitting, method, name_of
 from holdtrue.testing import MethodChecks
 
 # Where a small world needs less than the default, which only costs time here.
@@ -27,7 +27,10 @@ SETTINGS: dict[str, dict[str, int | float]] = {
 
 
 # The small world has networks; what serves trees alone has the same checks in tests/search/test_exact_trees.py.
-SERVED = [name for name, kind in METHODS.items() if "trees" not in kind.needs]
+SERVED = [name for name, kind in METHODS.items() if "trees" not in kind.needs and name != "exact_search"]
+# Of searches by gradients, by draws, feature by feature and by linear programmes, one each is asked for options,
+# and one by one, where limits across features bind; the code that keeps these is shared by all.
+LIMITED = ("wachter", "growing_spheres", "sparse_search", "linear_program")
 
 
 @pytest.mark.parametrize("name", SERVED)
@@ -35,6 +38,17 @@ class TestMethods(MethodChecks):
     @pytest.fixture
     def method(self, name):
         return METHODS[name](**SETTINGS.get(name, {}))
+
+    def limited(self, method):
+        return name_of(type(method)) in LIMITED
+
+
+class TestExactSearch(MethodChecks):
+    n_people = 6  # a proof for each of them, and no program to compile
+
+    @pytest.fixture
+    def method(self):
+        return METHODS["exact_search"]()
 
 
 def test_unknown_names_are_answered_with_the_nearest():

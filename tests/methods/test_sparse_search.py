@@ -16,7 +16,7 @@ from holdtrue.batch import Predictor
 from holdtrue.encoding import Encoder, broken_limits, distance, norm_weights
 from holdtrue.errors import DataError
 from holdtrue.methods import SparseSearch
-from holdtrue.methods._sparse_search import candidate_values
+from holdtrue.methods._listed import candidate_values
 from holdtrue.models import Decision, LinearModel
 from holdtrue.schema import as_table
 from holdtrue.search import Status

@@ -2,10 +2,11 @@
 
 import pytest
 
-from holdtrue.models import ARCHITECTURES, MLP, NTK, CounterNet, Ensemble, Linear, PiecewiseMLP
+from holdtrue.models import ARCHITECTURES, MLP, NTK, Additive, CounterNet, Ensemble, Linear, PiecewiseMLP
 from holdtrue.testing import ModelChecks
 
 EXAMPLES = {
+    "additive": Additive(n_pieces=3),
     "linear": Linear(),
     "mlp": MLP(widths=(8, 4)),
     "mlp-tanh-dropout": MLP(widths=(12,), activation="tanh", dropout=0.1),

@@ -140,6 +140,29 @@ def test_a_callable_trains_what_cannot_be_cloned():
         again(Service(0.0), refit=lambda rows, labels, *, seed, sample_weight=None: Service(0.5))
 
 
+class Undecided(Service):
+    """One class more than there are labels, and it does not say which."""
+
+    classes_ = None
+
+    def predict_proba(self, rows):
+        return np.insert(super().predict_proba(rows), 1, 0.0, axis=1)
+
+
+class Reversed(Service):
+    """The same classes in another order: what was a yes is a no."""
+
+    classes_ = np.array(["yes", "no"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [(Undecided, "has 3 classes; got 2 of the first"), (Reversed, "the same in another order")]
+)
+def test_a_callable_that_returns_other_classes_is_refused(kind, words):
+    with pytest.raises(DataError, match=words):
+        again(Service(0.0), refit=lambda rows, labels, *, seed, sample_weight=None: kind(seed % 7))
+
+
 def test_own_models_take_rows_too():
     quick = {"model": ht.Linear(), "regime": ht.StandardTraining(n_epochs=2)}
     clf = ht.RecourseClassifier(schema=SCHEMA, favourable="yes", **quick)

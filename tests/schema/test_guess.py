@@ -67,17 +67,23 @@ def test_the_past_places_and_the_economy_are_fixed(name):
 @pytest.mark.parametrize(
     "name",
     ["years_employed", "accountAgeMonths", "tenure", "mths_since_last_delinq", "emp_length", "YearsAtCompany",
-     "educ", "Jahre_im_Beruf", "antigüedad", "anciennete", "tempo_de_casa_anos"],
+     "educ", "Jahre_im_Beruf", "BeschäftigtSeit", "Beschäftigtseit", "Dienstjahre", "antigüedad", "anciennete",
+     "tempo_de_casa_anos"],
 )  # fmt: skip
 def test_time_only_rises(name):
     assert column(name) == ("increase", False)
 
 
 @pytest.mark.parametrize(
-    "name", ["wage", "mortgage", "balance", "loan_term_months", "percentage", "usage", "income_per_year", "assets"]
+    "name", ["amount", "mortgage", "balance", "loan_term_months", "percentage", "usage", "hours_per_week"]
 )
 def test_what_people_can_do_stays_free(name):
     assert column(name) == ("free", False)
+
+
+@pytest.mark.parametrize("name", ["wage", "income_per_year", "assets"])
+def test_means_are_open_to_change_and_only_rise(name):
+    assert column(name) == ("increase", False)
 
 
 def test_what_is_no_feature_is_left_out_with_the_reason():
@@ -120,7 +126,7 @@ def test_what_a_model_reads_is_described_and_fixed():
     assert guess(frame).left_out == ["id"]
     schema = Schema.infer(frame, reads=["id", "income"])
     assert schema["id"].direction == "fixed"
-    assert schema["income"].direction == "free"
+    assert schema["income"].direction == "increase"
 
 
 def test_bounds_steps_and_costs_are_those_people_would_name():

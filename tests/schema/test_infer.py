@@ -66,7 +66,39 @@ def test_every_guess_is_said() -> None:
     ],
 )
 def test_what_nobody_can_be_asked_to_change_is_fixed(name: str, fixed: bool) -> None:
-    assert Schema.infer({name: [1, 2, 3]})[name].direction == ("fixed" if fixed else "free")
+    assert (Schema.infer({name: [1, 2, 3]})[name].direction == "fixed") is fixed
+
+
+@pytest.mark.parametrize(
+    ("name", "direction"),
+    [
+        ("DebtRatio", "decrease"),
+        ("debt_to_income", "decrease"),
+        ("RevolvingUtilizationOfUnsecuredLines", "decrease"),
+        ("loan to value", "decrease"),
+        ("Verschuldung", "decrease"),
+        ("taux_endettement", "decrease"),
+        ("MonthlyIncome", "increase"),
+        ("annual_inc", "increase"),
+        ("applicantincome", "increase"),
+        ("Nettoeinkommen", "increase"),
+        ("ahorros", "increase"),
+        ("debt service coverage", "free"),  # more of it is better
+        ("debt_repaid", "free"),
+        ("income_tax", "free"),
+        ("income rank", "free"),
+        ("amount", "free"),
+        ("mortgage", "free"),
+    ],
+)
+def test_nobody_is_advised_to_owe_more_or_to_earn_less(name: str, direction: str) -> None:
+    assert Schema.infer({name: [1.5, 2.25, 3.75]})[name].direction == direction
+    if direction != "free":
+        assert any("nobody is advised to have" in note for note in Schema.infer({name: [1.5, 2.25, 3.75]}).notes)
+
+
+def test_words_of_means_and_debts_say_nothing_about_categories() -> None:
+    assert Schema.infer({"income_type": ["wage", "rent", "wage"]})["income_type"].direction == "free"
 
 
 def test_declared_categories_are_believed() -> None:

@@ -140,7 +140,7 @@ def test_relaxed_bounds_hold_at_every_row_within_reach(norm):
     weights = ht.encoding.norm_weights(predictor.encoder, norm)
     person = menu(problems.feasible, 0, weights, norm, tie=0.0)
     member = members_of(predictor.decision, 1).each[0]
-    rows = every_row(X.iloc[0])
+    rows = every_row(*X)
     x = predictor.encoder.encode(predictor.encoder.schema.check(rows)).astype(np.float32)
     cost = np.asarray(ht.encoding.distance(x, problems.x[0], norm, weights))
     for limit in (0.3, 1.0, 2.5):

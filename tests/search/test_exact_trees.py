@@ -1,5 +1,6 @@
 """Branch and bound over leaves, held against every row there is."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -53,7 +54,8 @@ def world(seed: int) -> tuple[pd.DataFrame, np.ndarray, ht.Schema]:
     return X, y, ht.Schema(features, constraints, implications)
 
 
-def every_row(person: pd.Series) -> pd.DataFrame:
+@functools.cache
+def every_row(*names: str) -> pd.DataFrame:
     """Every row of the schema's grid."""
     values = [
         range(6),
@@ -63,17 +65,17 @@ def every_row(person: pd.Series) -> pd.DataFrame:
         ["rent", "own", "family"],
         ["no", "yes"],
     ]
-    return pd.DataFrame(list(itertools.product(*values)), columns=list(person.index))
+    return pd.DataFrame(list(itertools.product(*values)), columns=list(names))
 
 
 def cheapest(method, person: pd.Series, accepted, max_changes: int | None = None) -> float:
     """Cost of the cheapest row that keeps every limit and is accepted, by asking about all; NaN if none is."""
     predictor = method.predictor_
     encoder = predictor.encoder
-    rows = every_row(person)
+    rows = every_row(*person.index)
     if max_changes is not None:
         rows = rows[(rows != person).sum(axis=1) <= max_changes]
-    own = pd.DataFrame([person] * len(rows)).reset_index(drop=True).astype(rows.dtypes.to_dict())
+    own = pd.DataFrame({name: [value] * len(rows) for name, value in person.items()})
     rows = rows.reset_index(drop=True)
     factual, other = (encoder.schema.check(part, where="test") for part in (own, rows))
     kept = np.array([not b for b in broken_limits(encoder, factual, other)]) & accepted(other)

@@ -233,9 +233,9 @@ def can_be_read(page, path):
     assert reached(page) == [], path
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_fits_its_window_and_can_be_read(visit, world, width):
-    page = visit("admin", viewport={"width": width, "height": 844})
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "light"), (390, "dark")])
+def test_fits_its_window_and_can_be_read(visit, world, width, scheme):
+    page = visit("admin", viewport={"width": width, "height": 844}, color_scheme=scheme)
     home = page.url.rsplit("/", 1)[0]
     row = somebody(world)
     issued = world.officer.post(

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 import holdtrue as ht
-from holdtrue.errors import DataError
+from holdtrue.errors import CapabilityError, DataError
 from holdtrue.schema import normalise_restrictions
 from holdtrue.server import Quotas, Service
 from holdtrue.server._bodies import Bodies
@@ -103,3 +103,11 @@ def test_models_that_guide_the_search_are_not_asked(clf, monkeypatch):
     monkeypatch.setattr(type(clf.method_), "consulted", lambda _: known)
     with pytest.raises(DataError, match="asks all"):
         Service(clf, retrained=again)
+
+
+def test_a_model_made_elsewhere_is_to_be_adopted_first():
+    """It has no schema, and no rows to compare people with: an AttributeError said nothing of that."""
+    from xgboost import XGBClassifier
+
+    with pytest.raises(CapabilityError, match=r"Service: .* got XGBClassifier\. .*adopt"):
+        Service(XGBClassifier())  # type: ignore[arg-type]

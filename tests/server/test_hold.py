@@ -4,6 +4,7 @@ import warnings
 from types import SimpleNamespace
 
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import holdtrue as ht
 from holdtrue.server import Applicants, KeyRing, Quotas, Service, add_key, create_app
@@ -179,3 +180,17 @@ def test_the_page_sets_what_broke_beside_what_was_expected(world, page):
     text = page.get("/oversight").text
     send(page, text, "/oversight/gate", max_broken="100")
     assert "were expected to break" in Forms(page.get("/oversight").text).words
+
+
+def test_retrainings_of_an_adopted_model_are_asked_too(bank):
+    X = bank.X.select_dtypes("number").fillna(0)[:300]
+    y = bank.y[:300]
+    clf = ht.adopt(
+        DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y),
+        reference=X,
+        labels=y,
+        favourable=bank.favourable,
+    )
+    again = ht.retrain(clf, n=3, X=X, y=y, random_state=1)
+    service = Service(clf, retrained=again)
+    assert service.n_judges == 3

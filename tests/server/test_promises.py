@@ -40,6 +40,24 @@ def test_the_second_option_can_be_promised(world, clf, refused):
     assert (answer.status_code, answer.json()["error"][:4]) == (422, "body")
 
 
+def test_the_option_that_was_told_is_promised_whichever_its_place(world, refused):
+    """Options are sorted together, so that the place of one depends on how many were asked for."""
+    answers = world.officer.post("/v1/recourse", json={"people": refused[:20], "options": 2}).json()["answers"]
+    two = next(i for i, answer in enumerate(answers) if len(answer["options"]) == 2)
+    told, id = answers[two]["options"][1]["recourse"], secrets.token_hex(16)
+    made = issue(world, refused[two], recourse=told, options=2, id=id)
+    assert made.status_code == 201, made.text
+    assert made.json()["recourse"] == told
+    assert issue(world, refused[two], recourse=told, options=2, id=id).json() == made.json()
+    other = answers[two]["options"][0]["recourse"]
+    assert issue(world, refused[two], recourse=other, options=2, id=id).status_code == 409
+    before = world.ledger.counts()["live"]
+    answer = issue(world, refused[two], recourse=refused[two], options=2)
+    assert answer.status_code == 409
+    assert "is none of the 2 options" in answer.json()["error"]
+    assert world.ledger.counts()["live"] == before
+
+
 def test_issuing_twice_by_one_id_is_one_promise(world, refused):
     id, before = secrets.token_hex(16), world.ledger.counts()["live"]
     with ThreadPoolExecutor(4) as pool:

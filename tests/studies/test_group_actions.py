@@ -318,3 +318,32 @@ def test_trials_remember(trial):
     known = trial.known[action]
     trial.matrix([action, (Change("b", "by", 4.0),)])
     assert trial.known[action] is known
+
+
+def test_a_sterner_trial_serves_those_alone_who_come_far_enough_inside(world, trial):
+    _, schema, predictor, plan, _ = world
+    actions = list(every(step=2))
+    slack = 0.7 * float(np.median(trial.lacking()))
+    easy, stern = trial.matrix(actions), trial.sterner(slack).matrix(actions)
+    some = np.isfinite(stern)
+    assert 0 < some.sum() < np.isfinite(easy).sum()
+    np.testing.assert_array_equal(stern[some], easy[some])
+    for action, row in zip(actions, range(len(actions)), strict=True):
+        after, _ = taken(action, plan.factual, schema)
+        chance = predictor.proba(after)[:, predictor.decision.favourable]
+        inside = np.log(chance) - np.log1p(-chance) - np.log(predictor.threshold / (1 - predictor.threshold))
+        np.testing.assert_array_equal(some[row], np.isfinite(easy[row]) & (inside >= slack))
+
+
+def test_what_a_mean_cost_leaves_serves_people_who_had_no_part_in_the_choice(world):
+    """Who chooses lacks least; the others are served no less than by what those who choose need themselves."""
+    plan = world[3]
+    order = np.argsort(trial_of(plan, None).lacking())
+    near = trial_of(plan.take(np.sort(order[:30])), None)  # who choose lack least
+    far = trial_of(plan.take(np.sort(order[30:])), None)
+    pool = list(every())
+    mean = 3 * float(served(near.matrix(choose(near, pool, 1, 0))).cost.max())
+    chosen = choose(near, pool, 1, 0, mean)
+    alone = [pool[i] for i in chosen_of(near.matrix(pool), 1)]
+    assert worth(near.matrix(chosen))[0] >= worth(near.matrix(alone))[0]
+    assert worth(far.matrix(chosen))[0] >= worth(far.matrix(alone))[0]

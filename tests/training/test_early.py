@@ -1,9 +1,10 @@
-"""The default regime: how many rows an update has, and which rows are held out."""
+"""Early stopping: how many rows an update has, and which rows are held out."""
 
 import math
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import holdtrue as ht
 from holdtrue.training import EarlyStopping
@@ -35,12 +36,13 @@ def test_a_regime_that_holds_nothing_out_is_compared_where_guides_are_trained():
     assert (alone.predict_proba(bank.X[names]) == clf.predict_proba(bank.X[names])).all()
 
 
-def test_the_default_holds_rows_out_and_a_file_says_how_it_was_trained(tmp_path):
+def test_early_stopping_holds_rows_out_and_a_file_says_how_it_was_trained(tmp_path):
     bank = ht.datasets.load("loanapp")
     names = ["loanprc", "obrat"]
     schema = ht.Schema([bank.schema[name] for name in names])
-    clf = ht.RecourseClassifier(schema=schema, hold=None, random_state=0).fit(bank.X[names][:400], bank.y[:400])
-    assert isinstance(clf.regime_, EarlyStopping)
+    clf = ht.RecourseClassifier(schema=schema, regime=EarlyStopping(), hold=None, random_state=0)
+    clf.fit(bank.X[names][:400], bank.y[:400])
+    assert isinstance(clf.architecture(), ht.PiecewiseMLP)
     assert int(clf.history_.n_epochs) < clf.regime_.n_epochs
     assert np.isfinite(clf.history_.validation_loss[0])
     # 15% of what is left when rows that are equal become one.
@@ -50,3 +52,15 @@ def test_the_default_holds_rows_out_and_a_file_says_how_it_was_trained(tmp_path)
     again = ht.load(tmp_path / "m.holdtrue")
     assert isinstance(again.regime_, EarlyStopping)
     assert (again.predict_proba(bank.X[names]) == clf.predict_proba(bank.X[names])).all()
+
+
+def test_a_file_from_when_this_was_the_default_is_read_and_trained_again_as_it_was(tmp_path):
+    bank = ht.datasets.load("loanapp")
+    schema = ht.Schema([bank.schema["loanprc"], bank.schema["obrat"]])
+    X, y = bank.X[["loanprc", "obrat"]][:400], bank.y[:400]
+    clf = ht.RecourseClassifier(schema=schema, regime=EarlyStopping(), hold=None, random_state=0).fit(X, y)
+    clf.regime = None  # as it was when nothing was said
+    clf.save(tmp_path / "m.holdtrue")
+    old = ht.RecourseClassifier.load(tmp_path / "m.holdtrue")
+    assert (old.predict_proba(X) == clf.predict_proba(X)).all()
+    assert isinstance(clone(old).configured_regime(), EarlyStopping)

@@ -8,6 +8,7 @@ from holdtrue.training import REGIMES, CFModel, Guides, VirtualShift
 FEW = {"n_epochs": 20, "step_size": 0.01}
 SHORT = FEW | {"batch_size": 64, "min_updates": 0}
 SETTINGS = {
+    "additive": {},
     "counternet": SHORT,
     "rocoursenet": SHORT | {"attacker": VirtualShift(steps=2, inner_steps=1)},
     "cf_model": SHORT,

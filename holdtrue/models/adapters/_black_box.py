@@ -242,13 +242,13 @@ def _as_written(values: np.ndarray, code: np.ndarray, scale: float, offset: floa
     return out
 
 
-def _types(native: Any) -> str:
+def _types(native: NativeFrame) -> str:
     """The library and the column types of a dataframe."""
     return f"{type(native)} {list(getattr(native, 'dtypes', ()))}"
 
 
-def _categories(native: Any, names: list[str]) -> dict[str, list[Label]]:
-    dtypes: Any = getattr(native, "dtypes", None)
+def _categories(native: NativeFrame, names: list[str]) -> dict[str, list[Label]]:
+    dtypes: NativeFrame = getattr(native, "dtypes", None)
     if not hasattr(dtypes, "items"):  # a polars frame lists its dtypes; only pandas has codes that models read
         return {}
     kinds = {str(name): dtype for name, dtype in dtypes.items()}
@@ -258,7 +258,7 @@ def _categories(native: Any, names: list[str]) -> dict[str, list[Label]]:
 def names_of(estimator: Estimator) -> list[str] | None:
     """Columns that the estimator knows by name; None where it was fitted on an array."""
     names = list(getattr(estimator, "feature_names_in_", []))
-    first: Any = estimator.steps[0][1] if not names and type(estimator).__name__ == "Pipeline" else None
+    first: Estimator = estimator.steps[0][1] if not names and type(estimator).__name__ == "Pipeline" else None
     if type(first).__module__.startswith("optbinning."):
         names = [str(name) for name in first.variable_names]
     if not names and type(estimator).__module__.startswith("catboost."):
@@ -267,7 +267,7 @@ def names_of(estimator: Estimator) -> list[str] | None:
     return names or None
 
 
-def _absent(native: Any, names: list[str]) -> dict[str, float | None]:
+def _absent(native: NativeFrame, names: list[str]) -> dict[str, float | None]:
     if not isinstance(native, pd.DataFrame):
         return {}
     objects = [name for name in names if name in native and native[name].dtype == object]

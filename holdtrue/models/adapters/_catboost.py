@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from holdtrue._optional import need
-from holdtrue._types import Estimator, JsonObject, NativeFrame
+from holdtrue._types import Cell, Estimator, JsonObject, NativeFrame
 from holdtrue.models.adapters._columns import Column, Levels, NotUnderstood
 from holdtrue.models.adapters._forests import Read
 from holdtrue.models.adapters._grow import Comparison, Sums, Tree
@@ -115,7 +115,7 @@ def _oblivious(tree: JsonObject, reader: _Splits, width: int) -> Tree:
 
 def _nested(root: JsonObject, reader: _Splits, width: int) -> Tree:
     """A tree of any shape."""
-    rows: list[list[Any]] = []
+    rows: list[list[Cell]] = []
     sets: dict[int, tuple[set[int], bool]] = {}
     values: list[np.ndarray] = []
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from holdtrue._types import Estimator, Label
+from holdtrue._types import Cell, Estimator, Label
 from holdtrue.encoding import Encoder
 from holdtrue.models.adapters._curves import AbstractCurve, Bins, Polynomials, Power, Quantiles
 from holdtrue.schema import MISSING_LEVEL
@@ -288,7 +288,7 @@ def _target(encoder: Estimator, columns: list[Column]) -> list[Column]:
     return out
 
 
-def imputed(columns: list[Column], fillers: Sequence[Any]) -> list[Column]:
+def imputed(columns: list[Column], fillers: Sequence[Cell]) -> list[Column]:
     """Return the columns with a value of their own for missing ones."""
     out: list[Column] = []
     for column, filled in zip(columns, fillers, strict=True):
@@ -370,7 +370,7 @@ def _codes(column: Column, categories: Sequence[Label], *, refuses: bool, what: 
     return codes
 
 
-def relabelled(column: Column, keys: Sequence[Any], values: Sequence[Any], otherwise: Any) -> Column:
+def relabelled(column: Column, keys: Sequence[Cell], values: Sequence[Cell], otherwise: Cell) -> Column:
     """Return the column with each key's value in its place."""
     codes = _codes(column, keys, refuses=False, what="LabelEncoder")
     out = np.empty(len(codes), object)
@@ -378,7 +378,7 @@ def relabelled(column: Column, keys: Sequence[Any], values: Sequence[Any], other
     return Levels(column.name, out)
 
 
-def _positions(column: Levels, categories: list[Any]) -> np.ndarray:
+def _positions(column: Levels, categories: list[Cell]) -> np.ndarray:
     known = {None if is_missing(c) else c: i for i, c in enumerate(categories)}
     return np.array([known.get(None if is_missing(v) else v, np.nan) for v in column.values], np.float64)
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,7 @@ class OnnxClassifier:
 # ---- the file ----------------------------------------------------------------------------------------
 
 
-def _onnx() -> Any:
+def _onnx() -> ModuleType:
     return need("onnx", extra="onnx", what="from_onnx:")
 
 

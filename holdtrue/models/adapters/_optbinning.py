@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from holdtrue._types import Estimator, JsonObject
+from holdtrue._types import Cell, Estimator, JsonObject, NativeFrame
 from holdtrue.errors import DataError
 from holdtrue.models.adapters._columns import Column, Levels, NotUnderstood, is_missing
 from holdtrue.models.adapters._curves import Bins
@@ -29,7 +29,7 @@ class Variable:
 
     name: str
     edges: np.ndarray | None
-    categories: list[Any]
+    categories: list[Cell]
     values: np.ndarray
     missing: float
     otherwise: float
@@ -68,7 +68,7 @@ class Binning:
         """Ask a fitted process about a value of each bin, so that its numbers are the library's own."""
         reads = [str(name) for name in process.variable_names]
         kept = [str(name) for name in process.get_support(names=True)]
-        asked: dict[str, list[Any]] = {}
+        asked: dict[str, list[Cell]] = {}
         edges: dict[str, np.ndarray | None] = {}
         for name in kept:
             binned = process.get_binned_variable(name)
@@ -82,7 +82,7 @@ class Binning:
                 edges[name] = None
                 asked[name] = [plain(value) for group in binned.splits for value in group] + [NOBODY, np.nan]
         most = max((len(values) for values in asked.values()), default=0)
-        columns: dict[str, Any] = dict.fromkeys(reads, np.zeros(most))
+        columns: dict[str, Cell] = dict.fromkeys(reads, np.zeros(most))
         for name, values in asked.items():
             padded = np.empty(most, object)
             padded[:] = values + values[-1:] * (most - len(values))
@@ -100,7 +100,7 @@ class Binning:
 
     def transform(self, X: TableLike) -> pd.DataFrame:
         """What the linear model reads."""
-        frame: Any = X
+        frame: NativeFrame = X
         parts = [variable(np.asarray(frame[variable.name])) for variable in self.variables]
         return pd.DataFrame(np.column_stack(parts), columns=[variable.name for variable in self.variables])
 
@@ -138,19 +138,19 @@ class Binning:
 class ScorecardClassifier(ClassifierMixin, BaseEstimator):
     """A fitted `optbinning.Scorecard` with what a classifier has; it is asked itself."""
 
-    def __init__(self, scorecard: Any = None) -> None:
+    def __init__(self, scorecard: Estimator = None) -> None:
         self.scorecard = scorecard
         if getattr(scorecard, "estimator_", None) is not None:
             self._take(scorecard)
 
-    def _take(self, fitted: Any) -> None:
+    def _take(self, fitted: Estimator) -> None:
         self.scorecard_ = fitted
         self.classes_ = fitted.estimator_.classes_
         self.feature_names_in_ = np.asarray(fitted.binning_process_.variable_names, object)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit a scorecard of the same parameters."""
-        anew: Any = clone(self.scorecard)
+        anew: Estimator = clone(self.scorecard)
         self._take(anew.fit(X, y))
         return self
 

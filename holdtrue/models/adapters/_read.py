@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from holdtrue._types import Estimator
+from holdtrue._types import Estimator, Label, NativeFrame
 from holdtrue.errors import CapabilityError
 from holdtrue.models._base import AbstractModel
 from holdtrue.models.adapters._black_box import BlackBox
@@ -48,18 +48,18 @@ class Source:
     foreign: BlackBox
     table: Table
     columns: list[Column]
-    steps: tuple[Any, ...] = ()
+    steps: tuple[Estimator, ...] = ()
 
-    def after(self, steps: list[Any]) -> "Source":
+    def after(self, steps: list[Estimator]) -> "Source":
         """The columns after further steps."""
         columns = self.columns
         for step in steps:
             columns = transformed(step, columns)
         return replace(self, columns=columns, steps=(*self.steps, *steps))
 
-    def rows(self, n: int | None = None) -> Any:
+    def rows(self, n: int | None = None) -> NativeFrame:
         """The first rows of the table as the model gets them."""
-        rows: Any = self.foreign.frame(self.table if n is None else self.table.take(np.arange(n)))
+        rows: NativeFrame = self.foreign.frame(self.table if n is None else self.table.take(np.arange(n)))
         for step in self.steps:
             if step not in (None, "passthrough"):
                 rows = step.transform(rows)
@@ -109,7 +109,7 @@ def read(estimator: Estimator, source: Source, *, scored: bool = False) -> tuple
 
 def unwrapped(estimator: Estimator) -> tuple[Any, list[Any]]:
     """The model at the end of searches and pipelines, and the steps before it."""
-    steps: list[Any] = []
+    steps: list[Estimator] = []
     if isinstance(estimator, (ScorecardClassifier, StoredScorecard)):
         return estimator.last, [estimator.binning()]
     while type(estimator).__module__.startswith("sklearn."):
@@ -130,7 +130,7 @@ def unwrapped(estimator: Estimator) -> tuple[Any, list[Any]]:
     return estimator, steps
 
 
-def _step(step: Any) -> Any:
+def _step(step: Estimator) -> Estimator:
     """A step of a pipeline; one of optbinning as what it does."""
     if type(step).__name__ == "BinningProcess" and type(step).__module__.startswith("optbinning."):
         return Binning.of(step)
@@ -156,7 +156,7 @@ def own_threshold(estimator: Estimator, favourable: int) -> float | None:
             "Give `threshold`, a probability, or make it with response_method='predict_proba'."
         )
     level = 0.5 if own == "auto" else float(own)
-    labels: list[Any] = estimator.classes_.tolist()
+    labels: list[Label] = estimator.classes_.tolist()
     scorer = getattr(estimator, "_curve_scorer", None)
     positive = estimator.pos_label if scorer is None else scorer._get_pos_label()
     is_positive = favourable == (1 if positive is None else labels.index(positive))
@@ -241,14 +241,15 @@ def _stacking(estimator: Estimator, source: Source) -> tuple[AbstractModel, Spli
     columns += source.columns if estimator.passthrough else []
     for step in steps:
         columns = transformed(step, columns)
-    if len(columns) != width or not all(isinstance(c, Number) and c.is_line for c in columns[:n_read]):
+    lines = [c for c in columns[:n_read] if isinstance(c, Number) and c.is_line]
+    if len(columns) != width or len(lines) < n_read:
         raise NotUnderstood("a stack whose final steps do more than scale")
     layers, head, _ = dense_layers(final, name)
     if head == "one_vs_rest":
         raise NotUnderstood("a stack under one model for each class")
     weight, bias = layers[0]
-    slope = np.array([c.slope for c in columns[:n_read]])  # type: ignore[union-attr]
-    zero = np.array([float(c.value(np.zeros(()))) for c in columns[:n_read]])  # type: ignore[union-attr]
+    slope = np.array([c.slope for c in lines])
+    zero = np.array([float(c.value(np.zeros(()))) for c in lines])
     first = (weight[:, :n_read] * slope, bias + weight[:, :n_read] @ zero)
     own = None
     if estimator.passthrough:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pandas as pd
 
-from holdtrue._types import JsonObject, Label
+from holdtrue._types import Cell, JsonObject, Label
 from holdtrue.errors import DataError, RemoteError
 from holdtrue.models.adapters._outputs import proba_from
 from holdtrue.schema import TableLike, as_table, plain
@@ -139,7 +139,7 @@ class Remote:
         frame = as_table(X, where="Remote")
         names = list(frame.columns)
         rows = _rows(frame.columns, frame.n_rows)
-        places: dict[tuple[Any, ...], int] = {}
+        places: dict[tuple[Cell, ...], int] = {}
         inverse = np.array([places.setdefault(row, len(places)) for row in rows], int)
         distinct = list(places)
         parts = [
@@ -149,7 +149,7 @@ class Remote:
 
     # ---- one request --------------------------------------------------------------------------------
 
-    def _part(self, names: list[str], rows: list[tuple[Any, ...]]) -> np.ndarray:
+    def _part(self, names: list[str], rows: list[tuple[Cell, ...]]) -> np.ndarray:
         if self.body == "dataframe_split":
             asked: JsonObject = {"dataframe_split": {"columns": names, "data": [list(row) for row in rows]}}
         else:
@@ -261,7 +261,7 @@ def _at_least(name: str, value: Any, low: float, *, whole: bool = False) -> None
         )
 
 
-def _rows(columns: Mapping[str, np.ndarray], n: int) -> list[tuple[Any, ...]]:
+def _rows(columns: Mapping[str, np.ndarray], n: int) -> list[tuple[Cell, ...]]:
     """Rows of plain values; None where one is missing."""
     lists = []
     for values in columns.values():

@@ -7,6 +7,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -151,7 +152,7 @@ def _kind(blob: bytes, suffix: str) -> str | None:
 # ---- one pair a format ---------------------------------------------------------------------------------
 
 
-def _skops() -> Any:
+def _skops() -> ModuleType:
     """skops, imported without torch.
 
     It looks through all of scikit-learn for estimators, and a package there that holds none imports torch where
@@ -180,7 +181,7 @@ def _from_skops(blob: bytes, info: JsonObject) -> Estimator:
     return skops.loads(blob, trusted=list(TRUSTED))
 
 
-def _check_trusted(skops: Any, blob: bytes, what: str) -> None:
+def _check_trusted(skops: ModuleType, blob: bytes, what: str) -> None:
     odd = [name for name in skops.get_untrusted_types(data=blob) if name not in TRUSTED]
     if odd:
         raise DataError(f"{what}; got {', '.join(odd[:5])}. Build it of scikit-learn's own, or export it to ONNX.")

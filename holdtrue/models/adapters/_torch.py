@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -12,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from holdtrue._optional import need
-from holdtrue._types import Estimator, Label
+from holdtrue._types import Estimator, Label, Tensor
 from holdtrue.encoding import Encoder
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models._base import AbstractModel
@@ -105,7 +106,7 @@ class TorchClassifier:
     def predict_proba(self, X: TableLike) -> np.ndarray:
         """Probabilities of a table's rows."""
         if isinstance(self.reads, Encoder):
-            rows: Any = self.reads.encode(X)
+            rows: Tensor = self.reads.encode(X)
         else:
             rows = X if self.reads is None else self.reads.transform(X)
         rows = rows.toarray() if hasattr(rows, "toarray") else rows
@@ -145,12 +146,12 @@ class TorchClassifier:
             raise DataError("from_torch: the module must return finite numbers. Check its input and its weights.")
         return out
 
-    def _host(self, z: Any) -> np.ndarray:
+    def _host(self, z: Tensor) -> np.ndarray:
         z = np.asarray(z, np.float32)
         out = self._forward(z.reshape(-1, z.shape[-1]))
         return out.reshape(*z.shape[:-1], -1).astype(np.float32)
 
-    def _host_vjp(self, z: Any, cotangent: Any) -> np.ndarray:
+    def _host_vjp(self, z: Tensor, cotangent: Tensor) -> np.ndarray:
         torch = _torch()
         shape = np.broadcast_shapes(np.shape(z)[:-1], np.shape(cotangent)[:-1])
         z = np.broadcast_to(np.asarray(z, np.float32), (*shape, np.shape(z)[-1]))
@@ -168,8 +169,8 @@ class TorchModel(AbstractModel):
     capabilities: ClassVar[frozenset[str]] = frozenset({"differentiable"})
     on_host: ClassVar[bool] = True
     front: Affine
-    forward: Callable[[Any], np.ndarray] = eqx.field(static=True)
-    backward: Callable[[Any, Any], np.ndarray] = eqx.field(static=True)
+    forward: Callable[[Tensor], np.ndarray] = eqx.field(static=True)
+    backward: Callable[[Tensor, Tensor], np.ndarray] = eqx.field(static=True)
     outputs: Outputs = eqx.field(static=True)
     width: int = eqx.field(static=True)
 
@@ -221,13 +222,13 @@ def _outputs(module: Estimator) -> Outputs:
     return _LAST.get(type(parts[-1]).__name__, "logits") if parts else "logits"
 
 
-def _flat(module: Estimator) -> list[Any]:
+def _flat(module: Estimator) -> list[Estimator]:
     if type(module).__name__ == "Sequential":
         return [part for child in module for part in _flat(child)]
     return [module]
 
 
-def _layers(module: Estimator, outputs: Outputs, width: int) -> tuple[list[Any], Head]:
+def _layers(module: Estimator, outputs: Outputs, width: int) -> tuple[list[Estimator], Head]:
     """``(weight, bias)`` pairs and activations of a chain of known layers; what the last gives as logits."""
     parts = _flat(module)
     if outputs != "logits":
@@ -236,7 +237,7 @@ def _layers(module: Estimator, outputs: Outputs, width: int) -> tuple[list[Any],
         if _LAST.get(last) != outputs or (last == "Sigmoid") != (width == 1):
             raise NotUnderstood(f"{outputs} from {last}")
         parts = parts[:-1]
-    layers: list[Any] = []
+    layers: list[Estimator] = []
     for part in parts:
         name = type(part).__name__
         known = type(part).__module__.startswith("torch.nn.modules.")
@@ -261,7 +262,7 @@ def _layers(module: Estimator, outputs: Outputs, width: int) -> tuple[list[Any],
     return layers, "logits" if width > 1 else "binary"
 
 
-def _numbers(parameter: Any) -> np.ndarray:
+def _numbers(parameter: Tensor) -> np.ndarray:
     return parameter.detach().double().cpu().numpy()
 
 
@@ -269,5 +270,5 @@ def _dtype(module: Estimator) -> Any:
     return next((p.dtype for p in module.parameters()), _torch().float32)
 
 
-def _torch() -> Any:
+def _torch() -> ModuleType:
     return need("torch", extra="torch", what="from_torch:")

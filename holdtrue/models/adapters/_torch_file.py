@@ -6,12 +6,12 @@ import json
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
 from holdtrue._optional import need
-from holdtrue._types import Estimator
+from holdtrue._types import Estimator, Tensor
 from holdtrue.errors import DataError
 from holdtrue.models.adapters._torch_program import as_module, from_archive, is_archive
 
@@ -36,7 +36,7 @@ def module_of(place: Path, architecture: str | None) -> Estimator:
     return with_state(read_state(blob), architecture)
 
 
-def read_state(blob: bytes) -> dict[str, Any]:
+def read_state(blob: bytes) -> dict[str, Tensor]:
     """Weights by name, of `torch.save(module.state_dict(), ...)` or of a safetensors file. Nothing is run."""
     torch = need("torch", extra="torch", what="from_torch:")
     if zipfile.is_zipfile(io.BytesIO(blob)):
@@ -58,7 +58,7 @@ def read_state(blob: bytes) -> dict[str, Any]:
     return dict(state)
 
 
-def _safetensors(torch: Any, blob: bytes) -> dict[str, Any]:
+def _safetensors(torch: ModuleType, blob: bytes) -> dict[str, Tensor]:
     """The format: the length of a JSON header, the header, and plain bytes."""
     size = int.from_bytes(blob[:8], "little")
     try:
@@ -78,7 +78,7 @@ def _safetensors(torch: Any, blob: bytes) -> dict[str, Any]:
         ) from error
 
 
-def with_state(state: Mapping[str, Any], architecture: str | None) -> Estimator:
+def with_state(state: Mapping[str, Tensor], architecture: str | None) -> Estimator:
     """The architecture with weights: by their names, or in their order where those are others."""
     if architecture is None:
         raise DataError(

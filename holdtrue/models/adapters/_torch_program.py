@@ -11,12 +11,12 @@ import math
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
 from holdtrue._optional import need
-from holdtrue._types import Estimator, JsonObject
+from holdtrue._types import Estimator, Json, JsonObject, Tensor
 from holdtrue.errors import CapabilityError, DataError
 
 GRAPH, ARRAYS = "graph.json", "arrays/"
@@ -75,10 +75,10 @@ class Program:
         self.steps = tuple(_step(node) for node in graph["nodes"])
         self._known_names()
 
-    def __call__(self, rows: Any) -> Any:
+    def __call__(self, rows: Tensor) -> Tensor:
         """What the program gives for a batch of rows."""
         torch = _torch()
-        values: dict[str, Any] = {self.graph["input"]: rows.clone(), **self._tensors}
+        values: dict[str, Tensor] = {self.graph["input"]: rows.clone(), **self._tensors}
         for step in self.steps:
             args = [_value(arg, values) for arg in step.args]
             kwargs = {name: _value(arg, values) for name, arg in step.kwargs}
@@ -87,7 +87,7 @@ class Program:
             values.update(zip(step.outputs, out if step.several else (out,), strict=False))
         return values[self.graph["output"]]
 
-    def parameters(self) -> Iterator[Any]:
+    def parameters(self) -> Iterator[Tensor]:
         """The arrays of numbers with a fraction: what says in which precision it computes."""
         return (tensor for tensor in self._tensors.values() if tensor.is_floating_point())
 
@@ -146,7 +146,7 @@ def exported(module: Estimator, n_columns: int) -> Program:
     return of_exported(program)
 
 
-def of_exported(program: Any) -> Program:
+def of_exported(program: Estimator) -> Program:
     """A `torch.export.ExportedProgram` as a program."""
     out = io.BytesIO()
     _torch().export.save(program, out)
@@ -215,7 +215,7 @@ def as_module(program: Program) -> Estimator:
     return nn.Sequential(*layers).eval()
 
 
-def _layer(nn: Any, step: Step, at: str, arrays: Mapping[str, np.ndarray]) -> Any:
+def _layer(nn: ModuleType, step: Step, at: str, arrays: Mapping[str, np.ndarray]) -> Estimator:
     """The layer that one operator is, where it reads nothing but the one before and arrays; else None."""
     name = step.target.split(".")[3].rstrip("_")
     names = [_names(arg) for arg in step.args]
@@ -251,7 +251,7 @@ def _layer(nn: Any, step: Step, at: str, arrays: Mapping[str, np.ndarray]) -> An
     return plain[name]() if name in plain and not given else None
 
 
-def _filled(layer: Any, parts: Mapping[str, np.ndarray]) -> Any:
+def _filled(layer: Estimator, parts: Mapping[str, np.ndarray]) -> Estimator:
     torch = _torch()
     layer = layer.to(torch.tensor(next(iter(parts.values()))).dtype)
     layer.load_state_dict({name: torch.tensor(values) for name, values in parts.items()})
@@ -298,7 +298,7 @@ def _names(arg: JsonObject | None) -> list[str]:
     return []
 
 
-def _value(arg: JsonObject, values: Mapping[str, Any]) -> Any:
+def _value(arg: JsonObject, values: Mapping[str, Tensor]) -> Tensor:
     ((kind, value),) = arg.items()
     if kind in ("as_tensor", "as_optional_tensor", "as_name", "as_sym_int"):
         names = _names(arg)
@@ -308,7 +308,7 @@ def _value(arg: JsonObject, values: Mapping[str, Any]) -> Any:
     return _plain(arg)
 
 
-def _plain(arg: JsonObject) -> Any:
+def _plain(arg: JsonObject) -> Json:
     ((kind, value),) = arg.items()
     if kind in PLAIN:
         return value
@@ -358,5 +358,5 @@ def _opened(blob: bytes) -> zipfile.ZipFile:
     return archive
 
 
-def _torch() -> Any:
+def _torch() -> ModuleType:
     return need("torch", extra="torch", what="from_torch:")

@@ -83,7 +83,7 @@ def _within(grove: Grove, room: Ground, p: int, desk: Desk) -> None:
 
 
 @inlined
-def _prove(grove: Grove, room: Ground, p: int, desk: Desk, writes: bool) -> None:
+def _prove(grove: Grove, room: Ground, p: int, desk: Desk, writes: int) -> None:
     """Look at boxes, the cheapest first."""
     count, number, heap, cost = desk.tally, desk.number, desk.heap, desk.box_cost
     while not stopped(desk):
@@ -126,7 +126,7 @@ def _begun(room: Ground, p: int, desk: Desk) -> None:
 
 
 @inlined
-def _look_at(grove: Grove, room: Ground, p: int, desk: Desk, b: int, writes: bool) -> None:
+def _look_at(grove: Grove, room: Ground, p: int, desk: Desk, b: int, writes: int) -> None:
     """Look at a box, keep its point if it is accepted, and cut what may hold a cheaper one."""
     count, v, other = desk.tally, np.int64(0), np.int64(1)
     count[LOOKED] += 1
@@ -246,8 +246,8 @@ def _take(desk: Desk, at: int) -> None:
 # ---- the whole --------------------------------------------------------------------------------------
 
 
-@program(Grove, Ground, int, Desk, bool)
-def search(grove: Grove, room: Ground, p: int, desk: Desk, writes: bool) -> None:
+@program(Grove, Ground, int, Desk, int)
+def search(grove: Grove, room: Ground, p: int, desk: Desk, writes: int) -> None:
     """Look at boxes until nothing cheaper can be left for a person, or the time or the boxes are over.
 
     What was found is left on the desk; with `writes` also how boxes were cut: of every box the slot, the level

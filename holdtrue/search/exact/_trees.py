@@ -15,6 +15,7 @@ from holdtrue.search.exact._cuts import told
 from holdtrue.search.exact._grove import Grove, Timber, ground_of, grove_of, timber_of
 from holdtrue.search.exact._needs import needs_of
 from holdtrue.search.exact._room import Room, room_of, rows_at
+from holdtrue.search.exact._workers import search_all
 
 CHUNK = 1024  # people whose limits are laid out together
 
@@ -130,9 +131,6 @@ def _answered(
     proofs: tuple[dict[int, list[JsonObject]], np.ndarray] | None,
 ) -> Solutions:
     """Answer people who want the same."""
-    # Here, not above: numba takes half a second to load, and only trees need it.
-    from holdtrue.search.exact._workers import search_all
-
     trees, factors = ensemble.trees, None
     if some.options is not None:
         layout = some.feasible.layout

@@ -8,7 +8,6 @@ import numpy as np
 
 from holdtrue.models import n_cores
 from holdtrue.search.exact._arrays import Handed
-from holdtrue.search.exact._branch import search
 from holdtrue.search.exact._desk import (
     BEST,
     FOUND,
@@ -23,6 +22,7 @@ from holdtrue.search.exact._desk import (
     with_more_boxes,
 )
 from holdtrue.search.exact._grove import Ground, Grove
+from holdtrue.search.exact._program import loaded
 
 FEWEST = 2  # people that a second core is worth
 LEAVES = 4096  # that a desk has room for at first
@@ -89,7 +89,7 @@ class _Worker(threading.Thread):
         work, desk = self.work, self.desk.arrays
         desk.stop[0] = time.monotonic() >= self.until  # before anything is looked at
         desk.tally[FULL] = 0
-        search(work.grove, work.room, p, self.desk, work.writes)
+        work.search(work.grove, work.room, p, self.desk, work.writes)
         while desk.tally[SHORT] or desk.tally[FULL]:
             if desk.tally[SHORT]:
                 larger = desk_of(work.grove.arrays, work.room.arrays, MORE * len(desk.leaf))
@@ -97,7 +97,7 @@ class _Worker(threading.Thread):
             else:
                 desk = with_more_boxes(desk)
             self.desk = Handed(desk)
-            search(work.grove, work.room, p, self.desk, work.writes)
+            work.search(work.grove, work.room, p, self.desk, work.writes)
         work.answers.put(p, desk, work.writes)
         if work.on_people is not None:
             work.on_people(1)
@@ -120,6 +120,7 @@ class _Work:
         on_people: Callable[[int], None] | None,
         writes: bool,
     ) -> None:
+        self.search = loaded()
         self.grove, self.room, self.seconds, self.deadline = grove, room, seconds, deadline
         self.on_people, self.writes = on_people, writes
         self.answers, self.failed = Answers(room.arrays), list[BaseException]()
@@ -146,9 +147,14 @@ def search_all(
     until = np.inf if deadline is None else deadline
     work = _Work(grove, room, seconds, until, on_people, writes)
     workers = [_Worker(work) for _ in range(max(1, min(n_cores(), len(room.arrays.own) // FEWEST)))]
+    timed = seconds is not None or deadline is not None
+    if len(workers) == 1 and not timed:  # nothing to watch: a thread would only cost its start
+        workers[0].run()
+        if work.failed:
+            raise work.failed[0]
+        return work.answers
     for worker in workers:
         worker.start()
-    timed = seconds is not None or deadline is not None
     try:
         for worker in workers:
             while worker.is_alive():

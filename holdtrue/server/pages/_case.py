@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from holdtrue._types import JsonObject
+from holdtrue._types import Cell, JsonObject
 from holdtrue.errors import DataError
 from holdtrue.ledger import check_subject
 from holdtrue.schema import MISSING_LEVEL, Feature, Schema
@@ -195,7 +195,7 @@ def choices(feature: Feature) -> dict[str, str]:
     return {"": words[feature.direction]} | {way: MOVES[way] for way in ways}
 
 
-def _value(feature: Feature, text: str) -> Any:
+def _value(feature: Feature, text: str) -> Cell:
     text = text.strip()
     if not text:
         if feature.missing is not None:

@@ -4,7 +4,6 @@ import hashlib
 import json
 import secrets
 import time
-from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -193,7 +192,7 @@ def _closed(pages: Pages) -> bool:
     return any(features[i].missing is None for i in pages.hidden)
 
 
-def _option(case: Case, row: JsonObject, option: JsonObject, path: Any, cheapest: float | None) -> JsonObject:
+def _option(case: Case, row: JsonObject, option: JsonObject, path: object, cheapest: float | None) -> JsonObject:
     """What a card shows."""
     changes, fields = [], case.fields()
     for i, feature in enumerate(case.schema):

@@ -91,7 +91,7 @@ class Pages:
 
     # ---- answers --------------------------------------------------------------------------------------
 
-    def show(self, request: Request, name: str, status: int = 200, **values: Any) -> Response:
+    def show(self, request: Request, name: str, status: int = 200, **values: object) -> Response:
         """A page."""
         shared = {
             "session": self.session(request),

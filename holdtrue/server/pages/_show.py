@@ -10,12 +10,12 @@ from holdtrue.reports import percent
 from holdtrue.schema import Feature
 
 
-def bare(given: Any, feature: Feature) -> str:
+def bare(given: object, feature: Feature) -> str:
     """A value as a person would write it, without its unit, where the unit follows."""
     return about(given, feature.replace(unit=None))
 
 
-def typed(given: Any, feature: Feature) -> str:
+def typed(given: object, feature: Feature) -> str:
     """A value as a form field holds it: a level by its position, a number with all its digits."""
     if given is None:
         return ""
@@ -38,7 +38,7 @@ def share(given: Any) -> str:
     return percent(float("nan") if given is None else float(given))
 
 
-def whole(given: Any) -> str:
+def whole(given: object) -> str:
     """A whole number with commas."""
     return f"{given:,}"
 
@@ -55,7 +55,12 @@ def accepted(survival: JsonObject) -> str:
 
 
 def dearer(price: float) -> str:
-    """What a share beyond the least cost is, in words: "40% more than", "3.5 times as much as"."""
+    """What a share beyond the least cost is, in words: "40% more than", "3.5 times as much as".
+
+    The cheapest way may be next to nothing; by how much it is multiplied then tells a person nothing.
+    """
+    if price >= 99:
+        return "over 100 times as much as"
     return (
         f"{percent(price)} more than" if price < 1 else f"{price + 1:,.{0 if price >= 9 else 1}f} times as much as"
     )

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from holdtrue import __version__
 from holdtrue._registry import made
-from holdtrue._types import JsonObject
+from holdtrue._types import Json, JsonObject
 from holdtrue.classifier import AbstractClassifier, Certificate, describe, proposed
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods import AbstractMethod, HighestScore, name_of
@@ -49,12 +49,12 @@ def certify(
     failure: float = 0.05,
     threshold: float | None = None,
     move_threshold: bool = False,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     correction: Correction = "bonferroni",
     use: TableLike | None = None,
     on_drift: OnDrift = "refuse",
     drift_level: float = 0.01,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     random_state: int = 0,
     apply: bool = True,
 ) -> Certificate:
@@ -200,7 +200,7 @@ def data_digest(encoded: np.ndarray) -> str:
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
-def _checked(clf: Any, on_drift: str) -> Any:
+def _checked(clf: object, on_drift: str) -> Any:
     if not isinstance(clf, AbstractClassifier) or not hasattr(clf, "predictor_"):
         raise CapabilityError(
             f"certify: `clf` must be a fitted RecourseClassifier or an adopted model; got {type(clf).__name__}. "
@@ -365,7 +365,7 @@ def drift_between(predictor: Any, calibration: np.ndarray, use: np.ndarray, leve
     }
 
 
-def _failures(critical: np.ndarray, groups: np.ndarray | None, rows: np.ndarray, name: Any, at: float) -> int:
+def _failures(critical: np.ndarray, groups: np.ndarray | None, rows: np.ndarray, name: object, at: float) -> int:
     mine = np.ones(len(critical), bool) if groups is None else groups[rows] == name
     return int((critical[mine] < at).sum())
 
@@ -378,7 +378,7 @@ def _down(value: float) -> float:
     return float(f"{np.floor(value / unit) * unit:.{DIGITS}g}")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Json:
     """As JSON can hold it: an infinite radius is a text."""
     if isinstance(value, dict):
         return {key: _plain(part) for key, part in value.items()}

@@ -66,8 +66,8 @@ def verify(
     y_cal: ArrayLike | None = None,
     *,
     use: TableLike | None = None,
-    groups: Any = None,
-    weights: Any = None,
+    groups: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     drift_level: float = 0.01,
     random_state: int = 0,
 ) -> CertificateCheck:
@@ -164,7 +164,12 @@ class _Check:
         )
 
     def again(
-        self, X_cal: TableLike, y_cal: ArrayLike | None, groups: Any, weights: Any, use: TableLike | None
+        self,
+        X_cal: TableLike,
+        y_cal: ArrayLike | None,
+        groups: ArrayLike | None,
+        weights: ArrayLike | None,
+        use: TableLike | None,
     ) -> list[Finding]:
         """Certify once more, and compare."""
         c = self.certificate
@@ -197,7 +202,12 @@ class _Check:
         return ["f1 and accuracy, which need the labels"] if y_cal is None and "f1" in c.measured else []
 
     def _certified(
-        self, X_cal: TableLike, y_cal: ArrayLike | None, groups: Any, weights: Any, use: TableLike | None
+        self,
+        X_cal: TableLike,
+        y_cal: ArrayLike | None,
+        groups: ArrayLike | None,
+        weights: ArrayLike | None,
+        use: TableLike | None,
     ) -> Certificate:
         c = self.certificate
         column = None if c.groups is None else c.groups["column"]

@@ -29,7 +29,7 @@ Methods = str | AbstractMethod | Sequence[str | AbstractMethod] | Mapping[str, s
 
 @hinted()
 def compare(
-    data: Any,
+    data: object,
     y: ArrayLike | None = None,
     *,
     schema: Schema | None = None,
@@ -75,8 +75,8 @@ def compare(
     retrainings : int, default=20
         Models that every recourse is held against; 0 for none.
     vary : {"seed", "bootstrap", "leave_one_out"}, optional
-        What differs between retrainings; see `retrain`. By default ``seed`` for holdtrue's own models, and
-        ``bootstrap`` for others, many of which learn the same from every seed.
+        What differs between retrainings; see `retrain`. By default ``bootstrap``, and ``seed`` for those of
+        holdtrue's own models that learn something else from every seed.
     neighbours : int, default=5
         Training rows that plausibility looks at.
     favourable : label, optional
@@ -115,7 +115,7 @@ def compare(
     knows = isinstance(model, Adopted) or (isinstance(model, RecourseClassifier) and fitted)
     if not knows and getattr(model, "favourable", None) is None:
         favourable = favourable_of(labels, favourable, name=getattr(y, "name", None), where="compare")
-    vary = ("bootstrap" if foreign else "seed") if vary is None else vary
+    vary = ("seed" if not foreign and _uses_seed(model) else "bootstrap") if vary is None else vary
     for option, value, least in (("people", people, 1), ("retrainings", retrainings, 0)):
         if value is not None and (not isinstance(value, (int, np.integer)) or value < least):
             raise DataError(f"compare: `{option}` must be a whole number of at least {least}; got {value!r}.")
@@ -260,6 +260,12 @@ def _is_fitted(model: Estimator) -> bool:
     return True
 
 
+def _uses_seed(model: Estimator) -> bool:
+    """Whether another seed gives another one of holdtrue's own models."""
+    own = model if isinstance(model, RecourseClassifier) else RecourseClassifier(model=model)
+    return own.configured_regime().uses_seed
+
+
 def _model_name(model: Estimator) -> str:
     if isinstance(model, RecourseClassifier):
         model = model.architecture()
@@ -283,7 +289,7 @@ def _fit(
     foreign: bool,
     schema: Schema,
     rows: Table,
-    labels: Any,
+    labels: object,
     favourable: Any,
     seed: int,
 ) -> tuple[RecourseClassifier | None, Predictor]:

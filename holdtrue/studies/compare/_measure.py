@@ -84,7 +84,7 @@ def settings(method: AbstractMethod) -> JsonObject:
     return {name: _shown(value) for name, value in sorted(method.get_params(deep=False).items())}
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: object) -> Any:
     value = plain(value)
     try:
         return json.loads(json.dumps(value))

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from holdtrue._types import JsonObject, Label
+from holdtrue._types import Cell, JsonObject, Label
 from holdtrue.encoding import Encoder, join, number, to_grid, told_decimals
 from holdtrue.methods import RecourseFrame
 from holdtrue.schema import Feature, Schema, Table, plain
@@ -36,12 +36,17 @@ class Change:
     how: How
     value: Label
 
+    @property
+    def size(self) -> float:
+        """The amount, or the end; of a change to a level there is none."""
+        return float(self.value) + 0.0  # type: ignore[arg-type]  # and no -0
+
     def words(self, schema: Schema) -> str:
         """What is asked, as a part of a sentence."""
         feature = schema[self.feature]
         if self.how == "to":
             return f"change {feature.title} to {number(plain(self.value), feature)}"
-        size = float(self.value) + 0.0  # type: ignore[arg-type]  # and no -0
+        size = self.size
         if self.how in ("by", "up to"):
             way, most = "raise" if size > 0 else "lower", "up to " if self.how == "up to" else ""
             steps = int(abs(size))
@@ -79,7 +84,7 @@ def ways(action: Action, schema: Schema) -> tuple[Action, ...]:
         return (action,)
     out = [
         tuple(
-            Change(c.feature, "by", _amount(schema[c.feature], float(c.value), share / SHARES))  # type: ignore[arg-type]
+            Change(c.feature, "by", _amount(schema[c.feature], c.size, share / SHARES))
             if c.how == "up to" else c
             for c in action
         )
@@ -111,7 +116,7 @@ def taken(action: Action, people: Table, schema: Schema) -> tuple[Table, np.ndar
 
 
 def _numbers(change: Change, feature: Feature, raw: np.ndarray) -> np.ndarray:
-    size = float(change.value)  # type: ignore[arg-type]
+    size = change.size
     if change.how == "at least":
         return np.fmax(raw, np.where(np.isnan(raw), np.nan, size))
     if change.how == "at most":
@@ -131,7 +136,7 @@ def _levels(change: Change, feature: Feature, values: np.ndarray, gone: np.ndarr
         out[~gone] = [change.value] * int((~gone).sum())
         return out
     place = {level: i for i, level in enumerate(levels)}
-    size = int(change.value)  # type: ignore[arg-type]
+    size = int(change.size)
     for i in np.flatnonzero(~gone).tolist():
         at = place[out[i]]
         to = at + size if change.how == "by" else max(at, size) if change.how == "at least" else min(at, size)
@@ -163,7 +168,7 @@ def from_plan(plan: RecourseFrame, i: int, form: Form, scale: float = 1.0) -> Ac
     return tuple(out)
 
 
-def _change(feature: Feature, before: Any, after: Any, form: Form, scale: float) -> Change | None:
+def _change(feature: Feature, before: Cell, after: Cell, form: Form, scale: float) -> Change | None:
     if feature.kind in ("categorical", "binary"):
         return Change(feature.name, "to", after)
     if before is None or before != before:
@@ -206,7 +211,7 @@ def variants(action: Action, schema: Schema, encoder: Encoder) -> Sequence[Actio
         if change.how == "to":
             continue
         feature = schema[change.feature]
-        size, step = float(change.value), step_of(feature)  # type: ignore[arg-type]
+        size, step = change.size, step_of(feature)
         scale = encoder.scale[encoder.layout.slot(feature.name).start]
         for far in (0.02, 0.1):
             width = step if feature.has_levels else max(step, float(to_grid(np.array([far * scale]), step)[0]))
@@ -233,7 +238,7 @@ def joined(one: Action, other: Action) -> Action | None:
             if mine.value != change.value:
                 return None
         else:
-            a, b = float(mine.value), float(change.value)  # type: ignore[arg-type]
+            a, b = mine.size, change.size
             if mine.how in ("by", "up to") and a * b < 0:
                 return None
             less = mine.how == "at most" or (mine.how != "at least" and a < 0)

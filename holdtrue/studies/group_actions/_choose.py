@@ -15,6 +15,7 @@ from holdtrue.studies.group_actions._trial import Trial
 SWAPS = 6  # rounds in which every chosen action may be exchanged
 NODES = 200  # of the integer program: a count, not a time, so that the same is chosen again
 PAIRS = 20_000  # of an action and a person whom it serves, of the program that keeps a mean
+STERNER = (0.0, 0.25, 0.5, 1.0, 2.0)  # how much further inside, in shares of what half of the people lack
 SLACK, TIE = 1e-9, 1e-6  # of sums of costs; of two costs, which are of single precision
 
 
@@ -209,8 +210,8 @@ def choose(
         What those who are served may be asked in the mean.
     """
     pool = list(dict.fromkeys(action for action in candidates if action))
-    costs = trial.matrix(pool)
-    chosen = [pool[i] for i in chosen_of(costs, k, mean)]
+    trial = trial if mean is None else sternest(trial, pool, k, mean)
+    chosen = [pool[i] for i in chosen_of(trial.matrix(pool), k, mean)]
     for _ in range(rounds):
         before = list(chosen)
         for at in range(len(chosen)):
@@ -218,6 +219,28 @@ def choose(
         if chosen == before:
             break
     return chosen
+
+
+def sternest(trial: Trial, pool: list[Action], k: int, mean: float) -> Trial:
+    """The trial that asks actions to bring people as far inside as serves most of those who do not choose.
+
+    Others lack more, or other things, than those who choose. So what the mean leaves may go into actions that
+    would serve somebody who lacks more, too. How much more is settled by the people who choose, among themselves:
+    each half chooses for the other. Where two serve as many, the one that asks less is taken.
+    """
+    costs = trial.matrix(pool)
+    lack = float(np.median(trial.lacking()))
+    halves = np.arange(costs.shape[1]) % 2 == 0
+    best, found = trial, -1
+    for share in STERNER:
+        asked = trial.sterner(share * lack)
+        stern, n = asked.matrix(pool), 0
+        for half in (halves, ~halves):
+            rows = chosen_of(stern[:, half], k, mean)
+            n += int(served(costs[rows][:, ~half], cap_of(costs[rows][:, half], mean)).covered.sum())
+        if n > found:
+            best, found = asked, n
+    return best
 
 
 def _mended(trial: Trial, chosen: list[Action], at: int, pool: list[Action], mean: float | None) -> Action:

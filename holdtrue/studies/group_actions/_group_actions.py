@@ -39,7 +39,7 @@ def group_actions(
     judges: AbstractRetrained | None = None,
     confidence: float = 0.95,
     random_state: int = 0,
-    **options: Any,
+    **options: object,
 ) -> GroupActions:
     """Find a few actions that are the same for everybody and serve as many refused people as they can.
 
@@ -130,7 +130,7 @@ def trial_of(plan: RecourseFrame, max_cost: float | None) -> Trial:
     """The people of a plan, to try actions on."""
     classes = plan.predictor.classes.tolist()
     target = np.array([classes.index(label) for label in plan.target.tolist()])
-    return Trial(plan.predictor, plan.factual, target, plan.norm, max_cost)  # type: ignore[arg-type]
+    return Trial(plan.predictor, plan.factual, target, plan.norm, max_cost)
 
 
 def candidates(plan: RecourseFrame, forms: tuple[Form, ...], n: int, seed: int) -> list[Action]:
@@ -152,7 +152,7 @@ def _checked(**counts: int) -> None:
 
 
 def _plan(
-    model: Any, X: TableLike | None, schema: Schema | None, by: Any, options: dict[str, Any]
+    model: object, X: TableLike | None, schema: Schema | None, by: object, options: dict[str, Any]
 ) -> tuple[RecourseFrame, np.ndarray | None, AbstractRetrained | None]:
     """The recourse of refused people one by one, their groups, and who judges."""
     if isinstance(model, RecourseFrame):
@@ -174,7 +174,7 @@ def _plan(
     return plan.take(refused), None if labels is None else labels[refused], own
 
 
-def _labels(by: Any, X: Any, n: int) -> np.ndarray | None:
+def _labels(by: object, X: Any, n: int) -> np.ndarray | None:
     if by is None:
         return None
     values = by

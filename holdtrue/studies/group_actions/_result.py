@@ -2,15 +2,15 @@
 
 import functools
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from holdtrue import metrics
 from holdtrue._json import plain, to_json
-from holdtrue._types import JsonObject
+from holdtrue._types import Json, JsonObject
 from holdtrue.batch import Predictor
+from holdtrue.encoding import Norm
 from holdtrue.metrics import Interval
 from holdtrue.retraining import AbstractRetrained
 from holdtrue.schema import Table, TableLike
@@ -48,7 +48,7 @@ class GroupActions:
     labels: np.ndarray | None
     by: str
     predictor: Predictor
-    norm: str
+    norm: Norm
     alone: np.ndarray
     judges: AbstractRetrained | None
     confidence: float
@@ -78,7 +78,7 @@ class GroupActions:
         """What the actions do for other people; who is accepted as they are is not looked at."""
         table = self.predictor.encoder.schema.check(X, where="group_actions")
         target = np.full(table.n_rows, self.predictor.decision.favourable)
-        trial = Trial(self.predictor, table, target, self.norm, self.max_cost)  # type: ignore[arg-type]
+        trial = Trial(self.predictor, table, target, self.norm, self.max_cost)
         return served(trial.matrix(self.actions))
 
     @functools.cached_property
@@ -88,7 +88,7 @@ class GroupActions:
             return None
         out = np.zeros((len(self.judges), len(self.target)), bool)
         schema, classes = self.predictor.encoder.schema, self.predictor.classes
-        trial = Trial(self.predictor, self.people, self.target, self.norm)  # type: ignore[arg-type]
+        trial = Trial(self.predictor, self.people, self.target, self.norm)
         for at, action in enumerate(self.actions):
             taking = trial.way(action)
             for number, way in enumerate(ways(action, schema)):
@@ -146,7 +146,7 @@ class GroupActions:
 
     def to_frame(self) -> pd.DataFrame:
         """A row for every action, everybody and every group: whom it serves alone, and with the others."""
-        rows: list[dict[str, Any]] = []
+        rows: list[dict[str, Json]] = []
         everybody = np.ones(len(self.target), bool)
         parts = [("everybody", everybody), *((name, self.labels == name) for name in self.groups())]
         for at, text in enumerate(self.sentences()):

@@ -1,9 +1,10 @@
 """Trying actions on people: whom each serves, and what that costs them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.special import logit
 
 from holdtrue.batch import Predictor, distances
 from holdtrue.encoding import Norm, broken_limits
@@ -28,6 +29,8 @@ class Trial:
         What costs are counted in.
     max_cost : float or None
         What nobody is asked to exceed.
+    slack : float
+        How far inside the wanted class, in logits, an action must bring whom it serves.
     """
 
     predictor: Predictor
@@ -35,7 +38,16 @@ class Trial:
     target: np.ndarray
     norm: Norm
     max_cost: float | None = None
-    known: dict[Action, np.ndarray] = field(default_factory=dict)
+    slack: float = 0.0
+    known: dict[Action, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+
+    def sterner(self, slack: float) -> "Trial":
+        """The same people, served only by what brings them further inside; what was tried is not tried again."""
+        return replace(self, slack=slack)
+
+    def lacking(self) -> np.ndarray:
+        """How far everybody is outside the wanted class as they are, in logits."""
+        return -self._inside(self.people, self.target)
 
     def costs(self, action: Action) -> np.ndarray:
         """What the action costs whom it serves; infinite for others: still refused, or a limit broken.
@@ -55,14 +67,21 @@ class Trial:
         left = list(new)
         for start in range(0, len(left), step):
             self._try(left[start : start + step])
-        found = np.stack([np.min([self.known[way] for way in parts[action]], axis=0) for action in actions])
+        found = np.stack([np.min([self._cost(way) for way in parts[action]], axis=0) for action in actions])
         return found if self.max_cost is None else np.where(found <= self.max_cost, found, np.inf)
 
     def way(self, action: Action) -> np.ndarray:
         """Which of its ways each person takes, as an index; the cheapest that serves them."""
         self.matrix([action])
         some = ways(action, self.predictor.encoder.schema)
-        return np.argmin([self.known[way] for way in some], axis=0)
+        return np.argmin([self._cost(way) for way in some], axis=0)
+
+    def _cost(self, way: Action) -> np.ndarray:
+        cost, inside = self.known[way]
+        return cost if self.slack <= 0 else np.where(inside >= self.slack, cost, np.inf)
+
+    def _inside(self, people: Table, target: np.ndarray) -> np.ndarray:
+        return _margins(self.predictor, np.asarray(self.predictor.logits(people), np.float64), target)
 
     def _try(self, actions: list[Action]) -> None:
         """All at once: most of the time of a few rows is that of the call."""
@@ -76,17 +95,32 @@ class Trial:
             columns.append([after.columns[name][mine] for name in names])
         row, number = np.concatenate(rows), np.concatenate(which)
         out = np.full((len(actions), self.people.n_rows), np.inf)
+        inside = np.full(out.shape, -np.inf)
         if len(row):
             people = self.people.take(row)
             joined = dict(zip(names, (np.concatenate(part) for part in zip(*columns, strict=True)), strict=True))
             after = Table(joined, len(row), people.native)
             cost = np.asarray(distances(encoder, encoder.encode(people), encoder.encode(after), self.norm))
-            kept = np.flatnonzero(self.predictor.decide(after) == self.target[row])
+            logits = self.predictor.logits(after)
+            inside[number, row] = _margins(self.predictor, np.asarray(logits, np.float64), self.target[row])
+            kept = np.flatnonzero(self.predictor.decide_of(logits) == self.target[row])
             if len(kept):
                 broken = broken_limits(encoder, people.take(kept), after.take(kept))
                 kept = kept[[not texts for texts in broken]]
             out[number[kept], row[kept]] = cost[kept]
-        self.known |= dict(zip(actions, out, strict=True))
+        self.known |= dict(zip(actions, zip(out, inside, strict=True), strict=True))
+
+
+def _margins(predictor: Predictor, logits: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """How far, in logits, every row is inside its target; `Decision.margin_of` many rows."""
+    decision, rows = predictor.decision, np.arange(len(logits))
+    if decision.n_classes == 2:
+        gap = logits[:, decision.favourable] - logits[:, 1 - decision.favourable]
+        score = gap - logit(np.float64(decision.threshold))
+        return np.where(target == decision.favourable, score, -score)
+    others = logits.copy()
+    others[rows, target] = -np.inf
+    return logits[rows, target] - others.max(axis=1)
 
 
 def _whole(after: Table, action: Action) -> np.ndarray:

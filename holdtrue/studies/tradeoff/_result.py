@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from holdtrue._json import to_json, write_text
-from holdtrue._types import JsonObject
+from holdtrue._types import Json, JsonObject
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -106,7 +106,7 @@ class Tradeoff:
     """
 
     choices: tuple[Choice, ...]
-    setup: Mapping[str, Any] = field(default_factory=dict)
+    setup: Mapping[str, Json] = field(default_factory=dict)
     collapse: float | None = None
 
     @property

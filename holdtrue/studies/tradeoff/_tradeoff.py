@@ -97,7 +97,7 @@ def tradeoff(
     train, test = np.sort(train), np.sort(test)
     X_train, X_test = some_rows(X, train), some_rows(X, test)
     choices, costs = [], []
-    collapse = None
+    collapse = searched = None
     for i, (name, parameter, value, rule) in enumerate(settings):
         if progress is not None:
             progress(name if parameter is None else f"{name}, {parameter} = {value:g}", i, len(settings))
@@ -115,6 +115,7 @@ def tradeoff(
             collapse = radius if np.isfinite(radius) else None
         choice, cost = _measured(clf, X_test, y[test], (name, parameter, value), attack, norm, people, retrainings)
         choices.append(choice)
+        searched = type(clf.method_).__name__
         costs.append(cost)
     same = _same_people(choices, costs)
     choices = [replace(c, cost_same_people=s) for c, s in zip(choices, same, strict=True)]
@@ -122,7 +123,7 @@ def tradeoff(
         "rows": f"{len(train):,} to learn from, {len(test):,} held out",
         "people asked about": "all refused" if people is None else f"the first {people} refused",
         "attack": f"radius {attack:g}, {norm}",
-        "method": type(clf.method_).__name__,  # type: ignore[possibly-unbound]
+        "method": searched,
         "retrainings": retrainings,
         "seed": random_state,
     }

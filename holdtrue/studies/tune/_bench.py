@@ -67,7 +67,7 @@ class Bench:
         people: int,
         favourable: Label | None,
         seed: int,
-        **parts: Any,
+        **parts: object,
     ) -> "Bench":
         """Split rows."""
         good = favourable_of(y, favourable, name=getattr(y, "name", None), where="tune")

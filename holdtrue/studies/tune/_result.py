@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from holdtrue._json import to_json, write_text
-from holdtrue._types import JsonObject
+from holdtrue._types import Json, JsonObject
 from holdtrue.errors import DataError
 from holdtrue.studies.tradeoff._result import columns, dominates
 
@@ -44,7 +43,7 @@ class Trial:
     """
 
     number: int
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Json]
     state: str
     accuracy: float | None = None
     implausibility: float | None = None
@@ -73,7 +72,7 @@ class Tuning:
 
     regime: str
     trials: tuple[Trial, ...]
-    setup: Mapping[str, Any]
+    setup: Mapping[str, Json]
     min_found: float
     slack: float
 

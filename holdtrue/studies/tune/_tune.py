@@ -116,7 +116,7 @@ def tune(
             trial.set_user_attr("error", str(error))
             raise
 
-    def tell(study: Any, trial: Any) -> None:
+    def tell(study: Any, trial: object) -> None:
         if on_trial is not None:
             on_trial(sum(_counts(optuna, t) for t in study.trials))
 

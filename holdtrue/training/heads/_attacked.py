@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax.numpy as jnp
 
 from holdtrue._registry import Registry
 from holdtrue.errors import DataError
-from holdtrue.parameters import NonNegative, Probability
+from holdtrue.parameters import NonNegative, Probability, configured
 from holdtrue.training._base import AbstractRegime, TrainingContext
 from holdtrue.training._parts import MakePart
 from holdtrue.training.heads._attackers import AbstractAttacker
@@ -32,7 +32,7 @@ def attacker(name: str) -> type[AbstractAttacker]:
     return ATTACKERS.named(name)
 
 
-def as_attacker(given: Any, where: str) -> AbstractAttacker:
+def as_attacker(given: object, where: str) -> AbstractAttacker:
     """The attacker that was given; with its defaults, where its name was."""
     if isinstance(given, AbstractAttacker):
         return given
@@ -44,14 +44,27 @@ def as_attacker(given: Any, where: str) -> AbstractAttacker:
     return attacker(given)()
 
 
+@configured
 class AbstractAttacked(AbstractRegime):
-    """A regime whose recourse is judged by an attacker's models, and by the model as it is."""
+    """A regime whose recourse is judged by an attacker's models, and by the model as it is.
+
+    Parameters
+    ----------
+    attacker : AbstractAttacker or str, default="vds"
+        `VirtualShift` (``"vds"``), as printed; `RandomShift` (``"random"``); or `Guides` (``"guides"``). A name
+        is the attacker with its defaults.
+    own_weight : float, default=1.0
+        Weight of validity under the model as it is, against 1 under the attacker's; the printed loss has 0.
+    goal : float, optional
+        Share of people whose recourse the attacker's held-out models should accept (those that guides have, else
+        the model as it is). While they do the cost weighs more, and else less. None leaves `cost_weight` alone.
+    """
 
     parts: ClassVar[Mapping[str, MakePart]] = {"attacker": as_attacker}
 
-    attacker: str | AbstractAttacker
-    own_weight: NonNegative
-    goal: Probability | None
+    attacker: str | AbstractAttacker = "vds"
+    own_weight: NonNegative = 1.0
+    goal: Probability | None = None
 
     @property
     def attacked_by(self) -> AbstractAttacker:

@@ -1,12 +1,12 @@
 """The step of every regime that trains a generator of recourse: predictor, judges, generator."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from holdtrue.models import (
     AbstractModel,
@@ -38,10 +38,10 @@ class GeneratorState(NamedTuple):
     """Adam's states of both heads, the predictor's weights before averaging, what the panel has learned, the
     logarithm of the cost's adjustment, the watch over the classes, and the tally of rows."""
 
-    predictor: Any
-    latest: Any
-    generator: Any
-    panel: Any
+    predictor: PyTree
+    latest: PyTree
+    generator: PyTree
+    panel: PyTree
     adjusted: Float[Array, ""]
     watch: Watch
     tally: Tally
@@ -126,8 +126,8 @@ class GeneratorStep(AbstractStep):
         first = epoch < self.n_first
         arrays, static = eqx.partition(model, eqx.is_array)
 
-        def run(what: Any, key: PRNGKeyArray) -> Any:
-            def branch(carry: Any) -> Any:
+        def run(what: PyTree, key: PRNGKeyArray) -> PyTree:
+            def branch(carry: PyTree) -> PyTree:
                 moved, after, value = what(eqx.combine(carry[0], static), carry[1], batch, key)
                 return eqx.filter(moved, eqx.is_array), after, value
 
@@ -185,7 +185,7 @@ class GeneratorStep(AbstractStep):
             known = tally.known(self.context.permits, self.rare, jnp.full(x.shape[1], 0.5))
             x = x * known
 
-        def loss(predictor: Any) -> Float[Array, ""]:
+        def loss(predictor: PyTree) -> Float[Array, ""]:
             losses = self.prediction_losses(predictor, x, batch.y, key)
             return self.prediction_weight * weighted_mean(losses, weight)
 
@@ -210,7 +210,7 @@ class GeneratorStep(AbstractStep):
         target = self.targets(model, batch, target_key)
         weight = self._people(model, batch, target)
 
-        def write(generator: Any) -> Any:
+        def write(generator: PyTree) -> PyTree:
             made = eqx.tree_at(lambda m: m.generator, model, generator)
             return self.recourse(made, batch.x, target, write_key)
 
@@ -244,7 +244,7 @@ class GeneratorStep(AbstractStep):
         return eqx.tree_at(lambda m: m.generator, model, moved), state, value
 
     def _better(
-        self, losses: Any, rows: Array, x: Float[Array, "n d"], target: Array, key: PRNGKeyArray
+        self, losses: PyTree, rows: Array, x: Float[Array, "n d"], target: Array, key: PRNGKeyArray
     ) -> tuple[Float[Array, "n d"], Float[Array, " n"]]:
         """The best of some mixtures for everybody, hardened, and how much less its loss is, up to 1."""
         permits = self.context.permits
@@ -259,10 +259,10 @@ class GeneratorStep(AbstractStep):
     def _scene(
         self, model: CounterNetModel, batch: Data, tally: Tally, rows: Array, target: Array, weight: Array
     ) -> Scene:
-        def learn(predictor: Any, x: Float[Array, "n d"]) -> Float[Array, ""]:
+        def learn(predictor: PyTree, x: Float[Array, "n d"]) -> Float[Array, ""]:
             return weighted_mean(self.prediction_losses(predictor, x, batch.y, None), batch.weight)
 
-        def harm(predictor: Any, anew: bool) -> Float[Array, ""]:
+        def harm(predictor: PyTree, anew: bool) -> Float[Array, ""]:
             at, goal = rows, target
             if anew:
                 shifted = eqx.tree_at(lambda m: m.predictor, model, predictor)
@@ -327,7 +327,7 @@ class GeneratorStep(AbstractStep):
         return relaxed, charge, *feasible.hard(jax.lax.stop_gradient(relaxed))
 
     def prediction_losses(
-        self, model: Any, x: Float[Array, "n d"], y: Int[Array, " n"], key: PRNGKeyArray | None
+        self, model: PyTree, x: Float[Array, "n d"], y: Int[Array, " n"], key: PRNGKeyArray | None
     ) -> Float[Array, " n"]:
         """Loss of every label; a `key` switches on dropout."""
         return self._losses(jax.vmap(_log_odds)(training_logits(model, x, key), y))

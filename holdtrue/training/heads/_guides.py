@@ -1,17 +1,17 @@
 """Guides: models of plausible other data, trained beside the predictor, that judge its recourse."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from holdtrue.encoding import Permits
 from holdtrue.models import AbstractModel, Data, MLPModel, adam, averaged, weighted_mean
-from holdtrue.parameters import Count, NonNegative, PositiveShare, ProperShare, Share, Whole
+from holdtrue.parameters import Count, NonNegative, PositiveShare, ProperShare, Share, Whole, configured
 from holdtrue.training._base import TrainingContext
 from holdtrue.training._space import Range, Space
 from holdtrue.training.heads._attackers import AbstractAttacker
@@ -55,12 +55,12 @@ class GuidePanel(AbstractPanel):
     tail: float = eqx.field(static=True, default=1.0)
     seed: int = eqx.field(static=True, default=0)
 
-    def init(self, predictor: AbstractModel) -> Any:
+    def init(self, predictor: AbstractModel) -> PyTree:
         """Guides with first weights of their own, the same before averaging, and the state of Adam."""
         assert isinstance(predictor, MLPModel)
         init = jax.nn.initializers.glorot_uniform(in_axis=1, out_axis=0)
 
-        def start(key: PRNGKeyArray) -> Any:
+        def start(key: PRNGKeyArray) -> PyTree:
             keys = jax.random.split(key, len(predictor.weights))
             weights = tuple(init(k, w.shape, w.dtype) for k, w in zip(keys, predictor.weights, strict=True))
             biases = tuple(jnp.zeros_like(b) for b in predictor.biases)
@@ -72,22 +72,24 @@ class GuidePanel(AbstractPanel):
 
     def learn(
         self,
-        state: Any,
+        state: PyTree,
         predictor: AbstractModel,
         batch: Data,
         tally: Tally,
         losses: Losses,
         key: PRNGKeyArray,
-    ) -> Any:
+    ) -> PyTree:
         """One Adam update of every guide, on its own weights and with categories hidden at random."""
         means, arrays, moments = state
         static = eqx.filter(predictor, eqx.is_inexact_array, inverse=True)
 
-        def slope(own: Any, weight: Float[Array, " n"], seen: Float[Array, " d"], own_key: PRNGKeyArray) -> Any:
+        def slope(
+            own: PyTree, weight: Float[Array, " n"], seen: Float[Array, " d"], own_key: PRNGKeyArray
+        ) -> PyTree:
             hide_key, drop_key = jax.random.split(own_key)
             x = hidden(batch, self.permits.layout, self.drop, hide_key) * seen
 
-            def loss(params: Any) -> Float[Array, ""]:
+            def loss(params: PyTree) -> Float[Array, ""]:
                 return weighted_mean(losses(eqx.combine(params, static), x, batch.y, drop_key), weight)
 
             return jax.grad(loss)(own)
@@ -110,16 +112,16 @@ class GuidePanel(AbstractPanel):
         ranks = np.stack([rng.permutation((np.arange(n) + 0.5) / n) for _ in range(layout.n_columns)], axis=1)
         return seen * tally.known(self.permits, self.rare, jnp.asarray(ranks, jnp.float32))
 
-    def judges(self, state: Any, scene: Scene, key: PRNGKeyArray) -> Judges:
+    def judges(self, state: PyTree, scene: Scene, key: PRNGKeyArray) -> Judges:
         """Guides that are not held out."""
         return self._asked(state, scene, slice(0, self.n_guides), key)
 
-    def held_out(self, state: Any, scene: Scene) -> Judges:
+    def held_out(self, state: PyTree, scene: Scene) -> Judges:
         """Guides that are; without any, those that judge."""
         which = slice(self.n_guides if self.n_held else 0, None)
         return self._asked(state, scene, which, jax.random.key(self.seed))
 
-    def _asked(self, state: Any, scene: Scene, which: slice, key: PRNGKeyArray) -> Judges:
+    def _asked(self, state: PyTree, scene: Scene, which: slice, key: PRNGKeyArray) -> Judges:
         chosen = jax.lax.stop_gradient(jax.tree.map(lambda leaf: leaf[which], state[0]))
         static = eqx.filter(scene.predictor, eqx.is_inexact_array, inverse=True)
         seen = self._seen(scene.tally)[which]
@@ -133,6 +135,7 @@ class GuidePanel(AbstractPanel):
         return asked
 
 
+@configured
 class Guides(AbstractAttacker):
     """Models of plausible other data, trained beside the predictor. Ours.
 
@@ -179,32 +182,17 @@ class Guides(AbstractAttacker):
 
     search_space: ClassVar[Space] = {"tilt": Range(0.0, 6.0)}
 
-    def __init__(
-        self,
-        *,
-        n_guides: Count = 12,
-        n_held: Whole = 6,
-        tilt: NonNegative = 3.0,
-        row_tilt: NonNegative = 0.5,
-        concept_tilt: NonNegative = 0.5,
-        weight_decay: NonNegative | None = None,
-        drop: ProperShare = 0.2,
-        blind: Share = 0.0,
-        rare: Share = 0.0,
-        renumber: Share = 0.0,
-        tail: PositiveShare = 1.0,
-    ) -> None:
-        self.n_guides = n_guides
-        self.n_held = n_held
-        self.tilt = tilt
-        self.row_tilt = row_tilt
-        self.concept_tilt = concept_tilt
-        self.weight_decay = weight_decay
-        self.drop = drop
-        self.blind = blind
-        self.rare = rare
-        self.renumber = renumber
-        self.tail = tail
+    n_guides: Count = 12
+    n_held: Whole = 6
+    tilt: NonNegative = 3.0
+    row_tilt: NonNegative = 0.5
+    concept_tilt: NonNegative = 0.5
+    weight_decay: NonNegative | None = None
+    drop: ProperShare = 0.2
+    blind: Share = 0.0
+    rare: Share = 0.0
+    renumber: Share = 0.0
+    tail: PositiveShare = 1.0
 
     def panel(self, context: TrainingContext, trained: AbstractGeneratorRegime) -> GuidePanel:
         """Return the guides."""

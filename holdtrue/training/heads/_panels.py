@@ -2,17 +2,17 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from holdtrue.models import AbstractModel, Data
 from holdtrue.training.heads._tally import Tally
 
-Losses = Callable[[Any, Float[Array, "n d"], Int[Array, " n"], PRNGKeyArray | None], Float[Array, " n"]]
+Losses = Callable[[PyTree, Float[Array, "n d"], Int[Array, " n"], PRNGKeyArray | None], Float[Array, " n"]]
 """Of a model, rows, labels and a key that switches on dropout: the loss of every row."""
 Judges = Callable[[Float[Array, " d"]], Float[Array, "m k"]]
 """Logits of one row under each of `m` models, all held fixed."""
@@ -35,8 +35,8 @@ class Scene(NamedTuple):
     predictor: AbstractModel
     batch: Data
     tally: Tally
-    learn: Callable[[Any, Float[Array, "n d"]], Float[Array, ""]]
-    harm: Callable[[Any, bool], Float[Array, ""]]
+    learn: Callable[[PyTree, Float[Array, "n d"]], Float[Array, ""]]
+    harm: Callable[[PyTree, bool], Float[Array, ""]]
     done: Float[Array, ""]
 
 
@@ -47,27 +47,27 @@ class AbstractPanel(eqx.Module):
     tail: eqx.AbstractVar[float]
     """Share of the judges, for each person the harshest, that count."""
 
-    def init(self, predictor: AbstractModel) -> Any:
+    def init(self, predictor: AbstractModel) -> PyTree:
         """State at the outset."""
         return None
 
     def learn(
         self,
-        state: Any,
+        state: PyTree,
         predictor: AbstractModel,
         batch: Data,
         tally: Tally,
         losses: Losses,
         key: PRNGKeyArray,
-    ) -> Any:
+    ) -> PyTree:
         """State after a minibatch was seen; `losses` are the prediction losses that the predictor descends on."""
         return state
 
     @abstractmethod
-    def judges(self, state: Any, scene: Scene, key: PRNGKeyArray) -> Judges:
+    def judges(self, state: PyTree, scene: Scene, key: PRNGKeyArray) -> Judges:
         """Models that judge the recourse of this minibatch."""
 
-    def held_out(self, state: Any, scene: Scene) -> Judges:
+    def held_out(self, state: PyTree, scene: Scene) -> Judges:
         """Models that were not judges, to measure by; the model as it is, where there are no others."""
         return one(scene.predictor)
 
@@ -77,7 +77,7 @@ class OwnPanel(AbstractPanel):
 
     tail: float = eqx.field(static=True, default=1.0)
 
-    def judges(self, state: Any, scene: Scene, key: PRNGKeyArray) -> Judges:
+    def judges(self, state: PyTree, scene: Scene, key: PRNGKeyArray) -> Judges:
         """Return the predictor."""
         return one(scene.predictor)
 

@@ -5,19 +5,32 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from holdtrue.models import CounterNet
-from holdtrue.parameters import NonNegative, Positive, Whole
-from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.parameters import Count, Positive, Whole, configured
+from holdtrue.training._base import TrainingContext
+from holdtrue.training._minibatches import AbstractMinibatches
 from holdtrue.training._parts import MakePart
 from holdtrue.training._space import STEP_SIZE, Space
 from holdtrue.training.heads._generator import GeneratorStep
 from holdtrue.training.heads._settings import HeadSettings, as_head
 
 
-class AbstractGeneratorRegime(AbstractRegime):
+@configured
+class AbstractGeneratorRegime(AbstractMinibatches):
     """A regime that trains a generator of recourse beside, or after, a predictor.
 
     All are one step (`GeneratorStep`) with the numbers of `HeadSettings`, in which recourse is judged by the model
     as it is; `AbstractAttacked` has it judged by others.
+
+    Parameters
+    ----------
+    head : HeadSettings, optional
+        Losses, their weights, and for whom recourse is learned; the defaults of `HeadSettings` when left out.
+    min_updates : int, default=2000
+        Updates at least: small tables get more epochs than `n_epochs`.
+    weight_decay : float, default=0.0
+        Of the predictor; decoupled, as in AdamW.
+    patience : int, optional
+        Stop after so many epochs without a better sum of all losses on held-out rows, and keep the best model.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"generator"})
@@ -29,10 +42,11 @@ class AbstractGeneratorRegime(AbstractRegime):
     post_hoc: ClassVar[bool] = False
     """Whether the predictor is trained first, for as many epochs, and then left as it is."""
 
-    head: HeadSettings | None
-    min_updates: Whole
-    step_size: Positive
-    weight_decay: NonNegative
+    head: HeadSettings | None = None
+    min_updates: Whole = 2000
+    n_epochs: Count = 50
+    batch_size: Count = 128
+    step_size: Positive = 0.003
 
     @abstractmethod
     def default_model(self) -> CounterNet:

@@ -1,17 +1,18 @@
 """What a recourse head is trained for: the numbers that all regimes with a head share."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax.numpy as jnp
 
 from holdtrue.errors import DataError
-from holdtrue.parameters import AbstractConfigured, NonNegative, ProperShare, Share, Whole
+from holdtrue.parameters import AbstractConfigured, NonNegative, ProperShare, Share, Whole, configured
 from holdtrue.training._base import TrainingContext
 from holdtrue.training._space import Range, Space
 from holdtrue.training.heads._generator import Cost, GeneratorStep, Loss, Wanted
 from holdtrue.training.heads._panels import OwnPanel
 
 
+@configured
 class HeadSettings(AbstractConfigured):
     """What predictor and generator of a model with a recourse head are trained for: losses, weights, and whom.
 
@@ -79,40 +80,21 @@ class HeadSettings(AbstractConfigured):
     }
     """What `holdtrue.tune` tries of a regime's head, by parameter."""
 
-    def __init__(
-        self,
-        *,
-        prediction_weight: NonNegative = 1.0,
-        validity_weight: NonNegative = 1.0,
-        cost_weight: NonNegative = 0.1,
-        loss: Loss = "cross_entropy",
-        cost: Cost = "l1",
-        margin: NonNegative = 1.0,
-        wanted: Wanted = "other",
-        balance: bool = True,
-        harden: bool = True,
-        guard: Share = 0.3,
-        average: Share = 0.0,
-        hide: ProperShare = 0.0,
-        rare: ProperShare = 0.0,
-        proposals: Whole = 0,
-        strange_weight: NonNegative = 0.0,
-    ) -> None:
-        self.prediction_weight = prediction_weight
-        self.validity_weight = validity_weight
-        self.cost_weight = cost_weight
-        self.loss: Loss = loss
-        self.cost: Cost = cost
-        self.margin = margin
-        self.wanted: Wanted = wanted
-        self.balance = balance
-        self.harden = harden
-        self.guard = guard
-        self.average = average
-        self.hide = hide
-        self.rare = rare
-        self.proposals = proposals
-        self.strange_weight = strange_weight
+    prediction_weight: NonNegative = 1.0
+    validity_weight: NonNegative = 1.0
+    cost_weight: NonNegative = 0.1
+    loss: Loss = "cross_entropy"
+    cost: Cost = "l1"
+    margin: NonNegative = 1.0
+    wanted: Wanted = "other"
+    balance: bool = True
+    harden: bool = True
+    guard: Share = 0.3
+    average: Share = 0.0
+    hide: ProperShare = 0.0
+    rare: ProperShare = 0.0
+    proposals: Whole = 0
+    strange_weight: NonNegative = 0.0
 
     def step(
         self,
@@ -158,7 +140,7 @@ class HeadSettings(AbstractConfigured):
         )
 
 
-def as_head(given: Any, where: str) -> HeadSettings:
+def as_head(given: object, where: str) -> HeadSettings:
     """The settings that were given for a head; the defaults where it was left out."""
     if given is None:
         return HeadSettings()

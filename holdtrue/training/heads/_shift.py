@@ -1,13 +1,13 @@
 """Virtual data shift: the worst model that training on slightly shifted rows would lead to."""
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from holdtrue.metrics import AttackNorm, draw_in_ball, into_ball, steepest
 from holdtrue.models import AbstractModel
@@ -24,14 +24,14 @@ LEAST = 0.01  # length that a vector of zeros counts as, where its change is bou
 class Follower(NamedTuple):
     """How a shifted model follows its rows: `n_steps` updates on `learn`, never far from where it started."""
 
-    start: Any
-    static: Any
-    learn: Callable[[Any, Float[Array, "n d"]], Float[Array, ""]]
+    start: PyTree
+    static: PyTree
+    learn: Callable[[PyTree, Float[Array, "n d"]], Float[Array, ""]]
     descend: optax.GradientTransformation
     bound: Float[Array, ""] | float | None
     n_steps: int
 
-    def __call__(self, params: Any, state: Any, rows: Float[Array, "n d"]) -> tuple[Any, Any]:
+    def __call__(self, params: PyTree, state: PyTree, rows: Float[Array, "n d"]) -> tuple[PyTree, PyTree]:
         """Weights and the optimiser's state after the updates; differentiable in the rows."""
         for _ in range(self.n_steps):
             slope = jax.grad(lambda p: self.learn(eqx.combine(p, self.static), rows))(params)
@@ -39,7 +39,7 @@ class Follower(NamedTuple):
             params = self._near(optax.apply_updates(params, updates))
         return params, state
 
-    def _near(self, params: Any) -> Any:
+    def _near(self, params: PyTree) -> PyTree:
         bound = self.bound
         if bound is None:
             return params
@@ -54,8 +54,8 @@ class Follower(NamedTuple):
 def virtual_data_shift(
     model: AbstractModel,
     x: Float[Array, "n d"],
-    learn: Callable[[Any, Float[Array, "n d"]], Float[Array, ""]],
-    harm: Callable[[Any], Float[Array, ""]],
+    learn: Callable[[PyTree, Float[Array, "n d"]], Float[Array, ""]],
+    harm: Callable[[PyTree], Float[Array, ""]],
     key: PRNGKeyArray,
     *,
     eps: Float[Array, ""] | float,
@@ -67,7 +67,7 @@ def virtual_data_shift(
     bound: Float[Array, ""] | float | None = None,
     movable: Float[Array, " d"] | None = None,
     redraw: bool = False,
-) -> tuple[Any, Float[Array, "n d"]]:
+) -> tuple[PyTree, Float[Array, "n d"]]:
     """Shift rows so that a model that learns from them does most harm (Algorithm 1).
 
     Each of `n_steps` attack steps first lets the shifted model take `n_inner` steps on the shifted rows, then
@@ -118,13 +118,13 @@ def virtual_data_shift(
         keys = jax.random.split(own, x.shape[0])
         return jax.vmap(lambda k, row: draw_in_ball(k, x=row, radius=eps, norm=norm, mask=mask))(keys, x)
 
-    def attack(carry: Any, own: PRNGKeyArray) -> tuple[Any, None]:
+    def attack(carry: PyTree, own: PRNGKeyArray) -> tuple[PyTree, None]:
         params, state, shift = carry
         if redraw:
             shift = draw(own)
             return (*follower(params, state, x + shift), shift), None
 
-        def after(at: Float[Array, "n d"]) -> tuple[Array, Any]:
+        def after(at: Float[Array, "n d"]) -> tuple[Array, PyTree]:
             moved = follower(params, state, x + at)
             return harm(eqx.combine(moved[0], static)), moved
 

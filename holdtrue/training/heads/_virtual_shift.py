@@ -1,13 +1,13 @@
 """Attackers that shift the rows a little: as badly as can be, and at random."""
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from holdtrue.metrics import AttackNorm
-from holdtrue.parameters import Count, NonNegative, Positive
+from holdtrue.parameters import Count, NonNegative, Positive, configured
 from holdtrue.training._base import TrainingContext
 from holdtrue.training._columns import Columns, movable_columns
 from holdtrue.training._space import Range, Space
@@ -41,7 +41,7 @@ class ShiftPanel(AbstractPanel):
     recompute: bool = eqx.field(static=True)
     tail: float = eqx.field(static=True, default=1.0)
 
-    def judges(self, state: Any, scene: Scene, key: PRNGKeyArray) -> Judges:
+    def judges(self, state: PyTree, scene: Scene, key: PRNGKeyArray) -> Judges:
         """Run the attack on the minibatch."""
         eps = self.eps * scene.done if self.schedule == "linear" else self.eps
         shifted, _ = virtual_data_shift(
@@ -52,63 +52,9 @@ class ShiftPanel(AbstractPanel):
         return one(shifted)
 
 
+@configured
 class AbstractShift(AbstractAttacker):
-    """A copy of the model that learns from shifted rows for a few steps of every minibatch."""
-
-    search_space: ClassVar[Space] = {"eps": Range(0.01, 0.5, log=True)}
-
-    eps: NonNegative
-    steps: Count
-    inner_steps: Count
-    inner_step_size: NonNegative
-    bound: Positive | None
-
-    def __init__(
-        self,
-        *,
-        eps: float = 0.1,
-        steps: int = 7,
-        inner_steps: int = 2,
-        inner: Inner = "sgd",
-        inner_step_size: float = 0.03,
-        norm: AttackNorm = "linf",
-        schedule: Schedule = "linear",
-        columns: Columns = "all",
-        bound: float | None = 0.2,
-    ) -> None:
-        self.eps = eps
-        self.steps = steps
-        self.inner_steps = inner_steps
-        self.inner: Inner = inner
-        self.inner_step_size = inner_step_size
-        self.norm: AttackNorm = norm
-        self.schedule: Schedule = schedule
-        self.columns: Columns = columns
-        self.bound = bound
-
-    def _panel(self, context: TrainingContext, *, redraw: bool, recompute: bool) -> ShiftPanel:
-        self.check_parameters()
-        f32 = jnp.float32
-        return ShiftPanel(
-            eps=jnp.asarray(self.eps, f32),
-            step_size=jnp.asarray(self.inner_step_size, f32),
-            bound=None if self.bound is None else jnp.asarray(self.bound, f32),
-            movable=jnp.asarray(movable_columns(context.permits.layout, self.columns), f32),
-            n_steps=int(self.steps),
-            n_inner=int(self.inner_steps),
-            inner=self.inner,
-            norm=self.norm,
-            schedule=self.schedule,
-            redraw=redraw,
-            recompute=recompute,
-        )
-
-
-class VirtualShift(AbstractShift):
-    """The worst model that a small shift of the rows leads to: virtual data shift, as printed (Algorithm 1).
-
-    Moves every row of a minibatch by at most `eps`, lets a copy of the model follow for a few steps, and moves the
-    rows again to where the copy likes the recourse least. It does not imitate what later data are like.
+    """A copy of the model that learns from shifted rows for a few steps of every minibatch.
 
     Parameters
     ----------
@@ -129,6 +75,47 @@ class VirtualShift(AbstractShift):
     bound : float, optional, default=0.2
         Largest change of a weight matrix of the shifted model, as a share of its length; None, as printed, for no
         end. Twenty steps of ``adam`` otherwise make another model.
+    """
+
+    search_space: ClassVar[Space] = {"eps": Range(0.01, 0.5, log=True)}
+
+    eps: NonNegative = 0.1
+    steps: Count = 7
+    inner_steps: Count = 2
+    inner: Inner = "sgd"
+    inner_step_size: NonNegative = 0.03
+    norm: AttackNorm = "linf"
+    schedule: Schedule = "linear"
+    columns: Columns = "all"
+    bound: Positive | None = 0.2
+
+    def _panel(self, context: TrainingContext, *, redraw: bool, recompute: bool) -> ShiftPanel:
+        self.check_parameters()
+        f32 = jnp.float32
+        return ShiftPanel(
+            eps=jnp.asarray(self.eps, f32),
+            step_size=jnp.asarray(self.inner_step_size, f32),
+            bound=None if self.bound is None else jnp.asarray(self.bound, f32),
+            movable=jnp.asarray(movable_columns(context.permits.layout, self.columns), f32),
+            n_steps=int(self.steps),
+            n_inner=int(self.inner_steps),
+            inner=self.inner,
+            norm=self.norm,
+            schedule=self.schedule,
+            redraw=redraw,
+            recompute=recompute,
+        )
+
+
+@configured
+class VirtualShift(AbstractShift):
+    """The worst model that a small shift of the rows leads to: virtual data shift, as printed (Algorithm 1).
+
+    Moves every row of a minibatch by at most `eps`, lets a copy of the model follow for a few steps, and moves the
+    rows again to where the copy likes the recourse least. It does not imitate what later data are like.
+
+    Parameters
+    ----------
     recompute : bool, default=False
         Whether recourse and wanted classes follow the shifted model during the attack, as in the public code,
         or are held fixed, as printed.
@@ -145,40 +132,18 @@ class VirtualShift(AbstractShift):
     VirtualShift(bound=None, eps=0.2)
     """
 
-    def __init__(
-        self,
-        *,
-        eps: float = 0.1,
-        steps: int = 7,
-        inner_steps: int = 2,
-        inner: Inner = "sgd",
-        inner_step_size: float = 0.03,
-        norm: AttackNorm = "linf",
-        schedule: Schedule = "linear",
-        columns: Columns = "all",
-        bound: float | None = 0.2,
-        recompute: bool = False,
-    ) -> None:
-        super().__init__(
-            eps=eps, steps=steps, inner_steps=inner_steps, inner=inner, inner_step_size=inner_step_size, norm=norm,
-            schedule=schedule, columns=columns, bound=bound,
-        )  # fmt: skip
-        self.recompute = recompute
+    recompute: bool = False
 
     def panel(self, context: TrainingContext, trained: AbstractGeneratorRegime) -> ShiftPanel:
         """Return the worst shifted model of every minibatch."""
         return self._panel(context, redraw=False, recompute=bool(self.recompute))
 
 
+@configured
 class RandomShift(AbstractShift):
     """The model that small shifts of the rows lead to when they are drawn at random, anew in every step.
 
     What `VirtualShift` is worth beside noise: the paper's RoCourseNet-Random.
-
-    Parameters
-    ----------
-    eps, steps, inner_steps, inner, inner_step_size, norm, schedule, columns, bound
-        As in `VirtualShift`.
 
     References
     ----------

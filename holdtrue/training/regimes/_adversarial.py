@@ -1,7 +1,6 @@
 """Adversarial training: cross-entropy at the worst point of a ball about every row."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import equinox as eqx
 import jax
@@ -20,11 +19,12 @@ from holdtrue.models import (
     LinearModel,
     weighted_mean,
 )
-from holdtrue.parameters import Count, NonNegative, Positive, Share
-from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.parameters import Count, NonNegative, Share, configured
+from holdtrue.training._base import TrainingContext
 from holdtrue.training._columns import Columns, movable_columns
 from holdtrue.training._decay import CosineStep, grown
 from holdtrue.training._losses import cross_entropies
+from holdtrue.training._minibatches import AbstractMinibatches
 from holdtrue.training._space import STEP_SIZE, Range, Space
 
 Attack = Literal["auto", "pgd", "fgsm"]
@@ -83,7 +83,8 @@ class AdversarialStep(AbstractGradientStep):
         return jax.vmap(one)(batch.x, batch.y, jax.random.split(key, batch.x.shape[0]))
 
 
-class AdversarialTraining(AbstractRegime):
+@configured
+class AdversarialTraining(AbstractMinibatches):
     """Minimise the cross-entropy that an adversary brings about by moving every row a little (Madry et al., 2018).
 
     Minimises ``mean_i max_{|d| <= radius} loss(f(x_i + d), y_i)``. For a linear model of two classes the inner
@@ -109,14 +110,13 @@ class AdversarialTraining(AbstractRegime):
         Share of the epochs over which the radius grows from 0 to its value.
     decay : bool, default=True
         Whether the step size falls along a cosine.
-    n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
-        As in `StandardTraining`. Early stopping watches the loss under the full radius.
 
     Notes
     -----
     A model in closed form (`NTK`) is solved for the rows, then for the rows as attacked under that solution; this
     does not make it robust (docs/explanation/robustness-and-recourse.md). Points are not clipped to the range
-    of the data. Levels of ordered and binary features are numbers in the encoding, and count as such.
+    of the data. Levels of ordered and binary features are numbers in the encoding, and count as such. Early
+    stopping watches the loss under the full radius.
 
     References
     ----------
@@ -132,38 +132,13 @@ class AdversarialTraining(AbstractRegime):
 
     search_space: ClassVar[Space] = {"radius": Range(0.0, 0.3), "step_size": STEP_SIZE}
 
-    def __init__(
-        self,
-        *,
-        radius: NonNegative = 0.05,
-        norm: AttackNorm = "linf",
-        attack: Attack = "auto",
-        n_steps: Count = 7,
-        columns: Columns = "all",
-        ramp: Share = 0.0,
-        decay: bool = True,
-        n_epochs: int = 100,
-        batch_size: int = 32,
-        step_size: Positive = 0.001,
-        weight_decay: NonNegative = 0.0,
-        class_weight: str | Mapping[Any, float] | None = None,
-        validation_fraction: float = 0.1,
-        patience: int | None = None,
-    ) -> None:
-        self.radius = radius
-        self.norm: AttackNorm = norm
-        self.attack: Attack = attack
-        self.n_steps = n_steps
-        self.columns: Columns = columns
-        self.ramp = ramp
-        self.decay = decay
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.weight_decay = weight_decay
-        self.class_weight = class_weight
-        self.validation_fraction = validation_fraction
-        self.patience = patience
+    radius: NonNegative = 0.05
+    norm: AttackNorm = "linf"
+    attack: Attack = "auto"
+    n_steps: Count = 7
+    columns: Columns = "all"
+    ramp: Share = 0.0
+    decay: bool = True
 
     def step(self, context: TrainingContext) -> AbstractStep:
         """Cross-entropy under attack, by Adam."""

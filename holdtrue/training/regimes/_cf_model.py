@@ -1,15 +1,15 @@
 """A generator of recourse for a predictor that is trained first and left as it is."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from holdtrue.models import CounterNet
+from holdtrue.parameters import configured
 from holdtrue.training._base import TrainingContext
 from holdtrue.training.heads._generator import GeneratorStep
 from holdtrue.training.heads._regime import AbstractGeneratorRegime
-from holdtrue.training.heads._settings import HeadSettings
 
 
+@configured
 class CFModel(AbstractGeneratorRegime):
     """A network that writes recourse for a finished model: validity and cost, nothing else.
 
@@ -19,16 +19,13 @@ class CFModel(AbstractGeneratorRegime):
 
     Parameters
     ----------
-    head : HeadSettings, optional
-        As in `CounterNetTraining`.
     min_updates : int, default=2000
         Updates at least, of each of the two.
-    n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
-        As in `CounterNetTraining`. Early stopping watches the sum of all losses, in both stages.
 
     Notes
     -----
-    Needs a model with a generator; ``CounterNet(head="row")`` when none is given.
+    Needs a model with a generator; ``CounterNet(head="row")`` when none is given. Early stopping watches all
+    losses, in both stages.
 
     References
     ----------
@@ -42,29 +39,6 @@ class CFModel(AbstractGeneratorRegime):
     """
 
     post_hoc: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        *,
-        head: HeadSettings | None = None,
-        min_updates: int = 2000,
-        n_epochs: int = 50,
-        batch_size: int = 128,
-        step_size: float = 0.003,
-        weight_decay: float = 0.0,
-        class_weight: str | Mapping[Any, float] | None = None,
-        validation_fraction: float = 0.1,
-        patience: int | None = None,
-    ) -> None:
-        self.head = head
-        self.min_updates = min_updates
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.weight_decay = weight_decay
-        self.class_weight = class_weight
-        self.validation_fraction = validation_fraction
-        self.patience = patience
 
     def default_model(self) -> CounterNet:
         """Return a CounterNet whose generator sees the row alone."""

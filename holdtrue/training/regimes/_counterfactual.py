@@ -1,11 +1,10 @@
 """Counterfactual training: recourse that is searched in training tells the model what it should look like."""
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import jax.numpy as jnp
 
-from holdtrue.parameters import Count, NonNegative, Positive, Probability, Share
+from holdtrue.parameters import Count, NonNegative, Positive, Probability, Share, configured
 from holdtrue.search import (
     AbstractLoss,
     AbstractSampler,
@@ -14,15 +13,17 @@ from holdtrue.search import (
     EnergyConstrained,
     LatentSampler,
 )
-from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.training._base import TrainingContext
 from holdtrue.training._contrast import ContrastStep, Immature
+from holdtrue.training._minibatches import AbstractMinibatches
 from holdtrue.training._space import OneOf, Range, Space
 
 Search = Literal["eccco", "generic", "revise"]
 Adversary = Literal["nascent", "pgd"]
 
 
-class CounterfactualTraining(AbstractRegime):
+@configured
+class CounterfactualTraining(AbstractMinibatches):
     """Train on recourse searched in every epoch, so that recourse looks like the class it leads to.
 
     Minimises ``loss + divergence_weight * (E(x+) - E(x')) + adversarial_weight * loss(x_near, y) + ridge_weight *
@@ -79,15 +80,14 @@ class CounterfactualTraining(AbstractRegime):
         matured. Without it a model may unlearn the features that can change, until no recourse matures.
     burn_in : float, default=0.0
         Share of the epochs that are plain training.
-    n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
-        As in `StandardTraining`; early stopping watches the cross-entropy.
 
     Notes
     -----
     Needs a differentiable model. What people may change, and the bounds of every number, are the schema's.
     ``clf.history_.notes`` has the share of mature searches, the mean size of their energies and the largest logit
     of every epoch; a share near 0 means that the divergence does nothing. Differs from the paper in: `guard`; the
-    l1 cost enters by its proximal map; sample and class weights of the factual weigh its terms.
+    l1 cost enters by its proximal map; sample and class weights of the factual weigh its terms. Early stopping
+    watches the cross-entropy.
 
     References
     ----------
@@ -112,60 +112,24 @@ class CounterfactualTraining(AbstractRegime):
         "n_recourses": OneOf((250, 1000, 4000)),
     }
 
-    def __init__(
-        self,
-        *,
-        divergence_weight: NonNegative = 0.5,
-        adversarial_weight: NonNegative = 0.25,
-        ridge_weight: NonNegative = 0.1,
-        n_recourses: Count = 1000,
-        search: Search = "eccco",
-        maturity: Probability = 0.5,
-        n_steps: Count = 30,
-        search_step_size: Positive = 0.5,
-        energy_weight: NonNegative = 5.0,
-        cost_weight: NonNegative = 0.001,
-        radius: Positive = 0.3,
-        adversary: Adversary = "nascent",
-        pull_weight: NonNegative = 0.0,
-        pull: Positive = 1.0,
-        immature: Immature = "neighbour",
-        harden: bool = False,
-        guard: bool = True,
-        burn_in: Share = 0.0,
-        n_epochs: int = 100,
-        batch_size: int = 32,
-        step_size: Positive = 0.001,
-        weight_decay: NonNegative = 0.0,
-        class_weight: str | Mapping[Any, float] | None = None,
-        validation_fraction: float = 0.1,
-        patience: int | None = None,
-    ) -> None:
-        self.divergence_weight = divergence_weight
-        self.adversarial_weight = adversarial_weight
-        self.ridge_weight = ridge_weight
-        self.n_recourses = n_recourses
-        self.search: Search = search
-        self.maturity = maturity
-        self.n_steps = n_steps
-        self.search_step_size = search_step_size
-        self.energy_weight = energy_weight
-        self.cost_weight = cost_weight
-        self.radius = radius
-        self.adversary: Adversary = adversary
-        self.pull_weight = pull_weight
-        self.pull = pull
-        self.immature: Immature = immature
-        self.harden = harden
-        self.guard = guard
-        self.burn_in = burn_in
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.weight_decay = weight_decay
-        self.class_weight = class_weight
-        self.validation_fraction = validation_fraction
-        self.patience = patience
+    divergence_weight: NonNegative = 0.5
+    adversarial_weight: NonNegative = 0.25
+    ridge_weight: NonNegative = 0.1
+    n_recourses: Count = 1000
+    search: Search = "eccco"
+    maturity: Probability = 0.5
+    n_steps: Count = 30
+    search_step_size: Positive = 0.5
+    energy_weight: NonNegative = 5.0
+    cost_weight: NonNegative = 0.001
+    radius: Positive = 0.3
+    adversary: Adversary = "nascent"
+    pull_weight: NonNegative = 0.0
+    pull: Positive = 1.0
+    immature: Immature = "neighbour"
+    harden: bool = False
+    guard: bool = True
+    burn_in: Share = 0.0
 
     def step(self, context: TrainingContext) -> ContrastStep:
         """Eq. 2, by Adam."""

@@ -1,18 +1,19 @@
 """Joint energy models: the classifier is also taken for a density of the rows."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax.numpy as jnp
 
-from holdtrue.parameters import Count, NonNegative, Positive, Share
+from holdtrue.parameters import Count, NonNegative, Share, configured
 from holdtrue.search import LangevinSampler
-from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.training._base import TrainingContext
 from holdtrue.training._contrast import ContrastStep
+from holdtrue.training._minibatches import AbstractMinibatches
 from holdtrue.training._space import OneOf, Range, Space
 
 
-class JEM(AbstractRegime):
+@configured
+class JEM(AbstractMinibatches):
     """Cross-entropy, and the rows made likelier than what the model itself would draw (Grathwohl et al., 2020).
 
     Minimises ``loss + density_weight * (E(x) - E(x_model))`` with ``E = -logsumexp(logits)``, where `x_model` is
@@ -36,13 +37,11 @@ class JEM(AbstractRegime):
         Standard deviation of what is added at each.
     burn_in : float, default=0.0
         Share of the epochs that are plain training.
-    n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
-        As in `StandardTraining`; early stopping watches the cross-entropy.
 
     Notes
     -----
     Needs a differentiable model. Differs from the paper in: points are drawn once per epoch and start anew (no
-    replay buffer); the ridge; categories are relaxed.
+    replay buffer); the ridge; categories are relaxed. Early stopping watches the cross-entropy.
 
     References
     ----------
@@ -61,38 +60,13 @@ class JEM(AbstractRegime):
         "n_steps": OneOf((10, 20, 50)),
     }
 
-    def __init__(
-        self,
-        *,
-        density_weight: NonNegative = 1.0,
-        ridge_weight: NonNegative = 0.1,
-        n_samples: Count = 1000,
-        n_steps: Count = 20,
-        walk_size: NonNegative = 1.0,
-        noise: NonNegative = 0.01,
-        burn_in: Share = 0.0,
-        n_epochs: int = 100,
-        batch_size: int = 32,
-        step_size: Positive = 0.001,
-        weight_decay: NonNegative = 0.0,
-        class_weight: str | Mapping[Any, float] | None = None,
-        validation_fraction: float = 0.1,
-        patience: int | None = None,
-    ) -> None:
-        self.density_weight = density_weight
-        self.ridge_weight = ridge_weight
-        self.n_samples = n_samples
-        self.n_steps = n_steps
-        self.walk_size = walk_size
-        self.noise = noise
-        self.burn_in = burn_in
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.weight_decay = weight_decay
-        self.class_weight = class_weight
-        self.validation_fraction = validation_fraction
-        self.patience = patience
+    density_weight: NonNegative = 1.0
+    ridge_weight: NonNegative = 0.1
+    n_samples: Count = 1000
+    n_steps: Count = 20
+    walk_size: NonNegative = 1.0
+    noise: NonNegative = 0.01
+    burn_in: Share = 0.0
 
     def step(self, context: TrainingContext) -> ContrastStep:
         """Cross-entropy and the difference of energies, by Adam."""

@@ -1,7 +1,7 @@
 """Training for recourse: the loss, and the loss after everybody's best permitted action."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import equinox as eqx
 import jax
@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from holdtrue.errors import DataError
 from holdtrue.models import AbstractGradientStep, AbstractModel, Data, weighted_mean
-from holdtrue.parameters import Count, NonNegative, Positive, Radius
+from holdtrue.parameters import Count, NonNegative, Radius, configured
 from holdtrue.search import (
     AbstractAction,
     CandidateAction,
@@ -20,8 +20,9 @@ from holdtrue.search import (
     LatticeAction,
     LinearisedAction,
 )
-from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.training._base import TrainingContext
 from holdtrue.training._losses import cross_entropies
+from holdtrue.training._minibatches import AbstractMinibatches
 from holdtrue.training._space import Range, Space
 
 Action = Literal["linear", "gradient", "lattice", "edits"]
@@ -60,7 +61,8 @@ class RecourseStep(AbstractGradientStep):
         return jax.vmap(one)(x, jnp.arange(x.shape[0]))
 
 
-class RecourseTraining(AbstractRegime):
+@configured
+class RecourseTraining(AbstractMinibatches):
     """Train a model that leaves people a way to a yes: adversarial training turned round (Ross et al., 2021).
 
     Minimises ``loss(g(x), y) + recourse_weight * min_{delta in Delta} loss(g(x + delta), favourable)``, where
@@ -90,15 +92,13 @@ class RecourseTraining(AbstractRegime):
     direction : {"paper", "code"}, default="paper"
         For "linear": "code" goes down where eq. 2 goes up, as the paper's published code does, to reproduce its
         figures. Of no other use.
-    n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
-        As in `StandardTraining`; early stopping watches the sum of both terms.
 
     Notes
     -----
     Needs a differentiable model. Differs from the published code in: the direction; the action is found without
     dropout; sample and class weights apply to both terms, where the code leaves the second unweighted; rows are
     shuffled; the point after the action is hardened, so that whole numbers stay whole. With more than two
-    classes the loss is the cross-entropy to the favourable one.
+    classes the loss is the cross-entropy to the favourable one. Early stopping watches the sum of both terms.
 
     References
     ----------
@@ -117,40 +117,14 @@ class RecourseTraining(AbstractRegime):
 
     search_space: ClassVar[Space] = {"recourse_weight": Range(0.0, 2.0), "radius": Range(0.1, 1.0)}
 
-    def __init__(
-        self,
-        *,
-        recourse_weight: NonNegative = 0.8,
-        radius: Radius = 0.75,
-        action: Action = "linear",
-        n_steps: Count = 10,
-        n_starts: Count = 1,
-        n_points: Count = 5,
-        edits: Sequence[Mapping[str, float]] | None = None,
-        direction: Direction = "paper",
-        n_epochs: int = 100,
-        batch_size: int = 32,
-        step_size: Positive = 0.001,
-        weight_decay: NonNegative = 0.0,
-        class_weight: str | Mapping[Any, float] | None = None,
-        validation_fraction: float = 0.1,
-        patience: int | None = None,
-    ) -> None:
-        self.recourse_weight = recourse_weight
-        self.radius = radius  # delta_max of Section 4.1
-        self.action: Action = action
-        self.n_steps = n_steps
-        self.n_starts = n_starts
-        self.n_points = n_points
-        self.edits = edits
-        self.direction: Direction = direction
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.weight_decay = weight_decay
-        self.class_weight = class_weight
-        self.validation_fraction = validation_fraction
-        self.patience = patience
+    recourse_weight: NonNegative = 0.8
+    radius: Radius = 0.75  # delta_max of Section 4.1
+    action: Action = "linear"
+    n_steps: Count = 10
+    n_starts: Count = 1
+    n_points: Count = 5
+    edits: Sequence[Mapping[str, float]] | None = None
+    direction: Direction = "paper"
 
     def step(self, context: TrainingContext) -> RecourseStep:
         """Cross-entropy before and after the best action, by Adam."""

@@ -1,22 +1,22 @@
 """Any regime with a recourse head, with an attacker."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from holdtrue._registry import made
 from holdtrue.errors import DataError
 from holdtrue.models import CounterNet
+from holdtrue.parameters import configured
 from holdtrue.training._base import AbstractRegime, TrainingContext
 from holdtrue.training._parts import MakePart
 from holdtrue.training._space import Space
 from holdtrue.training.heads._attacked import AbstractAttacked
-from holdtrue.training.heads._attackers import AbstractAttacker
 from holdtrue.training.heads._generator import GeneratorStep
 from holdtrue.training.heads._regime import AbstractGeneratorRegime
 from holdtrue.training.regimes._counternet import CounterNetTraining
 
 
-def _as_regime(given: Any, where: str) -> AbstractGeneratorRegime:
+def _as_regime(given: object, where: str) -> AbstractGeneratorRegime:
     """The regime that was given; CounterNet's where none was."""
     regime = CounterNetTraining() if given is None else made(AbstractRegime, given, where)
     if not isinstance(regime, AbstractGeneratorRegime):
@@ -27,6 +27,10 @@ def _as_regime(given: Any, where: str) -> AbstractGeneratorRegime:
     return regime
 
 
+LEARNING = ("n_epochs", "batch_size", "class_weight", "validation_fraction", "patience")
+
+
+@configured
 class Robust(AbstractAttacked):
     """Any regime that trains a generator of recourse, with an attacker (eq. 5).
 
@@ -38,8 +42,6 @@ class Robust(AbstractAttacked):
     regime : AbstractGeneratorRegime or str, optional
         `CFModel()`, `VAECF()` or `CounterNetTraining()`, which is the default; its epochs, batches and head
         hold.
-    attacker, own_weight, goal
-        As in `RoCourseNet`.
 
     References
     ----------
@@ -56,18 +58,7 @@ class Robust(AbstractAttacked):
     needs: ClassVar[frozenset[str]] = frozenset({"generator"})
     parts: ClassVar[Mapping[str, MakePart]] = {**AbstractAttacked.parts, "regime": _as_regime}
 
-    def __init__(
-        self,
-        *,
-        regime: AbstractRegime | str | None = None,
-        attacker: str | AbstractAttacker = "vds",
-        own_weight: float = 1.0,
-        goal: float | None = None,
-    ) -> None:
-        self.regime = regime
-        self.attacker = attacker
-        self.own_weight = own_weight
-        self.goal = goal
+    regime: AbstractRegime | str | None = None
 
     @property
     def wrapped(self) -> AbstractGeneratorRegime:
@@ -79,12 +70,11 @@ class Robust(AbstractAttacked):
         """What is tried is the attacker's."""
         return {f"attacker__{name}": what for name, what in self.attacked_by.search_space.items()}
 
-    # What the loop and retraining ask of a regime is the wrapped one's.
-    n_epochs = property(lambda self: self.wrapped.n_epochs)  # type: ignore[assignment]
-    batch_size = property(lambda self: self.wrapped.batch_size)  # type: ignore[assignment]
-    class_weight = property(lambda self: self.wrapped.class_weight)  # type: ignore[assignment]
-    validation_fraction = property(lambda self: self.wrapped.validation_fraction)  # type: ignore[assignment]
-    patience = property(lambda self: self.wrapped.patience)  # type: ignore[assignment]
+    def __getattr__(self, name: str) -> object:
+        """What the loop and retraining ask of a regime is the wrapped one's."""
+        if name in LEARNING:
+            return getattr(self.wrapped, name)
+        raise AttributeError(f"Robust has no {name!r}")
 
     def default_model(self) -> CounterNet:
         """Return the wrapped regime's."""

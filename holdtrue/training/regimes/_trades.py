@@ -1,7 +1,6 @@
 """TRADES: cross-entropy where people are, and the same answer nearby."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -10,11 +9,12 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from holdtrue.metrics import AttackNorm, pgd
 from holdtrue.models import AbstractGradientStep, AbstractModel, Data, weighted_mean
-from holdtrue.parameters import Count, NonNegative, Positive, Share
-from holdtrue.training._base import AbstractRegime, TrainingContext
+from holdtrue.parameters import Count, NonNegative, Share, configured
+from holdtrue.training._base import TrainingContext
 from holdtrue.training._columns import Columns, movable_columns
 from holdtrue.training._decay import grown
 from holdtrue.training._losses import cross_entropies
+from holdtrue.training._minibatches import AbstractMinibatches
 from holdtrue.training._space import Range, Space
 
 
@@ -59,7 +59,8 @@ def divergence(first: Float[Array, " k"], second: Float[Array, " k"]) -> Float[A
     return jnp.sum(jnp.exp(p) * (p - q))
 
 
-class TRADES(AbstractRegime):
+@configured
+class TRADES(AbstractMinibatches):
     """Cross-entropy, and a price on every answer that changes within a small ball (Zhang et al., 2019).
 
     Minimises ``loss(f(x), y) + robust_weight * max_{|d| <= radius} KL(f(x) || f(x + d))``. Unlike
@@ -79,8 +80,10 @@ class TRADES(AbstractRegime):
         What may move, as in `AdversarialTraining`.
     ramp : float, default=0.0
         Share of the epochs over which the radius grows from 0 to its value.
-    n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
-        As in `StandardTraining`; early stopping watches the sum of both terms.
+
+    Notes
+    -----
+    Early stopping watches the sum of both terms.
 
     References
     ----------
@@ -95,36 +98,12 @@ class TRADES(AbstractRegime):
 
     search_space: ClassVar[Space] = {"radius": Range(0.0, 0.3), "robust_weight": Range(0.1, 10.0, log=True)}
 
-    def __init__(
-        self,
-        *,
-        radius: NonNegative = 0.05,
-        robust_weight: NonNegative = 6.0,
-        norm: AttackNorm = "linf",
-        n_steps: Count = 7,
-        columns: Columns = "all",
-        ramp: Share = 0.0,
-        n_epochs: int = 100,
-        batch_size: int = 32,
-        step_size: Positive = 0.001,
-        weight_decay: NonNegative = 0.0,
-        class_weight: str | Mapping[Any, float] | None = None,
-        validation_fraction: float = 0.1,
-        patience: int | None = None,
-    ) -> None:
-        self.radius = radius
-        self.robust_weight = robust_weight
-        self.norm: AttackNorm = norm
-        self.n_steps = n_steps
-        self.columns: Columns = columns
-        self.ramp = ramp
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.weight_decay = weight_decay
-        self.class_weight = class_weight
-        self.validation_fraction = validation_fraction
-        self.patience = patience
+    radius: NonNegative = 0.05
+    robust_weight: NonNegative = 6.0
+    norm: AttackNorm = "linf"
+    n_steps: Count = 7
+    columns: Columns = "all"
+    ramp: Share = 0.0
 
     def step(self, context: TrainingContext) -> TradesStep:
         """Both terms, by Adam."""

@@ -1,16 +1,15 @@
 """A variational generator of recourse for a predictor that is trained first and left as it is."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from holdtrue.models import CounterNet
-from holdtrue.parameters import NonNegative
+from holdtrue.parameters import NonNegative, configured
 from holdtrue.training._base import TrainingContext
 from holdtrue.training.heads._generator import GeneratorStep
 from holdtrue.training.heads._regime import AbstractGeneratorRegime
-from holdtrue.training.heads._settings import HeadSettings
 
 
+@configured
 class VAECF(AbstractGeneratorRegime):
     """A variational autoencoder that writes recourse for a finished model (Mahajan et al., 2019).
 
@@ -22,16 +21,12 @@ class VAECF(AbstractGeneratorRegime):
     ----------
     code_weight : float, default=0.01
         Weight of the divergence of codes from their prior.
-    head : HeadSettings, optional
-        As in `CFModel`; the cost is what makes the decoder give the row back.
-    min_updates, n_epochs, batch_size, step_size, weight_decay, class_weight, validation_fraction, patience
-        As in `CFModel`.
 
     Notes
     -----
-    Needs a model with a generator; ``CounterNet(head="vae", generator=(20, 16))`` when none is given. Differs
-    from the published code in: layers; one drawn code per row and update; categories by a softmax in place of a
-    penalty.
+    Needs a model with a generator; ``CounterNet(head="vae", generator=(20, 16))`` when none is given. The cost is
+    what makes the decoder give the row back. Differs from the published code in: layers; one drawn code per row
+    and update; categories by a softmax in place of a penalty.
 
     References
     ----------
@@ -46,30 +41,7 @@ class VAECF(AbstractGeneratorRegime):
 
     post_hoc: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        code_weight: NonNegative = 0.01,
-        head: HeadSettings | None = None,
-        min_updates: int = 2000,
-        n_epochs: int = 50,
-        batch_size: int = 128,
-        step_size: float = 0.003,
-        weight_decay: float = 0.0,
-        class_weight: str | Mapping[Any, float] | None = None,
-        validation_fraction: float = 0.1,
-        patience: int | None = None,
-    ) -> None:
-        self.code_weight = code_weight
-        self.head = head
-        self.min_updates = min_updates
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.weight_decay = weight_decay
-        self.class_weight = class_weight
-        self.validation_fraction = validation_fraction
-        self.patience = patience
+    code_weight: NonNegative = 0.01
 
     def default_model(self) -> CounterNet:
         """Return a CounterNet with a variational generator."""
