@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from experiments.actionable_recourse._descent import descended
 from experiments.actionable_recourse._evaluate import best_f1
 from experiments.actionable_recourse._models import act, log_odds, nearest, scores, searches
 from experiments.actionable_recourse._settings import FAVOURABLE, RADIUS, Split
@@ -17,19 +18,21 @@ from holdtrue.encoding import Feasible
 from holdtrue.methods import Flipset
 from holdtrue.metrics import deepfool, kept_under_noise, told_apart
 from holdtrue.models import VAE, AbstractModel, Data, Decision, ReconstructionStep, Rows, build_vae, fit
-from holdtrue.search import LatticeAction
+from holdtrue.search import GradientAction, LatticeAction
 
 DEVIATION = 0.1  # of the noise (Section 4.2)
 NEAR = 0.2  # DeepFool counts as having turned a decision if it did so within two deviations
 N_LATENT, N_CODES = 4, 50
 N_PEOPLE = 100  # asked for the linear approximation
+N_TOLD = 2000  # rows at most, to be told apart
 
 
 def extras(model: AbstractModel, split: Split, generator: VAE) -> dict[str, Any]:
     """Tables 3, 4 and 6 and the perturbations of B.1, for one model."""
     actions = searches(split)
-    lattice = actions["best"]
+    lattice, gradient = actions["best"], actions["gradient"]
     assert isinstance(lattice, LatticeAction)
+    assert isinstance(gradient, GradientAction)
     threshold = best_f1(split.calibrate.y, scores(model, split.calibrate.x))
     movable = np.asarray(split.told.permits.rises | split.told.permits.falls)
 
@@ -41,7 +44,9 @@ def extras(model: AbstractModel, split: Split, generator: VAE) -> dict[str, Any]
     points = {
         "linear": act(actions["linear"], model, x),
         "nearest": nearest(lattice, model, x, threshold),
+        "descent": descended(gradient, model, x),
     }
+    some = split.calibrate.x[:N_TOLD]
     robust = {}
     for name, rows in points.items():
         found = rows[refused & decide(rows)]
@@ -53,8 +58,10 @@ def extras(model: AbstractModel, split: Split, generator: VAE) -> dict[str, Any]
         "model_robust": float(kept_under_noise(decide, x, movable, deviation=DEVIATION).mean()),
         **_perturbed(model, split, generator, movable, threshold),
         "linear_approximation": _linear_approximation(model, split, threshold, refused),
-        "told_apart": _told_apart(model, split, lattice, threshold),
+        "told_apart": _told_apart(model, split, nearest(lattice, model, some, threshold), threshold),
+        "told_apart_descent": _told_apart(model, split, descended(gradient, model, some), threshold),
         "example": _example(split, points["nearest"], refused & decide(points["nearest"])),
+        "example_descent": _example(split, points["descent"], refused & decide(points["descent"])),
     }
 
 
@@ -133,15 +140,14 @@ def _linear_approximation(
 
 
 def _told_apart(
-    model: AbstractModel, split: Split, lattice: LatticeAction, threshold: float
+    model: AbstractModel, split: Split, points: np.ndarray, threshold: float
 ) -> dict[str, float] | None:
-    """Recourse of the refused among the calibration rows, against people of the training part."""
-    x = split.calibrate.x[:2000]
-    points = nearest(lattice, model, x, threshold)
+    """Recourse of the refused among the first calibration rows, against people of the training part."""
+    x = split.calibrate.x[:N_TOLD]
     found = (scores(model, x) < threshold) & (scores(model, points) >= threshold)
     if found.sum() < 20:
         return None
-    return told_apart(split.learn.x[:2000], points[found]) | {"n": int(found.sum())}
+    return told_apart(split.learn.x[:N_TOLD], points[found]) | {"n": int(found.sum())}
 
 
 def _example(split: Split, points: np.ndarray, found: np.ndarray) -> dict[str, Any] | None:

@@ -1,5 +1,6 @@
 """Tables 3 to 6 and what Figures 3 and 5 show, as Markdown."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,14 +19,18 @@ from experiments.actionable_recourse._figures import (
 from experiments.actionable_recourse._result import OnSplit, Result, Sentences
 from holdtrue.metrics import recourse_disparity
 
+WAYS = {"descent": "gradient descent", "nearest": "nearest of a lattice"}
+ENDINGS = {"descent": "_descent", "nearest": ""}
+"""Of the names under which a result keeps what a way gives."""
+
 
 def table_3(results: Sequence[Result]) -> str:
     judges = {"neural network": "Neural Network", "random forest": "Random Forest",
               "logistic regression": "Logistic Regression"}  # fmt: skip
     rows = []
     for r in results:
-        for key in ("linear 0", "linear 0.8", "lattice 0.8"):
-            found = [f.told_apart for f in extras_of(r, key) if f.told_apart]
+        for key, way in itertools.product(("linear 0", "linear 0.8", "lattice 0.8"), WAYS):
+            found = [told for f in extras_of(r, key) if (told := getattr(f, f"told_apart{ENDINGS[way]}"))]
             if not found:
                 continue
             cells = []
@@ -35,11 +40,11 @@ def table_3(results: Sequence[Result]) -> str:
                 )
                 ours = cell(mean(found, lambda f, j=judge: f[j])[0], 2)
                 cells.append(f"{ours} / {cell(paper, 2)}")
-            rows.append([r.title, NAMES[key], *cells, str(sum(f["n"] for f in found))])
+            rows.append([r.title, NAMES[key], WAYS[way], *cells, str(sum(f["n"] for f in found))])
     if not rows:
         return ""
     text = "### Telling recourse from people (Table 3; accuracy, ours / printed)\n\n"
-    return text + table(["dataset", "model", *judges, "recourses"], rows)
+    return text + table(["dataset", "model", "recourse by", *judges, "recourses"], rows)
 
 
 def table_4(results: Sequence[Result]) -> str:
@@ -50,9 +55,15 @@ def table_4(results: Sequence[Result]) -> str:
             if not found:
                 continue
             cells = []
-            for name, metric in (("nearest", "gradient_descent"), ("linear", "adversarial_training")):
-                n = sum(f.recourse_robust[name].n for f in found)
-                kept = sum(f.recourse_robust[name].kept for f in found) / n if n else None
+            for name, metric in (
+                ("descent", "gradient_descent"), ("nearest", None), ("linear", "adversarial_training")
+            ):  # fmt: skip
+                asked = [f.recourse_robust[name] for f in found if name in f.recourse_robust]
+                n = sum(f.n for f in asked)
+                kept = sum(f.kept for f in asked) / n if n else None
+                if metric is None:
+                    cells.append(f"{cell(kept, 3)} ({n})")
+                    continue
                 paper = in_print(r, "table 4", kind, f"recourse_robustness/{metric}")
                 cells.append(f"{cell(kept, 3)} / {cell(paper, 3)} ({n})")
             model = mean(found, lambda f: f.model_robust)[0]
@@ -65,6 +76,7 @@ def table_4(results: Sequence[Result]) -> str:
     head = [
         "dataset",
         "model",
+        "gradient descent",
         "nearest recourse",
         "linear step",
         "people",
@@ -143,10 +155,11 @@ def table_5(result: Result) -> str:
 def table_6(results: Sequence[Result]) -> str:
     rows = []
     for r in results:
-        found = [f.example for f in extras_of(r, "linear 0.8") if f.example]
-        for name, (before, after) in (found[0] if found else {}).items():
-            rows.append([r.title, name, cell(before, 1), cell(after, 1), f"{after - before:+.1f}"])
+        for way, called in WAYS.items():
+            found = [told for f in extras_of(r, "linear 0.8") if (told := getattr(f, f"example{ENDINGS[way]}"))]
+            for name, (before, after) in (found[0] if found else {}).items():
+                rows.append([r.title, called, name, cell(before, 1), cell(after, 1), f"{after - before:+.1f}"])
     if not rows:
         return ""
     text = "### A recourse each (Table 6; the first person of the first split, λ 0.8)\n\n"
-    return text + table(["dataset", "feature", "is", "would be", "change"], rows)
+    return text + table(["dataset", "recourse by", "feature", "is", "would be", "change"], rows)

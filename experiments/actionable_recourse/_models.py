@@ -66,8 +66,8 @@ def train_all(
     return {key: [made[key, number] for number in range(len(splits))] for key in kinds}
 
 
-def train(name: str, split: Split, kind: Kind, seed: int = 0) -> AbstractModel:
-    """One model, of the epoch with the lowest watched loss."""
+def train(name: str, split: Split, kind: Kind, seed: int = 0, began: AbstractModel | None = None) -> AbstractModel:
+    """One model, of the epoch with the lowest watched loss; `began` in the place of fresh weights."""
     setting = SETTINGS[name]
     regime = RecourseTraining(
         recourse_weight=kind.weight, radius=kind.radius, action=kind.action, direction=kind.direction,
@@ -76,14 +76,14 @@ def train(name: str, split: Split, kind: Kind, seed: int = 0) -> AbstractModel:
     learn, watch = (split.train, split.calibrate) if kind.paper_epoch else (split.learn, split.watch)
     start, key = jax.random.split(jax.random.key(seed))
     model, _ = fit(
-        RECIPES[kind.recipe].build(learn.x.shape[1], 2, start), regime.step(split.told), _weighted(learn, learn.y),
-        key, n_epochs=setting.n_epochs, batch_size=setting.batch_size, validation=_weighted(watch, learn.y),
-        patience=setting.n_epochs,
+        RECIPES[kind.recipe].build(learn.x.shape[1], 2, start) if began is None else began,
+        regime.step(split.told), weighted(learn, learn.y), key, n_epochs=setting.n_epochs,
+        batch_size=setting.batch_size, validation=weighted(watch, learn.y), patience=setting.n_epochs,
     )  # fmt: skip
     return model
 
 
-def _weighted(part: Rows, y: np.ndarray) -> Data:
+def weighted(part: Rows, y: np.ndarray) -> Data:
     """Rows with the minority class weighted up to the majority."""
     n = np.bincount(y, minlength=2)
     weight = (n.max() / n)[part.y]

@@ -117,6 +117,8 @@ class Extras:
     told_apart: dict[str, float] | None
     example: dict[str, list[float]] | None
     linear_approximation: Counted | None = None
+    told_apart_descent: dict[str, float] | None = None
+    example_descent: dict[str, list[float]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

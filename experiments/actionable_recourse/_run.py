@@ -31,6 +31,8 @@ def kinds(name: str, *, quick: bool = False, parts: Collection[str] = ()) -> dic
     if parts and all(part in ("table 3", "table 4", "table 6", "figure 2") for part in parts):
         return ours | {"lattice 0.8": Kind(PAPER, action="lattice")}
     swept = {f"{a} {w:g}": Kind(w, action=a) for a in SWEEPS for w in WEIGHTS if w or a == "linear"}  # type: ignore
+    if set(parts) == {"figure 3"}:
+        return {key: kind for key, kind in swept.items() if key.startswith("linear")}
     if parts and all(part in ("figure 1", "figure 3", "figure 5") for part in parts):
         return swept
     radii = {f"radius {r:g}": Kind(PAPER, radius=r) for r in RADII} if name == "adult" else {}

@@ -2,8 +2,9 @@
 
 ``footnote``: the guarantee at 0.25 and 0.25 on Adult (footnote 6). ``bail``: the paper's file as published, with
 its test cohort scaled by the training part and by itself. ``drift``: how far the cohorts of Bail's original
-records are apart, and what weighting leaves of a certificate (docs/explanation/what-a-guarantee-says.md). Each
-writes ``results/closer-PART.json``.
+records are apart, and what weighting leaves of a certificate (docs/explanation/what-a-guarantee-says.md).
+``states``: which of two states trainings of Compas end in, by where they begin. Each writes
+``results/closer-PART.json``.
 """
 
 import argparse
@@ -11,28 +12,35 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from experiments._report import write
 from experiments._results import made_with
 from experiments._task import Rows
 from experiments.actionable_recourse._evaluate import best_f1, performance, recourse
-from experiments.actionable_recourse._models import Kind, act, scores, searches, spread, train, train_all
-from experiments.actionable_recourse._settings import split
+from experiments.actionable_recourse._models import Kind, act, scores, searches, spread, train, train_all, weighted
+from experiments.actionable_recourse._settings import Split, split
 from holdtrue.classifier import RecourseClassifier
 from holdtrue.datasets import load
 from holdtrue.encoding import Encoder
 from holdtrue.errors import DataError
 from holdtrue.metrics import best_f1_threshold, drift_test, guaranteed_threshold
-from holdtrue.models import Linear
+from holdtrue.models import AbstractModel, Linear
 from holdtrue.schema import Schema
 from holdtrue.studies.certify import certify
+from holdtrue.training import RecourseTraining
 
 RESULTS = Path(__file__).parent / "results"
 FOLLOWED, HALVINGS = "FOLLOW", 20
 """The time for which a person was followed, which differs between the cohorts; random halvings of one of them."""
 WEAK = 0.25
 """Of footnote 6: miscoverage and failure."""
+PAPER, N_STARTS = 0.8, 1
+BEGUN: dict[str, tuple[float, ...]] = {
+    "fresh": (), "from 2": (2.0,), "from 2, longer": (2.0, PAPER, PAPER, PAPER),
+}  # fmt: skip
+"""Where trainings of Compas begin: lambda of those before, each as long."""
 
 
 def footnote(n_splits: int) -> dict[str, Any]:
@@ -128,7 +136,45 @@ def drift(n_splits: int) -> dict[str, Any]:
     return out
 
 
-PARTS = {"footnote": footnote, "bail": bail, "drift": drift}
+def states(n_splits: int) -> dict[str, Any]:
+    """Compas at lambda 0.8 from fresh weights, and from those of trainings at another lambda or the same.
+
+    Of each the two terms of the loss on the watched rows, and what the model gives there and on the test part.
+    """
+    out: dict[str, Any] = {key: [] for key in BEGUN}
+    for number in range(n_splits):
+        own = split("compas", number)
+        regime = RecourseTraining(recourse_weight=PAPER, action="linear")
+        step, plain = (regime.set_params(recourse_weight=w).step(own.told) for w in (PAPER, 0.0))
+        watch = weighted(own.watch, own.learn.y)
+        for key, before in BEGUN.items():
+            found = []
+            for seed in range(number, number + N_STARTS):
+                model = None
+                for stage, weight in enumerate((*before, PAPER)):
+                    model = train("compas", own, Kind(weight), seed=seed + 1000 * stage, began=model)
+                assert model is not None
+                whole, supervised = (float(s.loss(model, watch, None, jnp.asarray(0))) for s in (step, plain))
+                told = {"loss": whole, "supervised": supervised, "owed": (whole - supervised) / PAPER}
+                found.append({"seed": seed} | told | _both(model, own))
+            out[key].append(found)
+            _keep("states", out, n_splits)
+    return out
+
+
+def _both(model: AbstractModel, own: Split) -> dict[str, Any]:
+    """Accuracy and recourse on the watched rows and on the test part, each with its threshold of the best F1."""
+    lattice = searches(own)["coarse"]
+    out: dict[str, Any] = {}
+    for name, rows, chosen_on in (("watch", own.watch, own.watch), ("test", own.test, own.calibrate)):
+        threshold = best_f1(chosen_on.y, scores(model, chosen_on.x))
+        score = scores(model, rows.x)
+        after = np.maximum(score, scores(model, act(lattice, model, rows.x)))
+        out[name] = performance(rows.y, score, threshold) | recourse(score, after, threshold)
+    return out
+
+
+PARTS = {"footnote": footnote, "bail": bail, "drift": drift, "states": states}
 
 
 def _keep(part: str, found: dict[str, Any], n_splits: int, folder: Path = RESULTS) -> None:

@@ -83,7 +83,7 @@ def _readings(own: dict[str, Any]) -> str:
                 beside(get(key), printed_of(key, theirs, found["dataset"]), digits)
                 for key, digits in (("success", 2), ("l2", 2), ("iv_rs", 3))
             ]
-            extra = [cell(get(key)) for key in ("reconstructed", "reconstruction_l2")]
+            extra = [cell(get(key)) for key in ("reconstructed", "reconstruction_l2", "as_published")]
             rows.append([f"{found['title']}, {name}", *cells, *extra])
     if not rows:
         return ""
@@ -94,6 +94,7 @@ def _readings(own: dict[str, Any]) -> str:
         "broken by new seeds",
         "own reconstruction has the decision wanted",
         "its l2 cost",
+        "success with the published fall-backs",
     ]
     return f"### Looveren et al. and Pawelczyk et al. under other readings, ours / printed\n\n{table(head, rows)}"
 

@@ -57,10 +57,12 @@ def readings(setting: RetrainedDataset) -> dict[str, AbstractMethod]:
         "Pawelczyk, one epoch": LatentSearch(radius=setting.latent_radius, raw_radius=True, n_epochs=1, **coder),
         "Pawelczyk, five epochs": LatentSearch(radius=setting.latent_radius, raw_radius=True, n_epochs=5, **coder),
     }
-    return proto | latent
+    return latent | proto
 
 
-def run(name: str, n_models: int, n_people: int, n_bases: int, parts: list[str]) -> dict[str, Any]:
+def run(
+    name: str, n_models: int, n_people: int, n_bases: int, parts: list[str], folder: Path = RESULTS
+) -> dict[str, Any]:
     """One dataset."""
     setting = SETTINGS[name]
     bases = [base_model(setting, seed, n_people) for seed in range(n_bases)]
@@ -79,7 +81,7 @@ def run(name: str, n_models: int, n_people: int, n_bases: int, parts: list[str])
         wanted = targets(predictor, people)
         side = wanted == predictor.decision.favourable
         mine = clf is first
-        asked = balls(setting) | (readings(setting) if mine and "readings" in parts else {})
+        asked = (readings(setting) if mine and "readings" in parts else {}) | balls(setting)
         if mine and "pooled" in parts:
             asked |= {key: value for key, value in methods(setting).items() if key in POOLED}
         found: dict[str, Any] = {}
@@ -100,10 +102,10 @@ def run(name: str, n_models: int, n_people: int, n_bases: int, parts: list[str])
             rates[label] = {key: 1 - part[:, ok].mean(axis=0) for key, part in yes.items()}
             if isinstance(method, LatentSearch):
                 found[label] |= _reconstructed(space, fitted, people, side, own)
-            _keep(out, n_bases)
+            _keep(out, n_bases, folder)
         if mine and "pooled" in parts:
             out["bases"][-1]["r2"] = _pooled(cost, rates)
-            _keep(out, n_bases)
+            _keep(out, n_bases, folder)
     return out
 
 
@@ -141,13 +143,13 @@ def _pooled(cost: dict[str, np.ndarray], rates: dict[str, dict[str, np.ndarray]]
     }
 
 
-def _keep(out: dict[str, Any], n_bases: int) -> None:
+def _keep(out: dict[str, Any], n_bases: int, folder: Path) -> None:
     command = (
         f"python -m experiments.consistent_counterfactuals.published {out['dataset']} --models {out['n_models']} "
         f"--people {out['n_people']} --bases {n_bases} --parts {' '.join(out['parts'])}"
         f"{' --quick' if out['coder'] == list(QUICK_CODER) else ''}"
     )
-    write(RESULTS / f"published-{out['dataset']}.json", out | {"command": command} | made_with({}))
+    write(folder / f"published-{out['dataset']}.json", out | {"command": command} | made_with({}))
 
 
 if __name__ == "__main__":
@@ -158,9 +160,11 @@ if __name__ == "__main__":
     parser.add_argument("--bases", type=int, default=3)
     parser.add_argument("--parts", nargs="+", default=["balls", "pooled", "readings"])
     parser.add_argument("--quick", action="store_true", help="a small autoencoder")
+    parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
     for which in given.datasets:
         if given.quick:
             SETTINGS[which] = replace(SETTINGS[which], coder=QUICK_CODER)
-        run(which, given.models, given.people, given.bases, given.parts)
+        run(which, given.models, given.people, given.bases, given.parts, given.out)
         print(which, flush=True)

@@ -1,4 +1,4 @@
-"""Further tables: matched cost (``matched-*``), Proposition III.1 (``proposition``), RQ5 (``sensitivity-*``)."""
+"""Further tables: tuned baselines and other searches (``fair-*``), matched cost, Proposition III.1, RQ5."""
 
 from pathlib import Path
 
@@ -9,8 +9,8 @@ from experiments.counterfactual_training._rq5 import sensitivity, tried
 
 
 def further(folder: Path) -> str:
-    """Plausibility at matched cost, Proposition III.1, then RQ5."""
-    texts = [_matched(folder), _proposition(folder), *sensitivity(tried(folder))]
+    """Tuned baselines and other searches, plausibility at matched cost, Proposition III.1, then RQ5."""
+    texts = [*_fair(folder), _matched(folder), _proposition(folder), *sensitivity(tried(folder))]
     return "\n\n".join(text for text in texts if text) + "\n"
 
 
@@ -32,13 +32,42 @@ def _proposition(folder: Path) -> str:
     return "\n\n".join(texts)
 
 
+def _fair(folder: Path) -> list[str]:
+    """Baselines with steps of their own, and ours against them by ECCCo and by other searches."""
+    steps, gains = [], []
+    for own in read(folder, "fair-*").values():
+        told = own["performance"]
+        figures = [" / ".join(f"{part[key]:.3f}" for part in told.values()) for key in ("accuracy", "pgd")]
+        taken = " / ".join(f"{part['taken']:g}" for part in own["steps"].values())
+        steps.append([own["title"], taken, *figures, str(own["n_seeds"])])
+        for label, part in own["searches"].items():
+            cells = [_gained(part[base][key]) for key in ("implausibility", "cost") for base in own["steps"]]
+            valid = " / ".join(cell(value) for value in part["validity"].values())
+            gains.append([own["title"], label, *cells, valid])
+    if not steps:
+        return []
+    kinds = "BL / PGD / TRADES"
+    first = "### Baselines with steps chosen on validation rows, and ours"
+    head = ["", f"step: {kinds}", f"accuracy: {kinds} / ours", f"under PGD 0.1: {kinds} / ours", "seeds"]
+    second = "### Ours against tuned baselines, by ECCCo and by other searches: percent below, 99% intervals"
+    names = [f"{key} below {base}" for key in ("IP", "cost") for base in kinds.split(" / ")]
+    return [
+        f"{first}\n\n{table(head, steps)}",
+        f"{second}\n\n{table(['', 'search', *names, f'validity: {kinds} / ours'], gains)}",
+    ]
+
+
+def _gained(found: dict[str, float] | None) -> str:
+    return "-" if found is None else f"{found['gain']:.0f} [{found['low']:.0f}, {found['high']:.0f}]"
+
+
 def _matched(folder: Path) -> str:
     """Our setting against plain and PGD training where neither may cost more than the other."""
     rows = []
     for own in read(folder, "matched-*").values():
         for base, part in own["found"].items():
             gains = [part[key] for key in ("as they are", "within our cost", "within its cost")]
-            told = ["-" if g is None else f"{g['gain']:.0f} [{g['low']:.0f}, {g['high']:.0f}]" for g in gains]
+            told = [_gained(g) for g in gains]
             people = "-" if gains[2] is None else f"{gains[2]['share']:.0%}"
             rows.append([own["title"], base, *told, people, cell(part["cost over its"]), str(own["n_seeds"])])
     if not rows:

@@ -35,7 +35,7 @@ PEOPLE = 40
 UNSEEN = 50  # of resamples, and as many of other seeds
 LEVEL = 0.99  # by which the number of people is chosen that margins are measured by
 LEVELS = (0.95, LEVEL, 0.9, 0.8, 0.7, 0.6, 0.999)
-SLOW = 40.0  # seconds after which a call is not made a second time for a time without compilation
+SLOW = 5.0  # seconds after which a call is not made a second time for a time without compilation
 
 
 @dataclass(frozen=True)

@@ -4,5 +4,6 @@ from experiments.robustness_tradeoffs._result import Result
 from experiments.robustness_tradeoffs._run import run
 from experiments.robustness_tradeoffs._standing import standing
 from experiments.robustness_tradeoffs._tables import markdown
+from experiments.robustness_tradeoffs.transfer import further
 
-__all__ = ["Result", "markdown", "run", "standing"]
+__all__ = ["Result", "further", "markdown", "run", "standing"]

@@ -151,7 +151,7 @@ def _swept(
     for k, radius in enumerate(sizes.radii):
         for name, way in WAYS.items():
             out[f"{radius:g}"][name] = [
-                _others(models[k], _carried(task, judged[i][k].points, way), i) for i, task in enumerate(tasks)
+                others(models[k], carried(task, judged[i][k].points, way), i) for i, task in enumerate(tasks)
             ]
     return out
 
@@ -165,13 +165,13 @@ def _fitted(task: Task, model: AbstractModel, names: Collection[str]) -> dict[st
     return {name: method.fit_encoded(predictor, *task.learned) for name, method in chosen.items()}
 
 
-def _carried(task: Task, points: np.ndarray, way: float) -> np.ndarray:
+def carried(task: Task, points: np.ndarray, way: float) -> np.ndarray:
     """SCFE's points, had people gone on along their way, to so many times its length."""
     people = task.asked.x
     return np.clip(people + way * (points - people), 0.0, 1.0)
 
 
-def _others(models: Sequence[AbstractModel], points: np.ndarray, own: int) -> float | None:
+def others(models: Sequence[AbstractModel], points: np.ndarray, own: int) -> float | None:
     """Share of the other splits' models of the same radius that accept what SCFE found (Figure 16)."""
     found = np.isfinite(points).all(axis=1)
     if found.sum() < FEWEST or len(models) < 2:

@@ -1,6 +1,6 @@
 """RoCourseNet's experiment, part by part in processes of their own, and what they found put together.
 
-    python -m experiments.rocoursenet run DATASET FOLDER PART [PART ...] [--seeds N] [--first S] [--updates N]
+    python -m experiments.rocoursenet run DATASET FOLDER PART [PART ...] [--seeds N] [--first S] [--whole]
     python -m experiments.rocoursenet.choose DATASET --out FOLDER/DATASET-choice.json
     python -m experiments.rocoursenet merge FOLDER [FOLDER ...]
 
@@ -65,6 +65,13 @@ def merge(into: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     into |= {"device_of": devices, "times": {**into.get("times", {}), **times}}
     for key in ("sweeps_of", "attacks", "losses"):
         into[key] = {**into.get(key, {}), **found.get(key, {})}
+    if found.get("whole") and found.get("sweeps_of"):
+        # Of every subset, all rows have the front itself: what some subsets had in its place goes.
+        stale = [title for title in into["sweeps_of"] if title.startswith("1 of the rows")]
+        gone = {name for title in stale for name in into["sweeps_of"][title]}
+        into["sweeps_of"] = {title: own for title, own in into["sweeps_of"].items() if title not in stale}
+        into["methods"] = {name: own for name, own in into["methods"].items() if name not in gone}
+        into["device_of"] = {name: own for name, own in into["device_of"].items() if name not in gone}
     return into | ({"choice": found["choice"]} if "choice" in found else {})
 
 
@@ -103,11 +110,13 @@ if __name__ == "__main__":
     running.add_argument("--first", type=int, default=0, help="the first seed")
     running.add_argument("--updates", type=int, dest="n_updates", help="minibatches that every model learns from")
     running.add_argument("--subset", action="append", help="some of the subsets, for attacks and sweeps on them")
+    running.add_argument("--whole", action="store_true", help="attacks and sweeps on every subset")
     running.add_argument("--quick", action="store_true", help="one seed and few updates, to see that it runs")
     commands.add_parser("merge").add_argument("folders", nargs="+", type=Path)
     given = parser.parse_args()
     if given.command == "run":
         run(given.dataset, given.folder, given.parts, given.seeds, quick=given.quick, first=given.first,
-            n_updates=given.n_updates, subsets=tuple(given.subset) if given.subset else None)  # fmt: skip
+            n_updates=given.n_updates, whole=given.whole,
+            subsets=tuple(given.subset) if given.subset else None)  # fmt: skip
     else:
         merge_folders(given.folders)

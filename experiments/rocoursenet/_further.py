@@ -3,8 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from experiments._report import cell, read, table
+from experiments._results import typed
 from experiments.rocoursenet._beside import equal, nested
+from experiments.rocoursenet._figures import over
+from experiments.rocoursenet._result import OfSeed
+from experiments.rocoursenet._tables import forward
 
 
 def further(folder: Path) -> str:
@@ -13,9 +19,52 @@ def further(folder: Path) -> str:
     texts = [
         equal(folder),
         nested(folder),
+        _told(folder),
+        _again(folder),
         *([] if found is None else [_loan(found["loan"]), _german(found["german"])]),
     ]
     return "\n\n".join(text for text in texts if text) + "\n"
+
+
+def _told(folder: Path) -> str:
+    """How many of the other years' models decide likewise what a year's own models are surest of."""
+    found = read(folder, "told").get("told")
+    if found is None:
+        return ""
+    runs = found["found"]
+    cells = [
+        (wanted, share, side) for wanted in "01" for share in ("0.01", "0.2") for side in ("earlier", "later")
+    ]
+    rows = []
+    for year in runs[0]:
+        row = [year]
+        for wanted, share, side in cells:
+            values = [run[year][wanted][share][side] for run in runs]
+            known = [v for v in values if v is not None]
+            row.append(cell(float(np.mean(known))) if known else "-")
+        rows.append(row)
+    named = {"0": "no", "1": "yes"}
+    head = ["", *(f"{named[w]}, surest {float(share):.0%}: {side} years" for w, share, side in cells)]
+    title = "### Loan: share of other years' models that decide as a year's own are surest of"
+    return f"{title}, {len(runs)} seeds\n\n{table(head, rows)}"
+
+
+def _again(folder: Path) -> str:
+    """Rows of Loan that were trained again, with fewer seeds than those of Table 2 and by later code."""
+    found = read(folder, "again-loan").get("again-loan")
+    if found is None:
+        return ""
+    rows = []
+    for name, kept in found["methods"].items():
+        seeds = [typed(OfSeed, one) for one in kept]
+        pairs = [(over(seeds, key), digits) for key, digits in (("robust", 3), ("validity", 3), ("proximity", 2))]
+        cells = [cell(mean, digits, std) for (mean, std), digits in pairs]
+        later, earlier = (float(np.mean(part)) for part in forward(seeds))
+        time = found["times"][name]["train_s"]
+        rows.append([name, *cells, cell(later, 3), cell(earlier, 3), f"{time:.0f}", str(len(seeds))])
+    head = ["", "robust validity", "validity", "proximity (l1)", "later years' models", "earlier years'",
+            "training, s, all subsets, one seed", "seeds"]  # fmt: skip
+    return f"### Loan: three rows of Table 2 trained again\n\n{table(head, rows)}"
 
 
 def _loan(years: dict[str, Any]) -> str:

@@ -61,7 +61,8 @@ def judge(tasks: Tasks, models: Sequence[AbstractModel], answers: Sequence[Answe
     Row `i`, column `j` of the matrix is the share of subset `i`'s people whose recourse model `j` decides as was
     wanted; who was given none counts as refused by all. Validity is its diagonal, robust validity the rest. What
     is said of deviations follows the paper's code: over subsets for validity and proximity, over ordered pairs
-    for robust validity.
+    for robust validity. `towards` and `later` are by the class wanted, under all other models and under those of
+    later subsets.
     """
     k = len(tasks)
     yes = [
@@ -72,15 +73,17 @@ def judge(tasks: Tasks, models: Sequence[AbstractModel], answers: Sequence[Answe
     costs = [np.abs(a.x - s.asked.x).sum(axis=1)[a.found] for a, s in zip(answers, tasks, strict=True)]
     costs = [float(c.mean()) if len(c) else None for c in costs]
     there = [c for c in costs if c is not None]
-    towards = {}
+    towards, later = {}, {}
     for label in (0, 1):
-        shares = [
-            y[j, a.wanted == label].mean()
+        shares = {
+            (i, j): y[j, a.wanted == label].mean()
             for i, (y, a) in enumerate(zip(yes, answers, strict=True))
             for j in range(k)
             if i != j and (a.wanted == label).any()
-        ]
-        towards[str(label)] = float(np.mean(shares)) if shares else None
+        }
+        forward = [share for (i, j), share in shares.items() if i < j]
+        towards[str(label)] = float(np.mean(list(shares.values()))) if shares else None
+        later[str(label)] = float(np.mean(forward)) if forward else None
     return {
         "validity": float(np.diag(matrix).mean()),
         "validity_std": float(np.diag(matrix).std(ddof=1)),
@@ -90,6 +93,7 @@ def judge(tasks: Tasks, models: Sequence[AbstractModel], answers: Sequence[Answe
         "proximity_std": float(np.std(there, ddof=1)) if len(there) > 1 else None,
         "found": float(np.mean([a.found.mean() for a in answers])),
         "towards": towards,
+        "later": later,
         "patterns": patterns(tasks, answers),
         "inside": float(np.mean([_inside(s, a) for s, a in zip(tasks, answers, strict=True)])),
         "matrix": matrix.round(4).tolist(),

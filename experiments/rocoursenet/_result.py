@@ -23,6 +23,7 @@ class OfSeed:
     matrix: list[list[float]]
     n_people: int | None = None
     ms_per_person: float | None = None
+    later: dict[str, float | None] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +81,7 @@ class Choice:
 class Result(AbstractResult):
     """One dataset: methods, their models' accuracy and the oracle by name and seed; sweeps, attacks and curves.
 
-    `sweeps_of` has by title which of `methods` it varies, and what each is called in it.
+    `sweeps_of` has by title which of `methods` it varies, and what each is called in it; `whole`: on every subset.
     """
 
     subsets: list[str]
@@ -101,3 +102,4 @@ class Result(AbstractResult):
     choice: Choice | None = None
     n_people_option: int | None = None
     device_of: dict[str, str] | None = None
+    whole: bool | None = None

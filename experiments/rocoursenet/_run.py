@@ -64,6 +64,7 @@ def run(
     n_updates: int | None = None,
     n_people: int | None = 1000,
     subsets: tuple[str, ...] | None = None,
+    whole: bool = False,
     quick: bool = False,
     parts: Collection[str] = (),
     say: Callable[[str], None] = lambda _: None,
@@ -86,6 +87,8 @@ def run(
         At most so many test rows of each subset; searches are asked about a hundred of them.
     subsets : tuple of str, optional
         Some of the subsets, where only what is measured on those is wanted (attacks, sweeps).
+    whole : bool, default=False
+        Attacks and sweeps on every subset, where they otherwise have some of them.
     quick : bool, default=False
         One seed, few updates and people; RoCourseNet and VanillaCF alone, unless `parts` are asked for.
     parts : collection of str, optional
@@ -125,6 +128,8 @@ def run(
         "main": list(MAIN),
         "methods": {}, "performance": {}, "oracle": {}, "times": {}, "sweeps_of": {},
     }  # fmt: skip
+    if whole:
+        result["whole"] = True
     made = _generators(result, tasks, sizes, wanted, clock, keep, quick=quick)
     if wanted & {"base", "searches", "oracle", "fronts"}:
         clock("base models")
@@ -144,7 +149,7 @@ def run(
             result["sweeps_of"] |= front_labels(fronts(quick=quick))
             _search(result, tasks, base[:N_FEW], fronts(quick=quick), sizes, clock)
             keep(result)
-    _few(result, tasks, made, replace(sizes, seeds=list(sizes.seeds)[:N_FEW]), wanted, clock, keep)
+    _few(result, tasks, made, replace(sizes, seeds=list(sizes.seeds)[:N_FEW]), wanted, clock, keep, whole=whole)
     clock.stop()
     return Result.from_dict(result | {"seconds": clock.seconds})
 
@@ -198,9 +203,11 @@ def _few(
     wanted: Set[str],
     clock: Clock,
     keep: Callable[[dict[str, Any]], None],
+    *,
+    whole: bool,
 ) -> None:
-    """Attacks, sweeps and curves, most of them on some of the subsets where there are many."""
-    some = tasks[0].setting.some
+    """Attacks, sweeps and curves, most of them on some of the subsets where there are many, unless `whole`."""
+    some = None if whole else tasks[0].setting.some
     places = [i for i, s in enumerate(tasks) if some is None or s.name in some]
     few = tasks if some is None else tuple(tasks[i] for i in places)
     for part, norm in ATTACKS.items():

@@ -137,10 +137,13 @@ def _forward(results: Sequence[Result]) -> str:
             seeds = r.methods[name]
             later, earlier = (figures.spread(part) for part in forward(seeds))
             towards = figures.spread([v for s in seeds if (v := s.towards["1"]) is not None])
+            both = figures.spread([v for s in seeds if s.later and (v := s.later["1"]) is not None])
             whole = over(seeds, "robust")
-            rows.append([_named(r, name), *(_three(pair) for pair in (later, earlier, whole, towards))])
+            rows.append([_named(r, name), *(_three(pair) for pair in (later, earlier, whole, towards, both))])
         head = ["", "later years' models", "earlier years'", "all others (the paper's mean)",
-                "all others, refused people towards a yes"]  # fmt: skip
+                "all others, refused people towards a yes", "later years, towards a yes"]  # fmt: skip
+        if not any(s.later for name in r.main for s in r.methods.get(name, [])):
+            head, rows = head[:-1], [row[:-1] for row in rows]
         texts.append(f"### {r.title}: forward in time, robust validity\n\n{table(head, rows)}")
     return "\n\n".join(texts)
 
