@@ -1,9 +1,18 @@
 """A few actions for many people: `ht.group_actions` beside GLANCE and GLOBE-CE, coverage at equal cost and k.
 
     python -m benchmarks.group_actions [--people 200] [--k 3] [--data german_credit,heloc,loanapp,adult]
+        [--split fresh]
 
-A model is fitted on the first 60 % of a dataset's rows. The refused in the rest are halved: each half chooses
-actions that are measured on the other, so that everybody is measured once, by actions that they had no part in.
+`--split seen`: a model is fitted on the first 60 % of a dataset's rows (5,000 at most). The refused in the rest
+are halved: each half chooses actions that are measured on the other. These people were looked at while
+`ht.group_actions` was made.
+
+`--split fresh`: they choose, and are not measured. The first 60 % are cut into three parts by chance. Each part in
+turn is held out: a model is fitted on the other two (5,000 rows at most), and the refused of the part, whom nobody
+had measured before, are measured.
+
+Either way everybody is measured once, by actions that they had no part in, under a model that did not learn from
+them.
 Everybody's actions are tried by the same code: one serves a person where the model then accepts them and no limit
 of the schema is broken, and each person takes the cheapest that serves them. Costs are l1 in scaled units.
 
@@ -23,12 +32,14 @@ what they ask is put on the grid, so that they lose nobody whom they could keep.
 
 Ours may cost in the mean what the other's actions cost in the mean, both of those whom they serve among the people
 who choose (`mean_cost`): once with common changes, and beside GLOBE-CE also with directions as it has them, where
-they do better (`forms=("by", "to", "along")`). Among the others the means may differ: `at their mean` is the share
-whom ours serve, the cheapest first, at the mean that theirs have there.
+they do better (`forms=("by", "to", "along")`). Among the others the means may differ: `at their mean` is what ours
+do there for as many, the cheapest first, as keep the mean that theirs have in that part. People are paired: of
+those whom one serves and not the other, the share whom ours serve, with Clopper and Pearson's interval, says
+whether ours serve more (the whole interval above one half), fewer, or whether the two cannot be told apart.
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,26 +58,47 @@ from holdtrue.studies.group_actions._choose import Worth, cap_of, choose, counte
 from holdtrue.studies.group_actions._choose import worth as worth_of
 from holdtrue.studies.group_actions._group_actions import candidates, trial_of
 
-TRAIN = 0.6
+KNOWN, PARTS, MOST = 0.6, 3, 5000  # share of rows never measured before, parts of it, rows to learn from
+SEED = 20261118  # of the parts and the rows learned from; not used by an earlier split
+Split = tuple[RecourseFrame, RecourseFrame, pd.DataFrame]
 SETTINGS = tuple((n, m) for n in (20, 50, 100) for m in (5, 10, 20))  # clusters at first, local actions of each
 SIZES = ((1, 2), (1, 4), (2, 6), (1, 99))  # how many columns a direction has, at least and at most
 DIRECTIONS, SCALES = 200, 20
 ROUNDS, CANDIDATES = 3, 100  # as by default
 
 
-def job(data: str, kind: str, n_people: int) -> tuple[RecourseFrame, pd.DataFrame]:
-    """Recourse of refused people one by one, and training rows that the model accepts."""
+def splits(data: str, kind: str, split: str, n_people: int) -> Iterator[Split]:
+    """Recourse of the refused who choose and of those who are measured; training rows that the model accepts."""
     bank = ht.datasets.load(data)
     X, y = pd.DataFrame(bank.X[bank.schema.names]), np.asarray(bank.y)
-    n = int(TRAIN * len(X))
-    known, rest = X.iloc[:n], X.iloc[n:]
-    model = fitted(kind, known[:5000], y[:n][:5000])
-    predictor = ht.wrap(model, bank.schema, known[:5000])
+    n = int(KNOWN * len(X))
+    if split == "seen":
+        good, recourse = job(kind, bank.schema, X[:n][:MOST], y[:n][:MOST], n_people)
+        plan = recourse(X.iloc[n:])
+        order = np.random.default_rng(0).permutation(len(plan))
+        one, other = (plan.take(np.sort(half)) for half in (order[: len(plan) // 2], order[len(plan) // 2 :]))
+        yield from ((one, other, good), (other, one, good))
+        return
+    parts = np.array_split(np.random.default_rng(SEED).permutation(n), PARTS)
+    for part in range(PARTS):
+        rows = np.sort(np.concatenate([parts[i] for i in range(PARTS) if i != part])[:MOST])
+        good, recourse = job(kind, bank.schema, X.iloc[rows], y[rows], n_people)
+        yield recourse(X.iloc[n:]), recourse(X.iloc[np.sort(parts[part])]), good
+
+
+def job(
+    kind: str, schema: ht.Schema, known: pd.DataFrame, y: np.ndarray, n_people: int
+) -> tuple[pd.DataFrame, Callable[[pd.DataFrame], RecourseFrame]]:
+    """A model: rows that it accepts of those it learned from, and recourse of whom it refuses of others."""
+    model = fitted(kind, known, y)
+    predictor = ht.wrap(model, schema, known)
     favourable = predictor.favourable
-    refused = rest[np.asarray(model.predict(rest)) != favourable][:n_people]
-    plan = ht.SparseSearch(norm="l1", random_state=0).fit(predictor, known[:5000]).recourse(refused)
-    good = known[:5000][np.asarray(model.predict(known[:5000])) == favourable]
-    return plan, good
+    search = ht.SparseSearch(norm="l1", random_state=0).fit(predictor, known)
+
+    def recourse(people: pd.DataFrame) -> RecourseFrame:
+        return search.recourse(people[np.asarray(model.predict(people)) != favourable][:n_people])
+
+    return known[np.asarray(model.predict(known)) == favourable], recourse
 
 
 def made(plan: RecourseFrame, before: dict[str, Any], after: dict[str, Any], scale: float = 1.0) -> Action:
@@ -227,8 +259,10 @@ def mean_of(found: Served) -> float:
     return float(found.cost[found.covered].mean())
 
 
-def half(learn: RecourseFrame, test: RecourseFrame, good: pd.DataFrame, k: int) -> dict[str, tuple[Served, Any]]:
-    """Everybody's actions, chosen by one half of the people: what they do for the other."""
+def one_part(
+    learn: RecourseFrame, test: RecourseFrame, good: pd.DataFrame, k: int
+) -> dict[str, tuple[Served, Any]]:
+    """Everybody's actions, chosen by some people: what they do for others."""
     trial, asked = trial_of(learn, None), trial_of(test, None)
     pools: dict[str, list[Action]] = {
         name: [a for a in dict.fromkeys(candidates(learn, forms, CANDIDATES, 0)) if a]
@@ -255,25 +289,43 @@ def half(learn: RecourseFrame, test: RecourseFrame, good: pd.DataFrame, k: int) 
 KINDS: dict[str, tuple[Form, ...]] = {"common": COMMON, "all": FORMS}
 
 
-def compare(data: str, kind: str, n_people: int, k: int) -> dict[str, Any]:
-    plan, good = job(data, kind, n_people)
-    order = np.random.default_rng(0).permutation(len(plan))
-    halves = np.sort(order[: len(plan) // 2]), np.sort(order[len(plan) // 2 :])
-    first = half(plan.take(halves[0]), plan.take(halves[1]), good, k)
-    second = half(plan.take(halves[1]), plan.take(halves[0]), good, k)
-    out: dict[str, Any] = {"people": len(plan), "with recourse alone": float(plan.found.mean())}
-    for name in first:
-        parts = [first[name], second[name]]
-        cost = np.concatenate([found.cost for found, _ in parts])
-        out[name] = told(cost) | {"actions": [actions for _, actions in parts]}
+def compare(data: str, kind: str, split: str, n_people: int, k: int) -> dict[str, Any]:
+    found: list[dict[str, tuple[Served, Any]]] = []
+    out: dict[str, Any] = {"people": 0, "who choose": [], "with recourse alone": 0}
+    for learn, test, good in splits(data, kind, split, n_people):
+        found.append(one_part(learn, test, good, k))
+        out["people"] += len(test)
+        out["who choose"].append(len(learn))
+        out["with recourse alone"] += int(test.found.sum())
+    for name in found[0]:
+        costs = [one[name][0].cost for one in found]
+        out[name] = told(np.concatenate(costs)) | {
+            "parts": [told(cost) for cost in costs], "actions": [one[name][1] for one in found]
+        }  # fmt: skip
         other = "glance" if name.endswith("glance") else "globe_ce" if name.endswith("globe_ce") else name
         if other != name:
-            theirs = np.isfinite(np.concatenate([first[other][0].cost, second[other][0].cost]))
-            mine = np.isfinite(cost)
-            out[name] |= {"only ours": int((mine & ~theirs).sum()), "only theirs": int((theirs & ~mine).sum())}
-            # Where ours cost more in the mean of those measured: how many, the cheapest first, at their mean.
-            out[name]["at their mean"] = int(counted(cost, out[other]["cost"])[0]) / len(cost)
+            theirs = [one[other][0].cost for one in found]
+            # Where ours cost more in the mean of those measured: as many as keep theirs, the cheapest first.
+            kept = [within(mine, other) for mine, other in zip(costs, theirs, strict=True)]
+            out[name]["at their mean"] = told(np.concatenate(kept))
+            out[name] |= paired(np.concatenate(kept), np.concatenate(theirs))
     return out
+
+
+def within(mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    """Our costs, of as many people, the cheapest first, as keep the mean of theirs; infinite for all others."""
+    reached = np.isfinite(theirs)
+    dearest = counted(mine, float(theirs[reached].mean()) if reached.any() else 0.0)[2]
+    return np.where(mine <= dearest, mine, np.inf)
+
+
+def paired(mine: np.ndarray, theirs: np.ndarray) -> dict[str, Any]:
+    """Of the people whom one serves and not the other: whom ours serve, and what that says."""
+    ours, other = np.isfinite(mine), np.isfinite(theirs)
+    only, lost = int((ours & ~other).sum()), int((other & ~ours).sum())
+    lower, upper = ht.metrics.clopper_pearson(only, only + lost, 0.95, "both") if only + lost else (0.0, 1.0)
+    verdict = "more" if lower > 0.5 else "fewer" if upper < 0.5 else "not told apart"
+    return {"only ours": only, "only theirs": lost, "ours serve": verdict}
 
 
 def told(cost: np.ndarray) -> dict[str, Any]:
@@ -292,11 +344,12 @@ def main() -> None:
     parser.add_argument("--k", type=int, default=3)
     parser.add_argument("--data", default="german_credit,heloc,loanapp,adult")
     parser.add_argument("--models", default="xgboost,logistic regression")
+    parser.add_argument("--split", choices=("seen", "fresh"), default="seen")
     options = parser.parse_args()
-    jobs = {}
+    jobs: dict[str, Any] = {}
     for kind in options.models.split(","):
         for data in options.data.split(","):
-            jobs[f"{data}, {kind}"] = found = compare(data, kind, options.people, options.k)
+            jobs[f"{data}, {kind}"] = found = compare(data, kind, options.split, options.people, options.k)
             for name, one in found.items():
                 if isinstance(one, dict):
                     print(
@@ -307,9 +360,10 @@ def main() -> None:
             kinds = dict.fromkeys(job.partition(", ")[2] for job in jobs)
             command = (
                 f"python -m benchmarks.group_actions --people {options.people} --k {options.k} "
-                f"--data {','.join(done)} --models '{','.join(kinds)}'"
+                f"--data {','.join(done)} --models '{','.join(kinds)}' --split {options.split}"
             )
-            record("group_actions", command, {"jobs": jobs}, shown=False)
+            name = "group_actions" if options.split == "seen" else "group_actions-fresh"
+            record(name, command, {"jobs": jobs}, shown=False)
 
 
 if __name__ == "__main__":

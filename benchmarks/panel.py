@@ -47,15 +47,21 @@ class Job:
     people: pd.DataFrame
 
 
-def trees(n_people: int, n_guides: int) -> Job:
-    """XGBoost on the loan applications."""
-    bank = ht.datasets.load("loanapp")
+def as_numbers(data: str) -> tuple[pd.DataFrame, np.ndarray, ht.Schema]:
+    """A table with numbers in place of levels and gaps, its labels, and a schema without limits."""
+    bank = ht.datasets.load(data)
     X, y = pd.DataFrame(bank.X).copy(), np.asarray(bank.y)
     for name in X:
         X[name] = X[name] if X[name].dtype.kind in "iuf" else pd.factorize(X[name], sort=True)[0]
     X = X.fillna(X.median()).astype(float)
     kinds = {name: "integer" if np.all(X[name].to_numpy() % 1 == 0) else "numeric" for name in X}
     schema = ht.Schema([ht.Feature(name=str(name), kind=kind) for name, kind in kinds.items()])  # type: ignore[arg-type]
+    return X, y, schema
+
+
+def trees(n_people: int, n_guides: int) -> Job:
+    """XGBoost on the loan applications."""
+    X, y, schema = as_numbers("loanapp")
     model = XGBClassifier(n_estimators=150, max_depth=5, n_jobs=1, random_state=0).fit(X, y)
     predictor = ht.wrap(model, schema, X)
     models = ht.retrain(predictor, X, y, 2 * n_guides, vary="bootstrap")
@@ -64,10 +70,10 @@ def trees(n_people: int, n_guides: int) -> Job:
 
 
 def network(n_people: int, n_guides: int) -> Job:
-    """The default network on German Credit."""
+    """A network (`MLP`) on German Credit."""
     bank = ht.datasets.load("german_credit")
     X, y = pd.DataFrame(bank.X).iloc[:700], bank.y[:700]
-    clf = ht.RecourseClassifier(schema=bank.schema, hold=None, random_state=0).fit(X, y)
+    clf = ht.RecourseClassifier(schema=bank.schema, model=ht.MLP(), hold=None, random_state=0).fit(X, y)
     models = ht.retrain(clf, n=2 * n_guides, vary="bootstrap")
     predictor = clf.predictor_
     people = bank.X[clf.predict(bank.X) != predictor.favourable].iloc[:n_people].reset_index(drop=True)

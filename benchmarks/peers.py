@@ -147,8 +147,8 @@ def run_peer(job: Job, name: str, folder: Path) -> dict[str, Any]:
     }
 
 
-def environment(package: str, folder: Path) -> tuple[Path | None, str]:
-    """The interpreter of a virtual environment that has the package, or why there is none."""
+def environment(package: str, folder: Path, *more: str) -> tuple[Path | None, str]:
+    """The interpreter of a virtual environment that has the package (and others), or why there is none."""
     import venv
 
     place = folder / package
@@ -156,7 +156,7 @@ def environment(package: str, folder: Path) -> tuple[Path | None, str]:
     if not (place / "installed").exists():
         print(f"installing {package} ...", flush=True)
         venv.create(place, with_pip=True)
-        command = [str(python), "-m", "pip", "install", "--quiet", package]
+        command = [str(python), "-m", "pip", "install", "--quiet", package, *more]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
