@@ -23,11 +23,12 @@ BLUE, ORANGE = "#1f6fb2", "#d9822b"
 
 
 def survival() -> None:
-    """Cost against survival, one point per person, for the two methods on the mortgage applications."""
+    """Cost against survival of a network, one point per person, for two methods on the mortgage applications."""
     import holdtrue as ht
 
     bank = ht.datasets.load("loanapp")
-    clf = ht.RecourseClassifier(schema=bank.schema, random_state=0).fit(bank.X, bank.y)
+    clf = ht.RecourseClassifier(schema=bank.schema, regime=ht.EarlyStopping(), random_state=0)
+    clf.fit(bank.X, bank.y)
     refused = bank.X[clf.predict(bank.X) == 0]
     again = ht.retrain(clf, n=100)
     methods: dict[str, Any] = {
@@ -59,7 +60,8 @@ def reliability() -> None:
     import holdtrue as ht
 
     bank = ht.datasets.load("loanapp")
-    clf = ht.RecourseClassifier(schema=bank.schema, random_state=0).fit(bank.X, bank.y)
+    clf = ht.RecourseClassifier(schema=bank.schema, regime=ht.EarlyStopping(), random_state=0)
+    clf.fit(bank.X, bank.y)
     plan = clf.recourse(bank.X[clf.predict(bank.X) == 0])
     life = ht.shelf_life(plan, clf, n=100)
     calibration = life.calibration(ht.retrain(clf, n=100, random_state=1))

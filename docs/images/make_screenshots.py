@@ -22,7 +22,7 @@ from holdtrue._cache import use_cache
 from holdtrue.cli._demo_serve import seeded
 from holdtrue.server import KeyRing, add_key, create_app
 
-WHO = 842  # whom the first tutorial is about
+WHO = 1728  # the typical case of the demo
 DESKTOP = {"width": 1240, "height": 820}
 PHONE = {"width": 390, "height": 844}
 
