@@ -17,16 +17,20 @@ def test_no_request_leaves_anything_behind(world, desk, rows, refused):
             assert world.anybody.get("/metrics").status_code == 401
             assert desk.get("/desk").status_code == 200
 
-    asked(10)
+    # The same people each time, so that what is compiled or loaded for one of them is there when it is measured; and
+    # what requests leave behind is left by each round, what other tests of this process let go of late by one.
+    times, left = 20, []
+    asked(times)
     gc.collect()
     tracemalloc.start()
     try:
         asked(3)  # what tracing itself begins with
-        gc.collect()
-        before = tracemalloc.get_traced_memory()[0]
-        asked(20)
-        gc.collect()
-        left = tracemalloc.get_traced_memory()[0] - before
+        for _ in range(3):
+            gc.collect()
+            before = tracemalloc.get_traced_memory()[0]
+            asked(times)
+            gc.collect()
+            left.append(tracemalloc.get_traced_memory()[0] - before)
     finally:
         tracemalloc.stop()
-    assert left / (6 * 20) < 600  # what Python keeps for its next numbers is some 30 kB, however many are asked
+    assert min(left) / (6 * times) < 600, left  # Python keeps some 30 kB for its next numbers, however many are asked
