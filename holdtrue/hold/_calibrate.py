@@ -32,6 +32,7 @@ SLACKS = (
 )
 START = SLACKS.index(0.0)
 FEWEST_FOUND = 0.5  # share of people without whom a slack says nothing about the rest
+DEAR = 1.25  # in multiples of the cheapest's cost: holding for less is not asked for at a second number spared
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,46 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Part:
+    """What came of one slack for a part of the people.
+
+    Attributes
+    ----------
+    accepts : bool array (judges, people)
+        Of those for whom a recourse was found that the panel accepts.
+    reachable : int
+        For how many the model alone has one.
+    cost, cheapest : float array (people,)
+        What recourse costs those who were found, and the cheapest for the model alone.
+    """
+
+    accepts: np.ndarray
+    reachable: int
+    cost: np.ndarray
+    cheapest: np.ndarray
+
+    @property
+    def kept(self) -> float:
+        """How often judges accept, on average; NaN where nobody was found."""
+        return float(self.accepts.mean()) if self.accepts.size else math.nan
+
+    def join(self, other: "Part") -> "Part":
+        """Both parts of the people."""
+        return Part(
+            np.concatenate([self.accepts, other.accepts], axis=1),
+            self.reachable + other.reachable,
+            np.concatenate([self.cost, other.cost]),
+            np.concatenate([self.cheapest, other.cheapest]),
+        )
+
+    def outcome(self) -> Outcome:
+        """The share found, and what they pay."""
+        found = len(self.cost)
+        price = float(self.cost.mean() / max(self.cheapest.mean(), 1e-9)) if found else math.nan
+        return Outcome(self.accepts, found / max(self.reachable, 1), price)
+
+
+@dataclass(frozen=True)
 class Point:
     """A slack with what was measured at it."""
 
@@ -71,7 +112,7 @@ def people_for(hold: float, confidence: float, least: int) -> int:
 
 
 def smallest_slack(
-    ask: Callable[[float], Outcome], hold: float, confidence: float
+    ask: Callable[[float], Outcome], hold: float, confidence: float, dearest: float = math.inf
 ) -> tuple[Point, bool, list[Point]]:
     """The smallest slack whose lower bound reaches the level, whether there is one, and all that were asked.
 
@@ -83,6 +124,9 @@ def smallest_slack(
     ask : callable
         What comes of a slack.
     hold, confidence : float
+    dearest : float
+        A price from which on no slack is of use: the price grows with slack as survival does, so that nothing
+        beyond it is asked.
     """
     asked: dict[int, Point] = {}
 
@@ -91,17 +135,20 @@ def smallest_slack(
             asked[i] = point_of(SLACKS[i], ask(SLACKS[i]), confidence)
         return asked[i].lower >= hold and asked[i].found >= FEWEST_FOUND
 
+    def too_much(i: int) -> bool:
+        return asked[i].found < FEWEST_FOUND or asked[i].price >= dearest
+
     last = len(SLACKS) - 1
-    # Up to `low` it does not do; `high` does, or is too much: from there on too few are found.
+    # Up to `low` it does not do; `high` does, or is too much: from there on too few are found, or it is too dear.
     low, high, at, step = -1, last + 1, START, 1
     while low < last and high > last:
-        if enough(at) or asked[at].found < FEWEST_FOUND:
+        if enough(at) or too_much(at):
             high = at
         else:
             low, at, step = at, min(at + step, last), 2 * step
     while high <= last and high - low > 1:
         middle = (low + high) // 2
-        if enough(middle) or asked[middle].found < FEWEST_FOUND:
+        if enough(middle) or too_much(middle):
             high = middle
         else:
             low = middle
@@ -127,11 +174,16 @@ def cheapest_slack(
 ) -> Choice:
     """Of the smallest slacks, one for each number of guides spared, the one that reaches the level cheapest.
 
-    Where none does, the one with the highest bound.
+    Where none does, the one with the highest bound. Where one does for little more than the cheapest recourse's
+    cost, further numbers are not tried: there is little to save, and every slack is a search for everybody.
     """
-    tried, asked = [], []
+    tried, asked, dearest = [], [], math.inf
     for spared in sparing:
-        point, reached, seen = smallest_slack(lambda slack, few=spared: ask(slack, few), hold, confidence)
+        if dearest <= DEAR:
+            break
+        point, reached, seen = smallest_slack(lambda slack, few=spared: ask(slack, few), hold, confidence, dearest)
+        if reached:
+            dearest = min(dearest, point.price)
         tried.append((spared, point, reached))
         asked += [(spared, other) for other in seen]
     enough = [one for one in tried if one[2]]

@@ -17,7 +17,7 @@ from holdtrue._registry import made
 from holdtrue.batch import FittedClassifier, Predictor
 from holdtrue.encoding import Norm
 from holdtrue.errors import CapabilityError, DataError
-from holdtrue.hold._calibrate import FEWEST_FOUND, Outcome, cheapest_slack, people_for, point_of
+from holdtrue.hold._calibrate import FEWEST_FOUND, Outcome, Part, cheapest_slack, people_for, point_of
 from holdtrue.hold._draws import dealt, level_at, refused_people, resampled, spared_for, sparing
 from holdtrue.hold._search import PanelSearch, as_cheapest
 from holdtrue.methods import (
@@ -43,6 +43,10 @@ GUIDE, JUDGE, LEVELS = "guide/", "judge/", "levels"
 FEWEST_JUDGES = 5
 AS_FITTED: Literal["as fitted"] = "as fitted"
 FIRST_SHARE = 0.4  # of a deadline, for the cheapest recourse
+ONE_IN, FEWEST_ASKED = (
+    3,
+    30,
+)  # of the people that a slack is measured by, who are asked first, and how many at least
 
 Hold = float | Level | None | Literal["as fitted"]
 
@@ -218,17 +222,19 @@ class Holding(AbstractBasedMethod):
         if people is None or n == 0 or len(self.judges_) < FEWEST_JUDGES:
             why = f"{n} refused people and {len(self.judges_)} judges: too few to measure by"
             return [replace(level, note=f"Not measured: {why}.")]
-        ask, spared = functools.cache(self._asking(people)), 0
+        ask, spared = self._asking(people), 0
         levels = []
         if not self.panel_search.guidable:
-            best = point_of(0.0, ask(None, 0), self.confidence)
+            best = point_of(0.0, ask(None, 0, hold), self.confidence)
             reached = best.lower >= hold
             note = f"{self.base_name} cannot be guided by several models: it searches for the model alone."
         else:
             found = {}
             for wanted in dict.fromkeys((hold, *also)):
                 numbers = sparing(checked_level(wanted, "Holding"), len(self.guides_), self.predictor_)
-                found[wanted] = cheapest_slack(ask, numbers, wanted, self.confidence)
+                found[wanted] = cheapest_slack(
+                    lambda slack, few, wanted=wanted: ask(slack, few, wanted), numbers, wanted, self.confidence
+                )
                 levels += [level_at(replace(level, spared=few), point) for few, point in found[wanted].asked]
             spared, best, reached = found[hold].spared, found[hold].point, found[hold].reached
             note = "" if reached else f"No margin that was tried keeps {hold:.0%}; this one keeps most."
@@ -242,23 +248,39 @@ class Holding(AbstractBasedMethod):
         first = replace(level_at(replace(level, spared=spared), best), reached=reached, note=note)
         return [first, *(other for other in levels if (other.slack, other.spared) != (best.slack, spared))]
 
-    def _asking(self, people: Table) -> Callable[[float | None, int], Outcome]:
-        """What comes of a slack for these people, with so many guides spared; None: of the cheapest recourse."""
+    def _asking(self, people: Table) -> Callable[[float | None, int, float], Outcome]:
+        """What comes of a slack for these people, with so many guides spared; None: of the cheapest recourse.
+
+        On trees every person is a search of its own, and some are asked first: where these are not kept as often
+        as wanted, on average, a bound for everybody would not be either, and the others are spared.
+        """
         target = np.full(people.n_rows, self.predictor_.decision.favourable)
         problems = self.problems(people, target, Restrictions())
         first = self.panel_search.cheapest(problems, None, None, spared_for(self.hold, len(self.guides_)))
-        reachable = is_found(first.status)
+        everybody = np.arange(people.n_rows)
+        some = everybody[::ONE_IN]
+        parts = [some, np.setdiff1d(everybody, some)]
+        if "trees" not in self.predictor_.capabilities or len(some) < FEWEST_ASKED:
+            parts = [everybody]
 
-        def ask(slack: float | None, spared: int) -> Outcome:
-            solution = first
+        @functools.cache
+        def of_part(part: int, slack: float | None, spared: int) -> Part:
+            rows = parts[part]
+            asked, own = problems.take(rows), first.take(rows)
+            solution = own
             if slack is not None:
-                solution = self.panel_search.guided(problems, first, slack, spared=spared, fallback=False)
-            frame = self._unjudged(solution, people, target)
+                solution = self.panel_search.guided(asked, own, slack, spared=spared, fallback=False)
+            frame = self._unjudged(solution, people.take(rows), target[rows])
             found = frame.found
             accepts = self.judges_.accepts(frame.recourse.take(found), frame.target[found])
-            cheapest = self.panel_search.cost(problems.x[found], first.x[found]).mean() if found.any() else np.nan
-            price = float(frame.cost[found].mean() / max(cheapest, 1e-9)) if found.any() else np.nan
-            return Outcome(accepts, float(found.sum() / max(reachable.sum(), 1)), price)
+            cheapest = self.panel_search.cost(asked.x[found], own.x[found])
+            return Part(accepts, int(is_found(own.status).sum()), frame.cost[found], cheapest)
+
+        def ask(slack: float | None, spared: int, hold: float) -> Outcome:
+            asked = of_part(0, slack, spared)
+            if len(parts) > 1 and not asked.kept < hold:
+                asked = asked.join(of_part(1, slack, spared))
+            return asked.outcome()
 
         return ask
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 from scipy.stats import norm
 
-from holdtrue.hold._calibrate import SLACKS, Outcome, cheapest_slack, people_for, smallest_slack
+from holdtrue.hold._calibrate import DEAR, SLACKS, Outcome, Part, cheapest_slack, people_for, smallest_slack
 from holdtrue.metrics import mean_survival
 
 
@@ -82,6 +82,42 @@ def test_of_numbers_spared_the_one_that_reaches_the_level_cheapest():
     none = cheapest_slack(lambda slack, spared: outcome(0.5 + 0.01 * spared), (0, 4), 0.95, 0.95)
     assert not none.reached
     assert none.spared == 4
+
+
+def test_a_second_number_spared_is_tried_where_the_first_is_dear_and_no_further_than_it_is_cheaper():
+    def asking(base):
+        asked = []
+
+        def ask(slack, spared):
+            asked.append((spared, slack))
+            given = outcome(float(norm.cdf(1.0 + slack - 0.5 * spared)))
+            return Outcome(given.accepts, given.found, base + slack)
+
+        return ask, asked
+
+    ask, asked = asking(DEAR - 1.0)
+    cheap = cheapest_slack(ask, (0, 4), 0.95, 0.95)
+    assert cheap.reached
+    assert cheap.point.price <= DEAR
+    assert {spared for spared, _ in asked} == {0}
+    ask, asked = asking(3.0)
+    dear = cheapest_slack(ask, (0, 4), 0.95, 0.95)
+    assert (dear.spared, dear.point) == (0, cheapest_slack(ask, (0,), 0.95, 0.95).point)
+    most = max(slack for spared, slack in asked if spared == 4)
+    assert mean_survival(ask(most, 4).accepts).lower < 0.95  # it did not go on to where so many spared would do
+
+
+def test_parts_of_the_people_are_the_whole():
+    rng = np.random.default_rng(1)
+    accepts, cost, cheapest = rng.random((5, 9)) < 0.8, rng.random(9), rng.random(9)
+    parts = [Part(accepts[:, rows], 6, cost[rows], cheapest[rows]) for rows in (slice(0, 4), slice(4, 9))]
+    both = parts[0].join(parts[1]).outcome()
+    np.testing.assert_array_equal(both.accepts, accepts)
+    assert both.found == 9 / 12
+    assert both.price == pytest.approx(cost.mean() / cheapest.mean())
+    nobody = Part(np.zeros((5, 0), bool), 0, np.zeros(0), np.zeros(0))
+    assert np.isnan(nobody.kept)
+    assert nobody.outcome().found == 0
 
 
 def test_as_many_people_as_a_bound_takes():

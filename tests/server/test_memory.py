@@ -17,8 +17,8 @@ def test_no_request_leaves_anything_behind(world, desk, rows, refused):
             assert world.anybody.get("/metrics").status_code == 401
             assert desk.get("/desk").status_code == 200
 
-    # The same people each time, so that what is compiled or loaded for one of them is there when it is measured; and
-    # what requests leave behind is left by each round, what other tests of this process let go of late by one.
+    # The same people each time, so that what is compiled or loaded for one of them is there when it is measured.
+    # What requests leave behind is left by every round; what is made once, by one.
     times, left = 20, []
     asked(times)
     gc.collect()
@@ -33,4 +33,4 @@ def test_no_request_leaves_anything_behind(world, desk, rows, refused):
             left.append(tracemalloc.get_traced_memory()[0] - before)
     finally:
         tracemalloc.stop()
-    assert min(left) / (6 * times) < 600, left  # Python keeps some 30 kB for its next numbers, however many are asked
+    assert min(left) / (6 * times) < 600, left  # some 30 kB are kept for Python's next numbers, however many
