@@ -1,8 +1,8 @@
 """Write docs/explanation/what-holding-costs.md's tables and its picture from committed results.
 
 ``python -m experiments.hold.page`` reads ``results/grid/*.json``, cells there that were cut (``*.part``) once all
-levels of `hold` are in them, and what there is of ``reach-*.json``, ``sba*.json``, ``price.json`` and ``bail.json``;
-nothing is measured.
+levels of `hold` are in them, and what there is of ``reach-*.json``, ``sba*.json``, ``price.json`` and
+``bail.json``; nothing is measured.
 """
 
 import json
@@ -298,7 +298,8 @@ def reached() -> list[str]:
         "### Out of reach, or not found",
         "",
         "People whom the model alone can be brought to accept, asked of the panel of the model and 20 guides, by",
-        "slack, guides spared and boxes looked at for a person (300 is what the search has). Out of reach is proved.",
+        "slack, guides spared and boxes looked at for a person (300 is what the search has). Out of reach is",
+        "proved.",
         "",
         "| table | model | slack | spared | boxes | found | out of reach | undecided |",
         "|---|---|---|---|---|---|---|---|",
