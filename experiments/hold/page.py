@@ -1,8 +1,8 @@
 """Write docs/explanation/what-holding-costs.md's tables and its picture from committed results.
 
 ``python -m experiments.hold.page`` reads ``results/grid/*.json``, cells there that were cut (``*.part``) once all
-levels of `hold` are in them, and what there is of ``sba*.json``, ``price.json`` and ``bail.json``; nothing is
-measured.
+levels of `hold` are in them, and what there is of ``reach-*.json``, ``sba*.json``, ``price.json`` and
+``bail.json``; nothing is measured.
 """
 
 import json
@@ -209,7 +209,7 @@ def markdown(cells: list[dict[str, Any]]) -> str:
             f"| {TABLES[dataset]} | {MODELS[kind]} | {', '.join(leading) or 'none'} | {', '.join(sure) or 'none'} "
             f"| {shown} |"
         )
-    lines += ["", *goals({of_: pair for of_, (_, pair) in of.items()}), "", *outside(cells), *years()]
+    lines += ["", *goals({of_: pair for of_, (_, pair) in of.items()}), "", *outside(cells), *reached(), *years()]
     return "\n".join(lines) + "\n"
 
 
@@ -286,6 +286,31 @@ def outside(cells: list[dict[str, Any]]) -> list[str]:
         ]
         of = f"{TABLES[cell['dataset']]} ({cell['split']})"
         lines.append(f"| {of} | {MODELS[cell['kind']]} | " + " | ".join(shares) + " |")
+    return [*lines, ""]
+
+
+def reached() -> list[str]:
+    """Who cannot be brought to where the panel agrees, and who is only not found with so many boxes."""
+    kept = [json.loads(path.read_text("utf-8")) for path in sorted((HERE / "results").glob("reach-*.json"))]
+    if not kept:
+        return []
+    lines = [
+        "### Out of reach, or not found",
+        "",
+        "People whom the model alone can be brought to accept, asked of the panel of the model and 20 guides, by",
+        "slack, guides spared and boxes looked at for a person (300 is what the search has). Out of reach is",
+        "proved.",
+        "",
+        "| table | model | slack | spared | boxes | found | out of reach | undecided |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for one in kept:
+        of = f"{TABLES[one['dataset']]} ({one['split']}) | {MODELS[one['kind']]}"
+        for row in sorted(one["panel"], key=lambda r: (r["slack"], r["spared"], r["boxes"])):
+            lines.append(
+                f"| {of} | {row['slack']:g} | {row['spared']} | {row['boxes']:,} | {row['found']} "
+                f"| {row['out of reach']} | {row['undecided']} |"
+            )
     return [*lines, ""]
 
 
