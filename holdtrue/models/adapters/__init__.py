@@ -8,12 +8,14 @@ from holdtrue.models.adapters._given import FunctionClassifier, HardVotes, Light
 from holdtrue.models.adapters._layers import LayersModel, Steps
 from holdtrue.models.adapters._onnx import OnnxClassifier, from_onnx, is_onnx
 from holdtrue.models.adapters._read import own_threshold
+from holdtrue.models.adapters._recipes import check_recipe, coded, recipe_of
 from holdtrue.models.adapters._remote import Remote
 from holdtrue.models.adapters._stored import (
     can_train_again,
     from_path,
     from_stored,
     given,
+    is_raw,
     read_transformer,
     to_stored,
 )
@@ -47,16 +49,20 @@ __all__ = [
     "boxes_of",
     "can_train_again",
     "cause_of",
+    "check_recipe",
+    "coded",
     "from_onnx",
     "from_path",
     "from_stored",
     "from_torch",
     "given",
     "is_onnx",
+    "is_raw",
     "merged",
     "names_of",
     "own_threshold",
     "read_transformer",
+    "recipe_of",
     "rounded_threshold",
     "sums_at",
     "to_stored",
