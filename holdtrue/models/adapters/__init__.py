@@ -5,7 +5,7 @@ from holdtrue.models.adapters._black_box import BlackBox, BlackBoxModel, cause_o
 from holdtrue.models.adapters._boxes import Boxes, boxes_of
 from holdtrue.models.adapters._composed import ComposedModel
 from holdtrue.models.adapters._given import FunctionClassifier, HardVotes, LightGBMBooster, as_classifier
-from holdtrue.models.adapters._layers import LayersModel, Steps
+from holdtrue.models.adapters._layers import Bent, LayersModel, Steps
 from holdtrue.models.adapters._onnx import OnnxClassifier, from_onnx, is_onnx
 from holdtrue.models.adapters._read import own_threshold
 from holdtrue.models.adapters._recipes import check_recipe, coded, recipe_of
@@ -25,6 +25,7 @@ from holdtrue.models.adapters._trees import AbstractTrees, Flat, Head, TreesMode
 
 __all__ = [
     "AbstractTrees",
+    "Bent",
     "BlackBox",
     "BlackBoxModel",
     "Boxes",
