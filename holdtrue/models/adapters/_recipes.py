@@ -269,7 +269,9 @@ def _shape(trees: _Trees) -> JsonObject:
 
 def _columns(trees: list[JsonObject], n_features: int) -> JsonObject:
     """The share of columns that each tree was given: none uses more, though all of them together do."""
-    used = [set(np.asarray(tree["split_indices"])[np.asarray(tree["left_children"]) >= 0].tolist()) for tree in trees]
+    used = [
+        set(np.asarray(tree["split_indices"])[np.asarray(tree["left_children"]) >= 0].tolist()) for tree in trees
+    ]
     splits = [int((np.asarray(tree["left_children"]) >= 0).sum()) for tree in trees]
     most = max(map(len, used))
     # A tree that splits twice as often as there are columns, and misses some every time, was not given them.
