@@ -33,7 +33,7 @@ from holdtrue.errors import DataError
 )
 @click.option("--target", metavar="COLUMN", help="The label column of the table, for --guides.")
 @click.option("--guides", type=click.IntRange(2), metavar="N",
-              help="Train so many copies to search with, and as many to judge by; a booster is enough.")  # fmt: skip
+              help="Train so many copies to search with, and as many to judge by.")  # fmt: skip
 @click.option("--architecture", metavar="LAYERS",
               help="For weights of torch: its layers, such as 'Linear(6, 16), ReLU, Linear(16, 1)'.")  # fmt: skip
 @click.option("--reads", metavar="FILE",

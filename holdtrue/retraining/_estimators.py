@@ -262,8 +262,8 @@ def _check_recipe(recipe: object, vary: str, refit: Refit | None) -> None:
     if not can_train_again(recipe):
         raise CapabilityError(
             f"retrain: a {type(recipe).__name__} that does not say how it was trained cannot be cloned. Adopt the "
-            "classifier itself, written by skops.io.dump where it was trained, or in Python give `refit`, a function "
-            "refit(X, y, seed=..., sample_weight=None) that returns the model trained on them."
+            "classifier itself, written by skops.io.dump where it was trained, or in Python give `refit`, a "
+            "function refit(X, y, seed=..., sample_weight=None) that returns the model trained on them."
         )
     if vary == "seed" and not has_seed(recipe):
         raise CapabilityError(

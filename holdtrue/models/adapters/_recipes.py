@@ -1,4 +1,4 @@
-"""How a raw booster was trained, read from the booster: what a classifier of its library is told to train it again.
+"""How a raw booster was trained, read from it: what a classifier of its library is told to train it again.
 
 LightGBM and CatBoost write their parameters into the file. XGBoost does not, but its trees keep sums from which
 they follow: see `_from_xgboost_trees`.
@@ -93,8 +93,8 @@ def check_recipe(recipe: Recipe, estimator: Estimator, frame: NativeFrame, label
         )
     same = float((first.argmax(axis=1) == second.argmax(axis=1)).mean())
     return (
-        f"{recipe.said}; trained anew on these rows it decides {same:.1%} of them alike, and its probabilities are "
-        f"{apart:.2g} apart on average."
+        f"{recipe.said}; trained anew on these rows it decides {same:.1%} of them alike, and its probabilities "
+        f"are {apart:.2g} apart on average."
     )
 
 
@@ -224,8 +224,9 @@ def _gathered(trees: list[JsonObject]) -> _Trees | None:
         at += len(left)
     if not parts:
         return None
-    joined = [np.concatenate(part) for part in zip(*parts, strict=True)]
-    return _Trees(*joined, np.asarray(depths), np.asarray(leaves), float(joined[3][0]))
+    left, right, weight, hessian, gain = (np.concatenate(part) for part in zip(*parts, strict=True))
+    shape = np.asarray(depths), np.asarray(leaves)
+    return _Trees(left, right, weight, hessian, gain, *shape, float(hessian[0]))
 
 
 def _rate_and_penalty(trees: _Trees) -> tuple[float, float] | None:
@@ -235,7 +236,7 @@ def _rate_and_penalty(trees: _Trees) -> tuple[float, float] | None:
     w, h, leaf = trees.weight, trees.hessian, trees.left < 0
     children = np.stack([trees.left[node], trees.right[node]])
     of_leaves, of_others = (np.where(leaf[children] == kind, w[children], 0.0) for kind in (True, False))
-    # With a = 1 / eta and b = lambda / eta: (w H - sum of inner wi Hi) + lambda (w - sum wi) = a sum wl Hl + b sum wl
+    # With a = 1 / eta: w H - sum of inner wi Hi = a (sum wl Hl + lambda sum wl) + lambda (sum of inner wi - w).
     own = w[node] * h[node] - (of_others * h[children]).sum(axis=0)
     matrix = np.stack(
         [(of_leaves * h[children]).sum(axis=0), of_leaves.sum(axis=0), (of_others.sum(axis=0) - w[node])], axis=1
