@@ -364,7 +364,7 @@ def _asked(kind: str, commands: Commands, ray: bool) -> dict[str, Any]:
     clf = ht.load(model)
     foreign = clf.predictor_.foreign
     own = foreign.estimator.predict_proba(foreign.frame(clf._read(X[:40])))[:, 1] >= 0.8
-    outcome = commands.all(model, own, kind not in FILES and kind != OPTBINNING, ray)
+    outcome = commands.all(model, own, kind not in ("onnx", "torch", OPTBINNING), ray)
     return {
         "done": sum(said == "done" for said in outcome.values()),
         "of": len(outcome),

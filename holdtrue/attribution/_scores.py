@@ -4,6 +4,8 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from holdtrue.attribution import _sampled
@@ -12,7 +14,7 @@ from holdtrue.attribution._players import Players
 from holdtrue.attribution._trees import Paths, Shares, seen
 from holdtrue.batch import Predictor
 from holdtrue.models import LinearModel, TreesModel
-from holdtrue.models.adapters import LayersModel, Steps
+from holdtrue.models.adapters import Bent, LayersModel, Steps
 
 Parts = tuple[np.ndarray, np.ndarray | None]
 """Of shape (rows, players): each one's share, and its standard error where it was sampled."""
@@ -118,20 +120,19 @@ def _tree_score(
 
 @dataclass(frozen=True)
 class AdditiveScore(AbstractScore):
-    """A sum over columns: a weight each, and for some ordinal features a value per level."""
+    """A sum over columns: a weight each, for some ordinal features a value per level, for some numbers a curve."""
 
     players: Players
     weight: np.ndarray
-    steps: tuple[tuple[int, np.ndarray, float, float], ...]  # column, values, and how a position is encoded
+    curves: tuple[tuple[int, Callable[[np.ndarray], np.ndarray]], ...]  # a column, and what it adds
     cut: float
     how: str = "exact (linear)"
 
     def _columns(self, x: np.ndarray) -> np.ndarray:
         x = np.asarray(x, np.float64)
         out = x * self.weight
-        for column, values, scale, offset in self.steps:
-            at = np.clip(np.round(x[:, column] * scale + offset), 0, len(values) - 1).astype(int)
-            out[:, column] += values[at]
+        for column, adds in self.curves:
+            out[:, column] += adds(x[:, column])
         return out
 
     def margins(self, x: np.ndarray) -> np.ndarray:
@@ -155,20 +156,27 @@ def _additive_score(
         decided = 1 - target
     if isinstance(model, LinearModel):
         weight, bias = (np.asarray(part, np.float64) for part in (model.weight, model.bias))
-        pick, steps = np.eye(k)[target] - np.eye(k)[decided], ()
+        pick, curves = np.eye(k)[target] - np.eye(k)[decided], ()
     else:
         layer = model.layers[0]
         weight, bias = (np.asarray(part, np.float64) for part in (layer.weight, layer.bias))
         pick = np.array([1.0 if target == 1 else -1.0])
         if model.head != "binary":
             pick = np.eye(k)[target] - np.eye(k)[decided]
-        steps = tuple(_step(part, pick) for part in layer.steps)
+        curves = tuple((part.column, _adds(part, pick)) for part in layer.steps)
     cut = level - float(pick @ bias)
-    return AdditiveScore(players, pick @ weight, steps, cut)
+    return AdditiveScore(players, pick @ weight, curves, cut)
 
 
-def _step(part: Steps, pick: np.ndarray) -> tuple[int, np.ndarray, float, float]:
-    return part.column, pick @ np.asarray(part.table, np.float64), float(part.scale), float(part.offset)
+def _adds(part: Steps | Bent, pick: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """What an encoded column adds to the score."""
+    scale, offset = float(part.scale), float(part.offset)
+    if isinstance(part, Steps):
+        values = pick @ np.asarray(part.table, np.float64)
+        return lambda x: values[np.clip(np.round(x * scale + offset), 0, len(values) - 1).astype(int)]
+    factor = float(pick @ np.asarray(part.weight, np.float64)) * float(part.slope)
+    curve = part.curve
+    return lambda x: factor * np.asarray(jax.vmap(curve)(jnp.asarray(x * scale + offset, jnp.float32)), np.float64)
 
 
 # ---- any other model ---------------------------------------------------------------------------------

@@ -219,6 +219,7 @@ def adopt(
         kept but those that the method keeps; of each column its distinct values are.
     labels : array, optional
         The reference's labels: with them copies of the model are trained, so that recourse can be made to hold.
+        A raw booster's parameters are read from it; trained anew on these rows it must come near itself.
     method : str or AbstractMethod, default="sparse_search"
         How recourse is found.
     threshold, favourable
@@ -280,8 +281,8 @@ def _check_trainable(estimator: Estimator, labels: ArrayLike | None) -> None:
     if not can_train_again(estimator):
         raise CapabilityError(
             f"adopt: this {type(estimator).__name__} does not say how it was trained, so that copies of it cannot "
-            "be. Give `guides`, what holdtrue.retrain(..., refit=...) returned, or the model as scikit-learn has "
-            "it, not a raw booster or its file."
+            "be. Adopt its library's classifier, written by skops.io.dump where it was trained; or go without "
+            "copies (no --guides); or, in Python, give `guides`, what holdtrue.retrain(..., refit=...) returned."
         )
 
 

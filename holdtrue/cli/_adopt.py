@@ -57,6 +57,7 @@ def command(
     \b
     holdtrue adopt bank.json --reference train.csv --schema bank.yaml --threshold 0.62 --out bank.holdtrue
     holdtrue adopt forest.skops --reference train.csv --target approved --guides 20 --out bank.holdtrue
+    holdtrue adopt bank.txt --reference train.csv --target approved --guides 20 --out bank.holdtrue
     holdtrue adopt net.pt --architecture "Linear(6, 9), Tanh, Linear(9, 1)" --reference train.csv --out a.holdtrue
     """
     from holdtrue.runs import check_place
@@ -68,7 +69,7 @@ def command(
     use_cache()
     from holdtrue.classifier import adopt
     from holdtrue.methods import method as by_name
-    from holdtrue.models.adapters import from_torch, names_of, read_transformer
+    from holdtrue.models.adapters import coded, from_torch, is_raw, names_of, read_transformer
     from holdtrue.models.adapters import given as read_model
     from holdtrue.schema import Schema, plain
 
@@ -82,6 +83,8 @@ def command(
     table, labels, schema = _rows(reference, target, schema, names_of(theirs) or [])
     guessed = schema is None
     classes = getattr(theirs, "classes_", None)
+    if guides is not None and is_raw(theirs) and classes is not None:
+        labels = coded(labels, classes)
     wanted = None if classes is None else choose_favourable(favourable, _outcomes(labels, classes), name=target)
     if classes is None and favourable is not None:
         wanted = parse_settings([f"favourable={favourable}"])["favourable"]  # classes are counted from 0
@@ -98,11 +101,14 @@ def command(
         "format": made.format_, "sha256": foreign.digest, "classes": made.classes_.tolist(),
         "favourable": made.predictor_.favourable, "threshold": made.threshold,
         "method": type(made.method_).__name__, "note": foreign.note,
+        "recipe": foreign.recipe,
     }  # fmt: skip
     if as_json:
         print_json(told)
         return
     click.echo(f"{foreign.note} A yes is {plain(told['favourable'])!r}, from {told['threshold']:g} on.")
+    if foreign.recipe is not None:
+        say(foreign.recipe)
     if guessed:
         say("The schema was guessed; write and correct one with `holdtrue schema`, and adopt again.")
     say(f"Written to {out}.")

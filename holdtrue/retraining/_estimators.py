@@ -28,7 +28,7 @@ from holdtrue.models import (
     stack,
 )
 from holdtrue.models.adapters import alike as same_trees
-from holdtrue.models.adapters import can_train_again, merged
+from holdtrue.models.adapters import can_train_again, check_recipe, is_raw, merged, recipe_of
 from holdtrue.models.adapters._adapt import understand
 from holdtrue.models.adapters._columns import NotUnderstood
 from holdtrue.retraining._retrained import AbstractRetrained, both_kinds, places
@@ -225,7 +225,7 @@ def retrain_estimator(
         )
     if vary not in get_args(Kind):
         raise DataError(f"retrain: `vary` is not known; got {vary!r}. Known are {list(get_args(Kind))!r}.")
-    recipes = [foreign.estimator if refit is None else refit, *_recipes(alike)]
+    recipes = [_own_recipe(foreign, tables) if refit is None else refit, *_recipes(alike)]
     for recipe in recipes:
         _check_recipe(recipe, vary, refit)
     draws = list(_draws(tables, len(recipes), n, vary, check_random_state(random_state)))
@@ -239,6 +239,19 @@ def retrain_estimator(
     return out
 
 
+def _own_recipe(foreign: BlackBox, tables: Sequence[tuple[Table, np.ndarray]]) -> Estimator:
+    """What is cloned: the model itself, or what was read from a raw booster, held against it on its rows."""
+    if not is_raw(foreign.estimator):
+        return foreign.estimator
+    rows, labels = tables[0]
+    recipe = recipe_of(foreign.estimator, rows.n_rows if len(tables) == 1 else None)
+    if recipe is None:
+        return foreign.estimator  # which is refused
+    if len(tables) == 1:  # one of several tables need not be what the model learned from
+        foreign.recipe = check_recipe(recipe, foreign.estimator, foreign.frame(rows), labels)
+    return recipe.estimator
+
+
 def _recipes(alike: Mapping[str, Estimator] | Sequence[Estimator]) -> list[Estimator]:
     return list(alike.values()) if isinstance(alike, Mapping) else list(alike)
 
@@ -248,8 +261,9 @@ def _check_recipe(recipe: object, vary: str, refit: Refit | None) -> None:
         return
     if not can_train_again(recipe):
         raise CapabilityError(
-            f"retrain: a {type(recipe).__name__} that does not say how it was trained cannot be cloned. Give "
-            "`refit`, a function refit(X, y, seed=..., sample_weight=None) that returns the model trained on them."
+            f"retrain: a {type(recipe).__name__} that does not say how it was trained cannot be cloned. Adopt the "
+            "classifier itself, written by skops.io.dump where it was trained, or in Python give `refit`, a "
+            "function refit(X, y, seed=..., sample_weight=None) that returns the model trained on them."
         )
     if vary == "seed" and not has_seed(recipe):
         raise CapabilityError(

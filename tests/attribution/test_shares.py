@@ -209,3 +209,22 @@ def test_the_short_way_through_a_network_gives_what_asking_about_every_row_gives
     assert np.abs(by_rows).max() > 0.01
     np.testing.assert_allclose(shares, by_rows, atol=2e-6)
     np.testing.assert_allclose(errors, errors_by_rows, atol=2e-6)
+
+
+def test_curves_of_numbers_are_shared_out_exactly():
+    """A power transformer before a logistic regression: what a column adds is its weight times its curve."""
+    from sklearn.preprocessing import PowerTransformer
+
+    bank = ht.datasets.load("loanapp")
+    columns = ["loanprc", "obrat", "atotinc"]
+    X, schema = bank.X[columns], ht.Schema([bank.schema[name] for name in columns])
+    model = make_pipeline(PowerTransformer(), LogisticRegression()).fit(X, bank.y)
+    clf = ht.adopt(model, schema, reference=X)
+    refused = X[model.predict(X) == 0][:5]
+    players = Players(clf.predictor_.encoder.schema, clf.predictor_.encoder.layout)
+    score = score_of(clf.predictor_, players, 1, 0, 0)
+    rows, known = (clf.predictor_.encoder.encode(clf._read(part)) for part in (refused, X[:50]))
+    shares, _ = score.against(known, np.full(50, 1 / 50))(rows)
+    bent = model[:-1].transform(refused) - model[:-1].transform(X[:50]).mean(axis=0)
+    np.testing.assert_allclose(shares, bent * model[-1].coef_[0], atol=2e-3)
+    np.testing.assert_allclose(score.margins(rows), model.decision_function(refused), atol=2e-3)

@@ -91,15 +91,21 @@ def test_guides_travel_with_it(tmp_path: Path) -> None:
         again.fit(X, Y)
 
 
-def test_what_a_raw_booster_cannot_say(tmp_path: Path) -> None:
+def test_what_a_raw_booster_says_and_cannot_say() -> None:
     xgboost = pytest.importorskip("xgboost")
-    booster = xgboost.train({"objective": "binary:logistic", "nthread": 1}, xgboost.DMatrix(X, Y), 10)
-    with pytest.raises(CapabilityError, match="does not say how it was trained"):
-        ht.adopt(booster, BANK_SCHEMA, reference=X, labels=Y)
+    told = {"objective": "binary:logistic", "nthread": 1}
+    booster = xgboost.train(told, xgboost.DMatrix(X, Y), 10)
     adopted = ht.adopt(booster, BANK_SCHEMA, reference=X)
     assert adopted.format_ == "xgboost"
+    copies = ht.retrain(adopted, X, Y, n=2)
+    assert len(copies) == 2
+    assert adopted.predictor_.foreign is not None
+    assert "10 rounds, learning_rate=0.3" in str(adopted.predictor_.foreign.recipe)
+    odd = xgboost.train(told | {"booster": "dart"}, xgboost.DMatrix(X, Y), 10)
     with pytest.raises(CapabilityError, match="does not say how it was trained"):
-        ht.retrain(adopted, X, Y, n=2)
+        ht.adopt(odd, BANK_SCHEMA, reference=X, labels=Y)
+    with pytest.raises(CapabilityError, match="does not say how it was trained"):
+        ht.retrain(ht.adopt(odd, BANK_SCHEMA, reference=X), X, Y, n=2)
 
 
 def test_catboost_reads_the_columns_that_it_names() -> None:

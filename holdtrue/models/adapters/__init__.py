@@ -5,15 +5,17 @@ from holdtrue.models.adapters._black_box import BlackBox, BlackBoxModel, cause_o
 from holdtrue.models.adapters._boxes import Boxes, boxes_of
 from holdtrue.models.adapters._composed import ComposedModel
 from holdtrue.models.adapters._given import FunctionClassifier, HardVotes, LightGBMBooster, as_classifier
-from holdtrue.models.adapters._layers import LayersModel, Steps
+from holdtrue.models.adapters._layers import Bent, LayersModel, Steps
 from holdtrue.models.adapters._onnx import OnnxClassifier, from_onnx, is_onnx
 from holdtrue.models.adapters._read import own_threshold
+from holdtrue.models.adapters._recipes import check_recipe, coded, recipe_of
 from holdtrue.models.adapters._remote import Remote
 from holdtrue.models.adapters._stored import (
     can_train_again,
     from_path,
     from_stored,
     given,
+    is_raw,
     read_transformer,
     to_stored,
 )
@@ -23,6 +25,7 @@ from holdtrue.models.adapters._trees import AbstractTrees, Flat, Head, TreesMode
 
 __all__ = [
     "AbstractTrees",
+    "Bent",
     "BlackBox",
     "BlackBoxModel",
     "Boxes",
@@ -47,16 +50,20 @@ __all__ = [
     "boxes_of",
     "can_train_again",
     "cause_of",
+    "check_recipe",
+    "coded",
     "from_onnx",
     "from_path",
     "from_stored",
     "from_torch",
     "given",
     "is_onnx",
+    "is_raw",
     "merged",
     "names_of",
     "own_threshold",
     "read_transformer",
+    "recipe_of",
     "rounded_threshold",
     "sums_at",
     "to_stored",

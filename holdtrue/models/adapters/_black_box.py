@@ -100,6 +100,8 @@ class BlackBox:
         Of columns with a categorical dtype in pandas, in the order of their codes.
     digest : str or None
         SHA-256 of the model as its library writes it, where it was adopted.
+    recipe : str or None
+        Of a raw booster that was trained again: what was read from it to do so, and how near it came.
     threshold : float or None
         From which probability on the favourable class is decided, in float64; None: as `predict` does.
     absent : dict
@@ -130,6 +132,7 @@ class BlackBox:
         self.note = "Asked as a black box."
         self.threshold: float | None = None
         self.digest: str | None = None
+        self.recipe: str | None = None
         self._answers: dict[bytes, np.ndarray] = {}
         # XGBoost makes an array of a dataframe, for longer than it takes to answer: numbers are given as one.
         self._by_place = type(estimator).__module__.startswith("xgboost.") and not self.categories

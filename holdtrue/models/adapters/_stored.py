@@ -19,6 +19,7 @@ from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models.adapters._given import HardVotes, LightGBMBooster, as_classifier, from_xgboost
 from holdtrue.models.adapters._onnx import OnnxClassifier, from_onnx
 from holdtrue.models.adapters._optbinning import ScorecardClassifier, StoredScorecard, packed, unpacked
+from holdtrue.models.adapters._recipes import recipe_of
 from holdtrue.models.adapters._torch import TorchClassifier, from_torch
 from holdtrue.models.adapters._torch_program import Program, as_module, from_archive, npy
 
@@ -65,8 +66,8 @@ def to_stored(estimator: Estimator) -> Stored:
     if isinstance(estimator, HardVotes):
         return "votes", *_to_skops(estimator.estimator)
     if library == "catboost":
-        return "catboost", _to_catboost(estimator), {} if _is_raw(estimator) else {"params": _plain(estimator)}
-    if library == "xgboost" and _is_raw(estimator):
+        return "catboost", _to_catboost(estimator), {} if is_raw(estimator) else {"params": _plain(estimator)}
+    if library == "xgboost" and is_raw(estimator):
         return "xgboost", bytes(estimator.get_booster().save_raw("ubj")), {}
     if library in LIBRARIES:
         return "skops", *_to_skops(estimator)
@@ -287,13 +288,15 @@ def given(model: Estimator) -> Estimator:
 
 
 def can_train_again(estimator: Estimator) -> bool:
-    """Whether it brings the parameters that it was trained with, so that a clone is trained as it was."""
-    return not _is_raw(estimator) and hasattr(estimator, "get_params") and hasattr(estimator, "fit")
+    """Whether it brings the parameters that it was trained with, or they can be read from it."""
+    if is_raw(estimator):
+        return recipe_of(estimator) is not None
+    return hasattr(estimator, "get_params") and hasattr(estimator, "fit")
 
 
-def _is_raw(estimator: Estimator) -> bool:
+def is_raw(estimator: Estimator) -> bool:
     """Whether it was made of a booster alone: its parameters are then the library's defaults."""
-    return bool(getattr(estimator, "_from_booster", False))
+    return isinstance(estimator, LightGBMBooster) or bool(getattr(estimator, "_from_booster", False))
 
 
 def _plain(estimator: Estimator) -> JsonObject:
