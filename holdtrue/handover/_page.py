@@ -20,6 +20,10 @@ PERSONAL = (
     "has the table as well can put the two together, so treat the file as personal data. The rows are needed: "
     "every figure is computed from them, and can be by you."
 )
+PROVED = (
+    "Proved, none: the person may change nothing, or the search has proved that nothing they may change is enough. "
+    "Open: nothing was found, and it is not proved that there is none."
+)
 STATES = {
     "live": "still bind, or have run out unmarked", "superseded": "replaced by another", "fulfilled": "came back",
     "expired": "ran out", "forgotten": "person was erased",
@@ -103,7 +107,7 @@ def _recourse(figures: JsonObject) -> Iterator[str]:
                 *(_share(one[key]) for key in ("found", "proved_none", "open", "proved_cheapest"))])
         for name, one in _subsets(figures)
     ]  # fmt: skip
-    yield _table("", heads, rows, "Open: nothing was found, and it is not proved that there is none.")
+    yield _table("", heads, rows, PROVED)
     for title, key in (("Refused", "refused"), ("Recourse found, of the refused who were asked about", "found")):
         marks = [_mark(name, one[key], "share") for name, one in _subsets(figures)]
         yield intervals(title, marks, percent=True)
