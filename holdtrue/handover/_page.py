@@ -11,7 +11,7 @@ from holdtrue.handover._marks import Mark, intervals
 STYLE = Path(__file__).with_name("page.css")
 DASH = "-"
 ALL = "everybody"
-SHORT = 12  # rows of a table that is not torn apart between two sheets of paper
+SHORT = 5  # rows of a table that is not torn apart between two sheets; longer ones leave half a sheet empty
 PERSONAL = (
     "The tables of this file have a row for every person: their place in the table that was handed in, the "
     "model's score and decision, what the search found, and the groups that are reported on. Nobody's name, "
@@ -21,7 +21,7 @@ PERSONAL = (
     "every figure is computed from them, and can be by you."
 )
 PROVED = (
-    "Proved, none: the person may change nothing, or the search has proved that nothing they may change is enough. "
+    "Proved, none: the person may change nothing, or it is proved that nothing they may change is enough. "
     "Open: nothing was found, and it is not proved that there is none."
 )
 STATES = {
