@@ -1,7 +1,7 @@
 """A few actions for many people: `ht.group_actions` beside GLANCE and GLOBE-CE, coverage at equal cost and k.
 
     python -m benchmarks.group_actions [--people 200] [--k 3] [--data german_credit,heloc,loanapp,adult]
-        [--split fresh]
+        [--split fresh|new]
 
 `--split seen`: a model is fitted on the first 60 % of a dataset's rows (5,000 at most). The refused in the rest
 are halved: each half chooses actions that are measured on the other. These people were looked at while
@@ -10,6 +10,9 @@ are halved: each half chooses actions that are measured on the other. These peop
 `--split fresh`: they choose, and are not measured. The first 60 % are cut into three parts by chance. Each part in
 turn is held out: a model is fitted on the other two (5,000 rows at most), and the refused of the part, whom nobody
 had measured before, are measured.
+
+`--split new`: all rows are cut into three parts by another seed. In turn one part chooses, one is measured and the
+third is what a model learns from (5,000 rows at most).
 
 Either way everybody is measured once, by actions that they had no part in, under a model that did not learn from
 them.
@@ -60,6 +63,7 @@ from holdtrue.studies.group_actions._group_actions import candidates, trial_of
 
 KNOWN, PARTS, MOST = 0.6, 3, 5000  # share of rows never measured before, parts of it, rows to learn from
 SEED = 20261118  # of the parts and the rows learned from; not used by an earlier split
+NEW_SEED = 20261119  # of the split that was made after the choice was settled
 Split = tuple[RecourseFrame, RecourseFrame, pd.DataFrame]
 SETTINGS = tuple((n, m) for n in (20, 50, 100) for m in (5, 10, 20))  # clusters at first, local actions of each
 SIZES = ((1, 2), (1, 4), (2, 6), (1, 99))  # how many columns a direction has, at least and at most
@@ -78,6 +82,14 @@ def splits(data: str, kind: str, split: str, n_people: int) -> Iterator[Split]:
         order = np.random.default_rng(0).permutation(len(plan))
         one, other = (plan.take(np.sort(half)) for half in (order[: len(plan) // 2], order[len(plan) // 2 :]))
         yield from ((one, other, good), (other, one, good))
+        return
+    if split == "new":
+        parts = np.array_split(np.random.default_rng(NEW_SEED).permutation(len(X)), PARTS)
+        for part in range(PARTS):
+            test, learn = (np.sort(parts[(part + i) % PARTS]) for i in range(2))
+            rows = np.sort(parts[(part + 2) % PARTS][:MOST])
+            good, recourse = job(kind, bank.schema, X.iloc[rows], y[rows], n_people)
+            yield recourse(X.iloc[learn]), recourse(X.iloc[test]), good
         return
     parts = np.array_split(np.random.default_rng(SEED).permutation(n), PARTS)
     for part in range(PARTS):
@@ -344,7 +356,7 @@ def main() -> None:
     parser.add_argument("--k", type=int, default=3)
     parser.add_argument("--data", default="german_credit,heloc,loanapp,adult")
     parser.add_argument("--models", default="xgboost,logistic regression")
-    parser.add_argument("--split", choices=("seen", "fresh"), default="seen")
+    parser.add_argument("--split", choices=("seen", "fresh", "new"), default="seen")
     options = parser.parse_args()
     jobs: dict[str, Any] = {}
     for kind in options.models.split(","):
@@ -362,7 +374,9 @@ def main() -> None:
                 f"python -m benchmarks.group_actions --people {options.people} --k {options.k} "
                 f"--data {','.join(done)} --models '{','.join(kinds)}' --split {options.split}"
             )
-            name = "group_actions" if options.split == "seen" else "group_actions-fresh"
+            name = "group_actions" if options.split == "seen" else f"group_actions-{options.split}"
+            if options.split == "new":  # one file for each run, so that tables can be run side by side
+                name += f"-{'-'.join(done)}"
             record(name, command, {"jobs": jobs}, shown=False)
 
 

@@ -320,6 +320,13 @@ class FeasibleSets(eqx.Module):
             tails=self.tails,
         )  # fmt: skip
 
+    def stuck(self) -> Bool[np.ndarray, " n"]:
+        """Who could be nowhere but where they are: no search of any kind finds anything for them."""
+        in_group = np.asarray(self.layout.members[len(self.layout.numbers) :].any(axis=0))
+        own_level = in_group & (self.x * np.asarray(self.scale) + np.asarray(self.offset) > 0.5)
+        elsewhere = (self.lower < self.upper) | (self.x < self.lower) | (self.x > self.upper)
+        return ~(self.movable & elsewhere & ~own_level).any(axis=1)
+
     def one(self, row: int) -> Feasible:
         """One person's set."""
         return self.join([jnp.asarray(part[row]) for part in self.own])

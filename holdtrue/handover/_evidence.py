@@ -79,6 +79,8 @@ class Evidence:
         of = self.figures["everybody"]
         text = f"{of['people']:,} people, {of['refused']['k']:,} refused; of {of['asked']:,} asked about, "
         text += f"{of['found']['k']:,} have recourse"
+        if of["proved_none"]["k"]:
+            text += f" and {of['proved_none']['k']:,} are proved to have none"
         if of["survival"] is not None and of["survival"]["value"] is not None:
             text += f", which {of['survival']['value']:.0%} of {of['survival']['judges']} judges accept"
         return f"{text}. Tables: {', '.join(self.tables)}."

@@ -94,8 +94,7 @@ def people_tables(
     accepted = predictor.decide(table) == favourable
     asked = np.zeros(n, bool)
     asked[rows] = True
-    found, bound, held = plan.found, plan.bound, plan.held
-    none = np.zeros(len(plan), bool) if bound is None else ~found & np.isposinf(bound)
+    found, held, none = plan.found, plan.held, plan.proved_none
     changed = plan.acted().sum(axis=1)
     columns: Keywords = {
         "row": pa.array(np.arange(n)),

@@ -11,7 +11,7 @@ from holdtrue.handover._marks import Mark, intervals
 STYLE = Path(__file__).with_name("page.css")
 DASH = "-"
 ALL = "everybody"
-SHORT = 12  # rows of a table that is not torn apart between two sheets of paper
+SHORT = 5  # rows of a table that is not torn apart between two sheets; longer ones leave half a sheet empty
 PERSONAL = (
     "The tables of this file have a row for every person: their place in the table that was handed in, the "
     "model's score and decision, what the search found, and the groups that are reported on. Nobody's name, "
@@ -19,6 +19,10 @@ PERSONAL = (
     "at. Of the ledger it has the chain's public part, which says nothing of a person but a commitment. Who "
     "has the table as well can put the two together, so treat the file as personal data. The rows are needed: "
     "every figure is computed from them, and can be by you."
+)
+PROVED = (
+    "Proved, none: the person may change nothing, or it is proved that nothing they may change is enough. "
+    "Open: nothing was found, and it is not proved that there is none."
 )
 STATES = {
     "live": "still bind, or have run out unmarked", "superseded": "replaced by another", "fulfilled": "came back",
@@ -103,7 +107,7 @@ def _recourse(figures: JsonObject) -> Iterator[str]:
                 *(_share(one[key]) for key in ("found", "proved_none", "open", "proved_cheapest"))])
         for name, one in _subsets(figures)
     ]  # fmt: skip
-    yield _table("", heads, rows, "Open: nothing was found, and it is not proved that there is none.")
+    yield _table("", heads, rows, PROVED)
     for title, key in (("Refused", "refused"), ("Recourse found, of the refused who were asked about", "found")):
         marks = [_mark(name, one[key], "share") for name, one in _subsets(figures)]
         yield intervals(title, marks, percent=True)

@@ -61,8 +61,11 @@ def _recourse(given: JsonObject, figures: JsonObject) -> list[str]:
             f"For {of['open']['k']:,} people nothing was found and nothing is proved: a way may exist that the "
             f"search ({given['method']['name']}) does not see."
         )
-    if not of["proved_none"]["k"] and not of["proved_cheapest"]["k"]:
-        out.append("The search proves nothing: costs are those of what was found, not of the cheapest there is.")
+    if of["found"]["k"] and not of["proved_cheapest"]["k"]:
+        out.append(
+            "No recourse is proved to be the cheapest: costs are those of what was found, not of the cheapest "
+            "there is."
+        )
     if of["survival"] is None:
         out.append("The model carries no judges, so that how long recourse holds was not measured.")
     else:

@@ -144,7 +144,8 @@ class PanelSearch:
         if on_rows is not None and len(left):
             on_rows(len(left))
         if bound is not None:  # a point that lacks something of what was asked for is the cheapest of nothing
-            status[(status == int(Status.OPTIMAL)) & ~np.isclose(cost, bound, rtol=1e-4)] = int(Status.FOUND)
+            known = (status == int(Status.OPTIMAL)) & ~np.isnan(bound)
+            status[known & ~np.isclose(cost, bound, rtol=1e-4)] = int(Status.FOUND)
         return Solutions(x, status, cost, n_steps, cheapest.astype(np.float32), bound)
 
     def _climbed(

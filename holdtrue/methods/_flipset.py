@@ -180,6 +180,8 @@ class Flipset(AbstractMethod):
         """Answer people block by block."""
         n = len(problems)
         answer = Solutions.unreached(problems)
+        if kind_of(self) == "linear":  # where it is solved as it is, which proves what it does not find
+            answer = replace(answer, bound=np.full(n, np.nan))
         until = np.inf if deadline is None else deadline
         local = Local(self.predictor_.decision, neighbourhood(self), self.n_samples)
         barred: list[list[Support]] = [[] for _ in range(n)]
@@ -259,7 +261,10 @@ class Flipset(AbstractMethod):
                     continue
                 del menus[i]
                 if not is_found(answer.status[rows[i]]):
-                    answer.status[rows[i]] = int(Status.INFEASIBLE if proven and exact else Status.NOT_FOUND)
+                    none = proven and exact
+                    answer.status[rows[i]] = int(Status.INFEASIBLE if none else Status.NOT_FOUND)
+                    if none and answer.bound is not None and not known["barred"]:
+                        answer.bound[rows[i]] = np.inf  # with changes barred, only of those that are left
             hardened, margin, cost = local.ask(problems, rows, proposals, weights, self.norm)
             value = cost if percentiles is None else self._moved(hardened, own)
             for i in asked:
@@ -269,6 +274,8 @@ class Flipset(AbstractMethod):
                     answer.x[row], answer.cost[row], best[i] = hardened[i], cost[i], value[i]
                     sure = exact and step == 0 and proof[i] and not beyond[i] and not menus[i].thinned
                     answer.status[row] = int(Status.OPTIMAL if sure else Status.FOUND)
+                    if sure and answer.bound is not None and percentiles is None and not barred[row]:
+                        answer.bound[row] = cost[i]
                     if not exact:
                         required[i] = NEED
                 elif exact or not valid:

@@ -12,7 +12,7 @@ from holdtrue._types import Cell, Keywords, NativeFrame
 from holdtrue.attribution import GIVEN, CodeTable, Models, Reasoner, Reasons
 from holdtrue.batch import Predictor
 from holdtrue.causal import overwrite
-from holdtrue.encoding import Norm, about, differs, join, number, shortened
+from holdtrue.encoding import Norm, about, differs, feasible_sets, join, number, shortened
 from holdtrue.methods._effort import asked, efforts
 from holdtrue.methods._held import COLUMNS, UNKNOWN, Held
 from holdtrue.methods._plot import draw
@@ -130,6 +130,19 @@ class RecourseFrame:
     def found(self) -> np.ndarray:
         """Which people have a recourse that was checked."""
         return is_found(self.status)
+
+    @property
+    def proved_none(self) -> np.ndarray:
+        """Which people are proved to have no recourse: by an infinite `bound`, or since they may change nothing.
+
+        INFEASIBLE alone may be said of the values that a search has listed, which proves nothing of others.
+        """
+        out = np.zeros(len(self), bool) if self.bound is None else ~self.found & np.isposinf(self.bound)
+        open_ = np.flatnonzero((self.status == int(Status.INFEASIBLE)) & ~out)
+        if len(open_):
+            people, own = self.factual.take(open_), self.restrictions.take(open_)
+            out[open_] = feasible_sets(self.predictor.encoder, people, own).stuck()
+        return out
 
     @property
     def gap(self) -> np.ndarray:

@@ -216,3 +216,65 @@ def test_means_of_nobody(clf, people):
     assert found.figures["reasons"] is None
     assert "<html" in found.html()
     assert np.isfinite(pd.Series(found.figures["everybody"]["refused"])).all()
+
+
+# ---- proofs that there is none ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def savers():
+    """Savings count and years count; savings may only grow, and end at 10."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"savings": rng.uniform(0, 10, 400).round(1), "age": rng.integers(20, 70, 400)})
+    good = (table.savings + 0.5 * (table.age - 45) > 7).astype(int)
+    schema = ht.Schema(
+        [
+            ht.Feature(name="savings", kind="numeric", bounds=(0, 10), direction="increase"),
+            ht.Feature(name="age", kind="numeric", bounds=(18, 90), direction="fixed"),
+        ]
+    )
+    return table, good, schema
+
+
+def evidence_of(savers, method):
+    table, good, schema = savers
+    clf = ht.RecourseClassifier(
+        schema=schema, model=ht.Linear(), regime=ht.StandardTraining(n_epochs=150), method=method, random_state=0
+    ).fit(table, good)
+    # Two have nothing left to change, three may save more but never enough, four need a little more.
+    asked = pd.DataFrame({"savings": [10.0] * 2 + [0.0] * 3 + [4.0] * 4, "age": [20] * 2 + [20] * 3 + [45] * 4})
+    assert (clf.predict(asked) == 0).all()
+    assert (clf.predict(pd.DataFrame({"savings": [10.0, 10.0], "age": [20, 45]})) == [0, 1]).all()
+    return ht.evidence(clf, asked)
+
+
+def counts_of(found):
+    return {name: found.figures["everybody"][name]["k"] for name in ("found", "proved_none", "open")}
+
+
+def test_who_may_change_nothing_is_proved_to_have_no_recourse(savers, tmp_path):
+    """A search that proves nothing of others: two of nine have nothing to change, and three stay open."""
+    found = evidence_of(savers, ht.Wachter(n_steps=60, random_state=0))
+    assert counts_of(found) == {"found": 4, "proved_none": 2, "open": 3}
+    table = found.tables["people"].to_pandas()
+    assert table.proved_none.tolist() == [True] * 2 + [False] * 7
+    assert table.status.tolist() == ["INFEASIBLE"] * 2 + ["NOT_FOUND"] * 3 + ["FOUND"] * 4
+    assert "22.2%" in found.html()
+    assert any("3 people nothing was found and nothing is proved" in text for text in found.limits)
+    found.save(tmp_path / "evidence.zip")
+    said, own = recompute.numbers(tmp_path / "evidence.zip")
+    assert own["everybody"]["proved_none"]["k"] == 2
+    assert list(recompute.differences(said, own)) == []
+
+
+def test_a_proof_of_the_search_counts(savers):
+    found = evidence_of(savers, ht.Flipset())
+    assert counts_of(found) == {"found": 4, "proved_none": 5, "open": 0}
+    assert not any("nothing is proved" in text for text in found.limits)
+
+
+def test_the_end_of_a_list_is_no_proof(savers):
+    """All listed values of one column were tried in vain: of values between them nothing is known."""
+    found = evidence_of(savers, ht.SparseSearch(max_changes=1, n_values=3, random_state=0))
+    assert found.tables["people"].to_pandas().status.tolist()[:5] == ["INFEASIBLE"] * 5
+    assert counts_of(found) == {"found": 4, "proved_none": 2, "open": 3}

@@ -17,6 +17,7 @@ from holdtrue.studies.group_actions import Change, Trial, best_of, greedy
 from holdtrue.studies.group_actions._actions import joined, sentence, taken, ways
 from holdtrue.studies.group_actions._choose import cap_of, choose, chosen_of, served, swapped, worth
 from holdtrue.studies.group_actions._group_actions import trial_of
+from holdtrue.studies.group_actions._trial import alike
 
 
 @pytest.fixture(scope="module")
@@ -133,11 +134,12 @@ def test_the_cheapest_who_keep_a_mean_are_the_most_people_who_can():
         subsets = (some for n in range(9) for some in itertools.combinations(paid, n))
         assert most_people(paid[None], mean) == max(len(s) for s in subsets if sum(s) <= mean * len(s) + 1e-9)
         assert worth(paid[None], mean)[0] == most_people(paid[None], mean)
-    alike = np.array([[0.1, 0.2, 0.4, 0.4, 0.4]])  # of people who would pay the same all are served or none
-    assert worth(alike, 0.25) == (2, 0, pytest.approx(-0.3))
-    # What is left to spend goes to a second action for the same people, before it is saved.
+    same = np.array([[0.1, 0.2, 0.4, 0.4, 0.4]])  # of people who would pay the same all are served or none
+    assert worth(same, 0.25) == (2, 0, pytest.approx(-0.3))
+    # What is left to spend goes to people like those who choose, before it is saved.
     two = np.array([[0.1, 0.1, np.inf], [np.inf, 0.3, 0.3], [np.inf, np.inf, 0.1]])
-    assert chosen_of(two, 2, 0.2) == [0, 1]
+    assert chosen_of(two, 2, 0.2, np.array([[np.inf], [0.2], [np.inf]])) == [0, 1]
+    assert chosen_of(two, 2, 0.2) == [0, 2]
     assert chosen_of(two, 2) == [0, 2]
 
 
@@ -229,12 +231,15 @@ def test_along_a_direction_everybody_goes_as_far_as_they_need(world, trial):
 
 def test_two_actions_in_one():
     a, b, home = Change("a", "by", 2.0), Change("b", "at most", 3.0), Change("home", "to", "own")
-    assert joined((a, b), (Change("a", "by", 1.0), home)) == (a, b, home)
-    assert joined((b,), (Change("b", "at most", 2.0),)) == (Change("b", "at most", 2.0),)
-    assert joined((Change("a", "by", -1.0),), (Change("a", "by", -2.0),)) == (Change("a", "by", -2.0),)
+    numbers = [ht.Feature(name=name, kind="numeric", bounds=(0, 9)) for name in ("a", "b")]
+    schema = ht.Schema([*numbers, ht.Feature(name="home", kind="categorical", levels=("own", "rent"))])
+    assert joined((home,), (b, a), schema) == joined((b, a), (home,), schema) == (a, b, home)
+    assert joined((a, b), (Change("a", "by", 1.0), home), schema) == (a, b, home)
+    assert joined((b,), (Change("b", "at most", 2.0),), schema) == (Change("b", "at most", 2.0),)
+    assert joined((Change("a", "by", -1.0),), (Change("a", "by", -2.0),), schema) == (Change("a", "by", -2.0),)
     for other in (Change("a", "by", -1.0), Change("a", "at least", 1.0)):
-        assert joined((a,), (other,)) is None
-    assert joined((home,), (Change("home", "to", "rent"),)) is None
+        assert joined((a,), (other,), schema) is None
+    assert joined((home,), (Change("home", "to", "rent"),), schema) is None
 
 
 def test_judges_are_asked_after_the_action(people_of_a_bank):
@@ -320,25 +325,29 @@ def test_trials_remember(trial):
     assert trial.known[action] is known
 
 
-def test_a_sterner_trial_serves_those_alone_who_come_far_enough_inside(world, trial):
-    _, schema, predictor, plan, _ = world
-    actions = list(every(step=2))
-    slack = 0.7 * float(np.median(trial.lacking()))
-    easy, stern = trial.matrix(actions), trial.sterner(slack).matrix(actions)
-    some = np.isfinite(stern)
-    assert 0 < some.sum() < np.isfinite(easy).sum()
-    np.testing.assert_array_equal(stern[some], easy[some])
-    for action, row in zip(actions, range(len(actions)), strict=True):
-        after, _ = taken(action, plan.factual, schema)
-        chance = predictor.proba(after)[:, predictor.decision.favourable]
-        inside = np.log(chance) - np.log1p(-chance) - np.log(predictor.threshold / (1 - predictor.threshold))
-        np.testing.assert_array_equal(some[row], np.isfinite(easy[row]) & (inside >= slack))
+def test_people_alike_are_refused_and_have_the_columns_of_those_who_choose(world, trial):
+    _, _, predictor, plan, _ = world
+    others = alike(trial, 40)
+    assert others is not None
+    assert 0 < others.people.n_rows <= 40
+    assert (predictor.decide(others.people) != others.target).all()
+    for name, values in others.people.columns.items():
+        assert set(values.tolist()) <= set(plan.factual.columns[name].tolist())
+    again = alike(trial, 40)
+    assert all((again.people.columns[n] == v).all() for n, v in others.people.columns.items())
+
+
+def test_an_action_twice_is_worth_no_more_than_once():
+    """Serving the same people again by the same is nothing that others have of it."""
+    costs, others = np.array([[1.0, 1.0], [1.0, 1.0], [2.0, np.inf]]), np.array([[np.inf], [np.inf], [1.0]])
+    assert worth(costs[[0, 1]], 2.0, others[[0, 1]]) == worth(costs[:1], 2.0, others[:1])
+    assert sorted(chosen_of(costs, 2, 2.0, others))[-1] == 2
 
 
 def test_what_a_mean_cost_leaves_serves_people_who_had_no_part_in_the_choice(world):
     """Who chooses lacks least; the others are served no less than by what those who choose need themselves."""
     plan = world[3]
-    order = np.argsort(trial_of(plan, None).lacking())
+    order = np.argsort(-plan.before)
     near = trial_of(plan.take(np.sort(order[:30])), None)  # who choose lack least
     far = trial_of(plan.take(np.sort(order[30:])), None)
     pool = list(every())

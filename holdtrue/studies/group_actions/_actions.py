@@ -225,8 +225,11 @@ def variants(action: Action, schema: Schema, encoder: Encoder) -> Sequence[Actio
     return list(dict.fromkeys(out))
 
 
-def joined(one: Action, other: Action) -> Action | None:
-    """An action that asks what either asks, of each column the more; None where they go apart."""
+def joined(one: Action, other: Action, schema: Schema) -> Action | None:
+    """An action that asks what either asks, of each column the more; None where they go apart.
+
+    Changes are in the schema's order, so that one action is not taken for two.
+    """
     out = {change.feature: change for change in one}
     for change in other:
         mine = out.get(change.feature)
@@ -243,4 +246,4 @@ def joined(one: Action, other: Action) -> Action | None:
                 return None
             less = mine.how == "at most" or (mine.how != "at least" and a < 0)
             out[change.feature] = change if (b < a) == less and a != b else mine
-    return tuple(out.values())
+    return tuple(out[name] for name in schema.names if name in out)

@@ -10,12 +10,12 @@ import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from holdtrue.studies.group_actions._actions import Action, joined, variants
-from holdtrue.studies.group_actions._trial import Trial
+from holdtrue.studies.group_actions._trial import Trial, alike
 
 SWAPS = 6  # rounds in which every chosen action may be exchanged
 NODES = 200  # of the integer program: a count, not a time, so that the same is chosen again
 PAIRS = 20_000  # of an action and a person whom it serves, of the program that keeps a mean
-STERNER = (0.0, 0.25, 0.5, 1.0, 2.0)  # how much further inside, in shares of what half of the people lack
+ALIKE = 150  # people who are mixed from those who choose
 SLACK, TIE = 1e-9, 1e-6  # of sums of costs; of two costs, which are of single precision
 
 
@@ -71,34 +71,41 @@ def cap_of(costs: np.ndarray, mean: float | None) -> float | None:
 Worth = tuple[int, int, float]
 
 
-def worths(costs: np.ndarray, rest: np.ndarray, mean: float | None) -> list[Worth]:
-    """What each row is worth beside the rows of `rest`: how many they serve, how many times more, less the cost.
+def worths(costs: np.ndarray, rest: np.ndarray, mean: float | None, more: "Pair | None" = None) -> list[Worth]:
+    """What each row is worth beside the rows of `rest`: how many they serve, how many others, less the cost.
 
-    Within a mean cost that leaves something to spend, who is served by a further action matters before the cost:
-    people who have no part in the choice differ, and what one action misses the other may reach.
+    Who others are is up to `more`, the same two arrays of their costs: people like those who choose. They come
+    before the cost, within what the mean leaves, since who has no part in the choice differs from who has.
     """
     least = np.minimum(costs, rest.min(axis=0, initial=np.inf))
     counts, spent, dearest = counted(least, mean)
-    more = np.zeros(len(costs), int)
-    if mean is not None:
+    others = np.zeros(len(costs), int)
+    if more is not None:
         most = np.minimum(dearest, np.finfo(float).max)[:, None]  # an infinite cost is above every cap
-        more = (costs <= most).sum(axis=1) + sum((row <= most).sum(axis=1) for row in rest) - counts
-    return list(zip(counts.tolist(), more.tolist(), (-spent).tolist(), strict=True))
+        others = (np.minimum(more[0], more[1].min(axis=0, initial=np.inf)) <= most).sum(axis=1)
+    return list(zip(counts.tolist(), others.tolist(), (-spent).tolist(), strict=True))
 
 
-def worth(costs: np.ndarray, mean: float | None = None) -> Worth:
+Pair = tuple[np.ndarray, np.ndarray]
+
+
+def worth(costs: np.ndarray, mean: float | None = None, others: np.ndarray | None = None) -> Worth:
     """What some actions are worth together: see `worths`."""
-    return worths(costs[:1], costs[1:], mean)[0] if len(costs) else (0, 0, 0.0)
+    more = None if others is None else (others[:1], others[1:])
+    return worths(costs[:1], costs[1:], mean, more)[0] if len(costs) else (0, 0, 0.0)
 
 
-def _best(costs: np.ndarray, rest: np.ndarray, mean: float | None) -> tuple[int, Worth]:
-    """Which row is worth most beside others, and what they are worth together."""
-    found = worths(costs, rest, mean)
+def _best(
+    costs: np.ndarray, rest: Sequence[int], mean: float | None, others: np.ndarray | None
+) -> tuple[int, Worth]:
+    """Which row is worth most beside some, and what they are worth together."""
+    some = list(rest)
+    found = worths(costs, costs[some], mean, None if others is None else (others, others[some]))
     best = max(range(len(found)), key=found.__getitem__)
     return best, found[best]
 
 
-def greedy(costs: np.ndarray, k: int, mean: float | None = None) -> list[int]:
+def greedy(costs: np.ndarray, k: int, mean: float | None = None, others: np.ndarray | None = None) -> list[int]:
     """At most `k` rows, each the one that is worth most beside those before it.
 
     Without a `mean` the number served is submodular, so that this many serve at least 1 - (1 - 1/k)^k of what the
@@ -107,7 +114,7 @@ def greedy(costs: np.ndarray, k: int, mean: float | None = None) -> list[int]:
     chosen: list[int] = []
     most: Worth = (0, 0, 0.0)
     for _ in range(min(k, len(costs))):
-        best, here = _best(costs, costs[chosen], mean)
+        best, here = _best(costs, chosen, mean, others)
         if here[:2] <= most[:2]:
             break
         chosen.append(best)
@@ -115,14 +122,16 @@ def greedy(costs: np.ndarray, k: int, mean: float | None = None) -> list[int]:
     return chosen
 
 
-def swapped(costs: np.ndarray, chosen: Sequence[int], mean: float | None = None) -> list[int]:
+def swapped(
+    costs: np.ndarray, chosen: Sequence[int], mean: float | None = None, others: np.ndarray | None = None
+) -> list[int]:
     """A choice after exchanging one at a time for whichever other is worth more."""
     out = list(chosen)
     for _ in range(SWAPS):
         before = list(out)
         for at in range(len(out)):
-            best, here = _best(costs, costs[[i for j, i in enumerate(out) if j != at]], mean)
-            if _more(here, worth(costs[out], mean)):
+            best, here = _best(costs, [i for j, i in enumerate(out) if j != at], mean, others)
+            if _more(here, worth(costs[out], mean, None if others is None else others[out])):
                 out[at] = best
         if out == before:
             break
@@ -177,14 +186,14 @@ def covering_within(costs: np.ndarray, k: int, mean: float) -> list[int]:
     return [] if found.status != 0 else np.flatnonzero(found.x[:m] > 0.5).tolist()
 
 
-def chosen_of(costs: np.ndarray, k: int, mean: float | None = None) -> list[int]:
-    """At most `k` rows: those that serve most, exchanged for cheaper ones that serve as many."""
+def chosen_of(costs: np.ndarray, k: int, mean: float | None = None, others: np.ndarray | None = None) -> list[int]:
+    """At most `k` rows: those that serve most, exchanged for those that serve as many and are worth more."""
     best = covering(costs, k) if mean is None else covering_within(costs, k, mean)
-    quick = greedy(costs, k, mean)
-    if best:  # what is left of the k: whoever serves people once more
+    quick = greedy(costs, k, mean, others)
+    if best:  # what is left of the k: whoever serves further people
         best = [*best, *(i for i in quick if i not in best)][:k]
-    found = [swapped(costs, rows, mean) for rows in (quick, best)]
-    return max(found, key=lambda rows: worth(costs[rows], mean))
+    found = [swapped(costs, rows, mean, others) for rows in (quick, best)]
+    return max(found, key=lambda rows: worth(costs[rows], mean, None if others is None else others[rows]))
 
 
 def best_of(costs: np.ndarray, k: int, mean: float | None = None) -> list[int]:
@@ -210,45 +219,28 @@ def choose(
         What those who are served may be asked in the mean.
     """
     pool = list(dict.fromkeys(action for action in candidates if action))
-    trial = trial if mean is None else sternest(trial, pool, k, mean)
-    chosen = [pool[i] for i in chosen_of(trial.matrix(pool), k, mean)]
+    others = None if mean is None else alike(trial, ALIKE)
+    known = None if others is None else others.matrix(pool)
+    chosen = [pool[i] for i in chosen_of(trial.matrix(pool), k, mean, known)]
     for _ in range(rounds):
         before = list(chosen)
         for at in range(len(chosen)):
-            chosen[at] = _mended(trial, chosen, at, pool, mean)
+            chosen[at] = _mended(trial, others, chosen, at, pool, mean)
         if chosen == before:
             break
     return chosen
 
 
-def sternest(trial: Trial, pool: list[Action], k: int, mean: float) -> Trial:
-    """The trial that asks actions to bring people as far inside as serves most of those who do not choose.
-
-    Others lack more, or other things, than those who choose. So what the mean leaves may go into actions that
-    would serve somebody who lacks more, too. How much more is settled by the people who choose, among themselves:
-    each half chooses for the other. Where two serve as many, the one that asks less is taken.
-    """
-    costs = trial.matrix(pool)
-    lack = float(np.median(trial.lacking()))
-    halves = np.arange(costs.shape[1]) % 2 == 0
-    best, found = trial, -1
-    for share in STERNER:
-        asked = trial.sterner(share * lack)
-        stern, n = asked.matrix(pool), 0
-        for half in (halves, ~halves):
-            rows = chosen_of(stern[:, half], k, mean)
-            n += int(served(costs[rows][:, ~half], cap_of(costs[rows][:, half], mean)).covered.sum())
-        if n > found:
-            best, found = asked, n
-    return best
-
-
-def _mended(trial: Trial, chosen: list[Action], at: int, pool: list[Action], mean: float | None) -> Action:
+def _mended(
+    trial: Trial, others: Trial | None, chosen: list[Action], at: int, pool: list[Action], mean: float | None
+) -> Action:
     encoder = trial.predictor.encoder
-    rest = trial.matrix([action for i, action in enumerate(chosen) if i != at])
+    beside = [action for i, action in enumerate(chosen) if i != at]
     near = variants(chosen[at], encoder.schema, encoder)
-    both = (joined(chosen[at], action) for action in pool)
+    both = (joined(chosen[at], action, encoder.schema) for action in pool)
     some = list(dict.fromkeys([chosen[at], *near, *(action for action in both if action is not None)]))
-    costs = trial.matrix(some)
-    best, here = _best(costs, rest, mean)
-    return some[best] if _more(here, worths(costs[:1], rest, mean)[0]) else chosen[at]
+    costs, rest = trial.matrix(some), trial.matrix(beside)
+    more = None if others is None else (others.matrix(some), others.matrix(beside))
+    found = worths(costs, rest, mean, more)
+    best = max(range(len(found)), key=found.__getitem__)
+    return some[best] if _more(found[best], found[0]) else chosen[at]

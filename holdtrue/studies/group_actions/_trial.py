@@ -1,16 +1,16 @@
 """Trying actions on people: whom each serves, and what that costs them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import logit
 
 from holdtrue.batch import Predictor, distances
 from holdtrue.encoding import Norm, broken_limits
 from holdtrue.schema import Table
 from holdtrue.studies.group_actions._actions import Action, taken, ways
 
+MADE, OF_ANOTHER = 4, 0.5  # rows mixed for each that is wanted; share of their columns that are another's
 ROWS = 8192  # asked of the model at once, whichever actions they come from
 
 
@@ -29,8 +29,6 @@ class Trial:
         What costs are counted in.
     max_cost : float or None
         What nobody is asked to exceed.
-    slack : float
-        How far inside the wanted class, in logits, an action must bring whom it serves.
     """
 
     predictor: Predictor
@@ -38,16 +36,7 @@ class Trial:
     target: np.ndarray
     norm: Norm
     max_cost: float | None = None
-    slack: float = 0.0
-    known: dict[Action, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
-
-    def sterner(self, slack: float) -> "Trial":
-        """The same people, served only by what brings them further inside; what was tried is not tried again."""
-        return replace(self, slack=slack)
-
-    def lacking(self) -> np.ndarray:
-        """How far everybody is outside the wanted class as they are, in logits."""
-        return -self._inside(self.people, self.target)
+    known: dict[Action, np.ndarray] = field(default_factory=dict)
 
     def costs(self, action: Action) -> np.ndarray:
         """What the action costs whom it serves; infinite for others: still refused, or a limit broken.
@@ -67,21 +56,14 @@ class Trial:
         left = list(new)
         for start in range(0, len(left), step):
             self._try(left[start : start + step])
-        found = np.stack([np.min([self._cost(way) for way in parts[action]], axis=0) for action in actions])
+        found = np.stack([np.min([self.known[way] for way in parts[action]], axis=0) for action in actions])
         return found if self.max_cost is None else np.where(found <= self.max_cost, found, np.inf)
 
     def way(self, action: Action) -> np.ndarray:
         """Which of its ways each person takes, as an index; the cheapest that serves them."""
         self.matrix([action])
         some = ways(action, self.predictor.encoder.schema)
-        return np.argmin([self._cost(way) for way in some], axis=0)
-
-    def _cost(self, way: Action) -> np.ndarray:
-        cost, inside = self.known[way]
-        return cost if self.slack <= 0 else np.where(inside >= self.slack, cost, np.inf)
-
-    def _inside(self, people: Table, target: np.ndarray) -> np.ndarray:
-        return _margins(self.predictor, np.asarray(self.predictor.logits(people), np.float64), target)
+        return np.argmin([self.known[way] for way in some], axis=0)
 
     def _try(self, actions: list[Action]) -> None:
         """All at once: most of the time of a few rows is that of the call."""
@@ -95,32 +77,42 @@ class Trial:
             columns.append([after.columns[name][mine] for name in names])
         row, number = np.concatenate(rows), np.concatenate(which)
         out = np.full((len(actions), self.people.n_rows), np.inf)
-        inside = np.full(out.shape, -np.inf)
         if len(row):
             people = self.people.take(row)
             joined = dict(zip(names, (np.concatenate(part) for part in zip(*columns, strict=True)), strict=True))
             after = Table(joined, len(row), people.native)
             cost = np.asarray(distances(encoder, encoder.encode(people), encoder.encode(after), self.norm))
             logits = self.predictor.logits(after)
-            inside[number, row] = _margins(self.predictor, np.asarray(logits, np.float64), self.target[row])
             kept = np.flatnonzero(self.predictor.decide_of(logits) == self.target[row])
             if len(kept):
                 broken = broken_limits(encoder, people.take(kept), after.take(kept))
                 kept = kept[[not texts for texts in broken]]
             out[number[kept], row[kept]] = cost[kept]
-        self.known |= dict(zip(actions, zip(out, inside, strict=True), strict=True))
+        self.known |= dict(zip(actions, out, strict=True))
 
 
-def _margins(predictor: Predictor, logits: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """How far, in logits, every row is inside its target; `Decision.margin_of` many rows."""
-    decision, rows = predictor.decision, np.arange(len(logits))
-    if decision.n_classes == 2:
-        gap = logits[:, decision.favourable] - logits[:, 1 - decision.favourable]
-        score = gap - logit(np.float64(decision.threshold))
-        return np.where(target == decision.favourable, score, -score)
-    others = logits.copy()
-    others[rows, target] = -np.inf
-    return logits[rows, target] - others.max(axis=1)
+def alike(trial: Trial, n: int, seed: int = 0) -> Trial | None:
+    """People like those of a trial: each of them with some columns of another; refused ones alone, at most `n`.
+
+    They stand for people who are not there: whoever has no part in a choice lacks other things than who has, and
+    may take other changes. None where nobody was made whom the model refuses.
+    """
+    rng, people, encoder = np.random.default_rng(seed), trial.people, trial.predictor.encoder
+    row = rng.integers(people.n_rows, size=MADE * n)
+    columns = {
+        name: values[np.where(rng.random(len(row)) < OF_ANOTHER, rng.integers(people.n_rows, size=len(row)), row)]
+        for name, values in people.columns.items()
+    }
+    made, target = Table(columns, len(row), people.take(row).native), trial.target[row]
+    refused = np.flatnonzero(trial.predictor.decide(made) != target)
+    kept = np.array([not texts for texts in broken_limits(encoder, made.take(refused), made.take(refused))], bool)
+    able = refused[kept] if len(refused) else refused
+    # Whom the model is furthest from accepting: who is served by what serves them is not missed elsewhere.
+    far = np.asarray(trial.predictor.proba(made.take(able)))[np.arange(len(able)), target[able]]
+    chosen = able[np.sort(np.argsort(far, kind="stable")[:n])]
+    if not len(chosen):
+        return None
+    return Trial(trial.predictor, made.take(chosen), target[chosen], trial.norm, trial.max_cost)
 
 
 def _whole(after: Table, action: Action) -> np.ndarray:
