@@ -33,4 +33,6 @@ def test_no_request_leaves_anything_behind(world, desk, rows, refused):
             left.append(tracemalloc.get_traced_memory()[0] - before)
     finally:
         tracemalloc.stop()
-    assert min(left) / (6 * times) < 600, left  # Python keeps some 30 kB for its next numbers, however many are asked
+    assert min(left) / (6 * times) < 600, (
+        left
+    )  # Python keeps some 30 kB for its next numbers, however many are asked
