@@ -12,10 +12,11 @@ that knows nothing but the file imports holdtrue, loads the model, decides about
 
 Seconds are of the processor (user and system, all threads) and of the clock; on a machine that others use the
 first are the ones to go by. `processor` and `clock` are of the whole process, its end included; `answer` and
-`answer_clock` stop where the answer is there, which is what somebody at a notebook waits for. The warm process then answers 30 people one by one and 200 at once: `one_ms` is the
-median of the processor's milliseconds for one, `many_ms` those of each of many; `asking_ms` is what the model's
-own library takes for the two questions that one person is worth (the person, and the recourse). What is done is
-written after every kind, and a later call goes on with the others.
+`answer_clock` stop where the answer is there, which is what somebody at a notebook waits for. The warm process
+then answers 30 people one by one and 200 at once: `one_ms` is the median of the processor's milliseconds for
+one, `many_ms` those of each of many; `asking_ms` is what the model's own library takes for the two questions
+that one person is worth (the person, and the recourse). What is done is written after every kind, and a later
+call goes on with the others.
 """
 
 import argparse
