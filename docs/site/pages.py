@@ -208,6 +208,9 @@ def assemble(source: Path) -> None:
     (source / "images").mkdir()
     for path in images:
         shutil.copy(path, source / "images" / path.name)
+    (source / "notebooks").mkdir()
+    for path in (DOCS / "notebooks").glob("*.ipynb"):  # what the map links to, to be fetched as they are
+        shutil.copy(path, source / "notebooks" / path.name)
 
 
 def _navigation() -> str:

@@ -3,7 +3,6 @@
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
-from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from holdtrue.encoding import Layout
@@ -90,6 +89,8 @@ def solve_additive(model: PiecewiseModel, data: Data, penalty: float) -> tuple[P
     # Every class is named, also one that a resample lacks.
     named = np.concatenate([inputs, np.zeros((k, inputs.shape[1]))]), np.concatenate([y, np.arange(k)])
     width = inputs.shape[1] * (1 if k == 2 else k)
+    from sklearn.linear_model import LogisticRegression  # 0.2 s that an answer does not need
+
     solver = LogisticRegression(
         solver="newton-cholesky" if width <= WIDEST else "lbfgs", fit_intercept=False, tol=1e-5, max_iter=200
     )
