@@ -5,9 +5,7 @@ A package's public names stand in its ``__init__.pyi`` as plain imports. Type ch
 """
 
 import ast
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -33,34 +31,12 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
     def load(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        with _collecting_later():
-            module = import_module(homes[name])
+        module = import_module(homes[name])
         # `from package import room` names a module, `from package.room import thing` something in it.
         return import_module(f"{homes[name]}.{name}") if homes[name] == package else getattr(module, name)
 
     names = sorted(homes)
     return load, lambda: names, names
-
-
-@contextmanager
-def _collecting_later() -> Iterator[None]:
-    """No search for garbage while modules are imported.
-
-    Imports make several hundred thousand objects that stay. Searches go through them again and again and find
-    nothing, so none is made, and what was made counts as old at the end: later searches for young garbage would
-    go through all of it otherwise. What somebody has frozen stays as it is.
-    """
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        if not gc.get_freeze_count():
-            gc.freeze()  # with the next line: everything is of the oldest generation, without a search
-            gc.unfreeze()
-        gc.enable()
 
 
 def _homes(stub: ast.Module) -> dict[str, str]:

@@ -111,13 +111,6 @@ def check(module: str, *args: str) -> None:
     assert out.returncode == 0, out.stdout + out.stderr
 
 
-def test_importing_a_name_leaves_the_garbage_collector_as_it_was() -> None:
-    for wanted in ("enable", "disable"):
-        program = f"import gc; gc.{wanted}(); import holdtrue as ht; ht.Schema; print(gc.isenabled())"
-        said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-        assert said.strip() == str(wanted == "enable")
-
-
 def test_an_answer_needs_no_estimators_of_other_libraries() -> None:
     program = "import sys, holdtrue as ht; ht.load, ht.recourse; print('sklearn.linear_model' in sys.modules)"
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
