@@ -132,7 +132,7 @@ def test_a_callable_trains_what_cannot_be_cloned():
 
     models = again(Service(0.0), refit=refit, n=4)
     assert len({m.estimator.cut for m in models.models}) > 1
-    with pytest.raises(CapabilityError, match="Give `refit`"):
+    with pytest.raises(CapabilityError, match="give `refit`"):
         again(Service(0.0))
     with pytest.raises(DataError, match="`refit` failed with ZeroDivisionError"):
         again(Service(0.0), refit=lambda rows, labels, *, seed, sample_weight=None: 1 / 0)

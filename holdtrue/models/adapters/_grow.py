@@ -274,8 +274,11 @@ def _encoded(limit: np.ndarray, encoder: Encoder, name: str, seen: np.ndarray) -
         below, above = ends[order], ends[order + 1]
         near = to_grid(raw, feature.grid)
         slack = min(JITTER * scale, feature.grid / 4) * np.maximum(1.0, np.abs((near - offset) / scale))
+        # Where the grid is fine, people stand between its point and the limit too, and are on the limit's side.
         beside = np.where(
-            near <= raw, np.minimum(near + slack, (near + above) / 2), np.maximum(near - slack, (near + below) / 2)
+            near <= raw,
+            np.minimum(near + slack, (np.maximum(near, below) + above) / 2),
+            np.maximum(near - slack, (np.minimum(near, above) + below) / 2),
         )
         out = np.where(np.abs(near - raw) <= slack, encode(beside), out)
     return np.where(finite, out, limit).astype(np.float32)

@@ -252,6 +252,20 @@ def test_people_a_hair_off_the_grid() -> None:
     check(RandomForestClassifier(20, random_state=0).fit(X, y), schema, X, tol=1e-6)
 
 
+def test_people_between_the_points_of_a_fine_grid() -> None:
+    """A debt ratio: bounds so wide, for a few, that a step is hardly more than what float32 may miss it by."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": np.append(rng.uniform(0, 2, 2000), [0.0, 5000.0]), "b": rng.random(2002)})
+    schema = ht.Schema(
+        [
+            ht.Feature(name="a", kind="numeric", bounds=(0, 5115), step=0.01),
+            ht.Feature(name="b", kind="numeric", bounds=(0, 1)),
+        ]
+    )
+    y = (np.sin(40 * X["a"]) + X["b"] > 0.5).astype(int)
+    check(xgboost(n_estimators=60, max_depth=6).fit(X, y), schema, X)
+
+
 def test_sums_do_not_round() -> None:
     # Fifty pure trees for and fifty against is a tie, which goes to the first class, however it is added up.
     X = pd.DataFrame({"a": np.arange(40.0)})
