@@ -348,7 +348,7 @@ def draw(cells: list[dict[str, Any]], folder: Path) -> None:
             if j == 0:
                 panel.set_ylabel("survival")
     figure.tight_layout()
-    save(figure, folder, "hold-front", dpi=74)
+    save(figure, folder, "hold-front", dpi=70)
 
 
 def page() -> str:
