@@ -325,7 +325,7 @@ class FeasibleSets(eqx.Module):
         in_group = np.asarray(self.layout.members[len(self.layout.numbers) :].any(axis=0))
         own_level = in_group & (self.x * np.asarray(self.scale) + np.asarray(self.offset) > 0.5)
         elsewhere = (self.lower < self.upper) | (self.x < self.lower) | (self.x > self.upper)
-        return ~(self.movable & elsewhere & ~own_level).any(axis=1)
+        return np.asarray(~(self.movable & elsewhere & ~own_level).any(axis=1))
 
     def one(self, row: int) -> Feasible:
         """One person's set."""
