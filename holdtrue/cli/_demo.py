@@ -121,6 +121,7 @@ def measured(plan: Any, survival: Any, chosen: list[int], index: Any) -> JsonObj
     return {
         "recourse": plan.counts(),
         "mean_cost": float(plan.cost[found].mean()) if some else None,
+        "median_cost": float(np.median(plan.cost[found])) if some else None,
         "mean_survival": float(shares.mean()) if some else None,
         "worst_survival": float(shares.min()) if some else None,
         "stated_survival": float(plan.held.survival[found].mean()) if some else None,
@@ -233,18 +234,19 @@ def _tell(story: JsonObject, picture: str | None) -> None:
     people(held)
     heading("And its price")
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("", "found", "mean cost", "accepted by", "least", "people, by share: 0 to 100%"):
+    for name in ("", "found", "mean cost", "median", "accepted by", "least", "people, by share: 0 to 100%"):
         table.add_column(name, justify="left" if not name or "people" in name else "right")
     most = max(*cheap["people_by_tenth_of_survival"], *held["people_by_tenth_of_survival"], 1)
     for name, part in (("cheapest", cheap), ("holds", held)):
         bins = part["people_by_tenth_of_survival"]
         bars = " ".join(BARS[min(-(-8 * count // most), 8)] * 2 for count in bins)
         found = f"{sum(part['recourse'].get(status, 0) for status in ('FOUND', 'OPTIMAL')):,}"
-        numbers = (f"{part['mean_cost']:.2f}", f"{part['mean_survival']:.1%}", f"{part['worst_survival']:.0%}")
+        costs = (f"{part['mean_cost']:.2f}", f"{part['median_cost']:.2f}")
+        numbers = (*costs, f"{part['mean_survival']:.1%}", f"{part['worst_survival']:.0%}")
         table.add_row(name, found, *numbers, bars)
     console.print(table)
     console.print(
-        f"\nFor {times(story['price'])} the cost, {held['mean_survival']:.0%} instead of "
+        f"\nFor {times(story['price'])} the cost in the mean, {held['mean_survival']:.0%} instead of "
         f"{cheap['mean_survival']:.0%} of {n} models that took no part in the search accept. Others, the judges, "
         f"had said {held['stated_survival']:.0%}."
     )

@@ -27,7 +27,8 @@ def test_the_whole_story(run, tmp_path):
         "What a retraining does to it",
         "Advice that holds",
         "And its price",
-        "times the cost",
+        "times the cost in the mean",
+        "median",
         "What to try next",
         "2 retrained models",
     ):
