@@ -84,7 +84,7 @@ def one_line_each(app: Any, what: str, name: str, thing: Any, options: Any, line
 
 
 def no_type_before_a_colon(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Keep a sentence about an attribute whole: what stands before its colon is no type, whatever napoleon thinks."""
+    """Keep a sentence about an attribute whole: what stands before its colon is no type, as napoleon has it."""
     if what in {"attribute", "data", "property"} and lines and ":" in lines[0]:
         lines.insert(0, "")
 
