@@ -83,6 +83,12 @@ def one_line_each(app: Any, what: str, name: str, thing: Any, options: Any, line
         lines[start + 1 : end] = [f"- {entry}" for entry in entries if entry] + [""]
 
 
+def no_type_before_a_colon(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Keep a sentence about an attribute whole: what stands before its colon is no type, as napoleon has it."""
+    if what in {"attribute", "data", "property"} and lines and ":" in lines[0]:
+        lines.insert(0, "")
+
+
 def plain_math(translator: Any, node: nodes.Element) -> None:
     """Write a formula as it stands in the docstring: what draws formulas would be loaded from elsewhere."""
     tag = "pre" if isinstance(node, nodes.math_block) else "code"
@@ -95,4 +101,5 @@ def setup(app: Any) -> None:
     app.add_directive("holdtrue-public", Public)
     app.add_html_math_renderer("plain", (plain_math, None), (plain_math, None))
     app.connect("autodoc-skip-member", not_ours)
-    app.connect("autodoc-process-docstring", one_line_each, priority=400)  # before napoleon reads them
+    for before in (one_line_each, no_type_before_a_colon):
+        app.connect("autodoc-process-docstring", before, priority=400)  # before napoleon reads them

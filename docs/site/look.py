@@ -19,7 +19,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PAGES = ("index", "how-to/choose-a-method", "how-to/xgboost-that-holds", "reference/glossary", "gallery",
-         "reference/api/methods", "explanation/what-holding-costs")  # fmt: skip
+         "reference/api/methods", "explanation/what-holding-costs", "papers/consistent-counterfactuals",
+         "notebooks/xgboost_that_holds")  # fmt: skip
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 # Every text that is shown, against what is behind it: WCAG asks for 4.5, for large text 3.
 CONTRAST = """() => {

@@ -5,12 +5,15 @@ gallery from the pictures of the pages, the API reference from the list of publi
 """
 
 import ast
+import base64
+import json
 import posixpath
 import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -75,6 +78,8 @@ def within(text: str, page: Path) -> str:
             return link[0]
         goal = Path(posixpath.normpath((page.parent / target).as_posix())).relative_to(ROOT)
         place = goal.relative_to("docs") if goal.parts[0] == "docs" and goal.suffix != ".py" else None
+        if place is not None and place.suffix == ".ipynb":
+            place = place.with_suffix(".md")  # shown as a page
         if place is None and goal.name in ABOUT:
             place = Path("project") / goal.name
         if place is None and goal.as_posix() == "README.md":
@@ -131,6 +136,45 @@ def gallery() -> str:
     return "# Gallery\n\nEvery picture of these pages; each leads to the page that explains it.\n\n" + "\n".join(
         figures
     )
+
+
+def notebooks() -> list[Path]:
+    """The notebooks that the map has, in its order."""
+    links = LINK.finditer((DOCS / "index.md").read_text(encoding="utf-8"))
+    return [DOCS / link["target"] for link in links if link["target"].endswith(".ipynb")]
+
+
+def notebook_page(path: Path) -> tuple[str, dict[str, bytes]]:
+    """A notebook as a page: its text, its code and what running it showed; and its pictures by name."""
+    blocks: list[str] = []
+    drawn: dict[str, bytes] = {}
+    said = ""
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            said = " ".join(source.split())
+            blocks.append(source)
+            if len(blocks) == 1:
+                blocks.append(f"As it ran, with what it showed. [The notebook]({path.name}) to run it.")
+            continue
+        blocks.append(f"```python\n{source}\n```")
+        blocks += [_output(output, path.stem, said, drawn) for output in cell["outputs"]]
+    return "\n\n".join(blocks) + "\n", drawn
+
+
+def _output(output: dict[str, Any], stem: str, said: str, drawn: dict[str, bytes]) -> str:
+    """What a notebook shows below a cell: a picture, a table, or words."""
+    data = output.get("data", {})
+    if "image/png" in data:
+        name = f"{stem}-{len(drawn) + 1}.png"
+        drawn[name] = base64.b64decode("".join(data["image/png"]))
+        return f"```{{image}} {name}\n:alt: {said}\n```"
+    if "text/html" in data:
+        html = "".join(data["text/html"])
+        shown = f'<div class="shown" tabindex="0" role="group" aria-label="Shown">\n{html}\n</div>'
+        return f"````{{raw}} html\n{shown}\n````"
+    text = "".join(output.get("text", data.get("text/plain", ""))).rstrip()
+    return f"```text\n{text}\n```"
 
 
 def public_names() -> dict[str, list[str]]:
@@ -209,13 +253,18 @@ def assemble(source: Path) -> None:
     for path in images:
         shutil.copy(path, source / "images" / path.name)
     (source / "notebooks").mkdir()
-    for path in (DOCS / "notebooks").glob("*.ipynb"):  # what the map links to, to be fetched as they are
+    for path in notebooks():  # to be read as pages, and fetched as they are
+        text, drawn = notebook_page(path)
+        (source / "notebooks" / f"{path.stem}.md").write_text(text, encoding="utf-8")
+        for name, picture in drawn.items():
+            (source / "notebooks" / name).write_bytes(picture)
         shutil.copy(path, source / "notebooks" / path.name)
 
 
 def _navigation() -> str:
     """The map's parts, with what the site has beside them."""
     trees = {name: [entry.page for entry in entries] for name, entries in parts().items()}
+    trees["Notebooks"] = [path.relative_to(DOCS).with_suffix(".md").as_posix() for path in notebooks()]
     trees["Reference"] = [*trees["Reference"], "reference/api/index.md"]
     trees["Project"] = ["gallery.md", *(f"project/{name}" for name in ABOUT)]
     return "".join(toctree(pages, name) for name, pages in trees.items())

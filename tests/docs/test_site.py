@@ -57,6 +57,8 @@ def test_navigation_has_every_page_once(pages):
     assert len(pages.listed()) == len(set(pages.listed()))
     trees = re.findall(r"^/(\S+)$", pages._navigation() + pages.toctree(pages.method_pages()), re.M)
     made = {"gallery", "reference/api/index", *(f"project/{name[:-3]}" for name in pages.ABOUT)}
+    made |= {f"notebooks/{path.stem}" for path in (DOCS / "notebooks").glob("*.ipynb")}
+    assert made <= set(trees)
     assert {f"{place}.md" for place in set(trees) - made} == every - {"index.md"}
 
 
@@ -77,6 +79,19 @@ def test_the_gallery_has_every_picture_that_pages_show(pages):
     files = {f"images/{path.name}" for path in (DOCS / "images").iterdir() if path.suffix in {".png", ".svg"}}
     assert files - shown == {"images/survival.png"}, "README's own"
     assert all(says for _, says, *_ in pages.pictures())
+
+
+def test_notebooks_are_pages_with_what_they_showed(pages):
+    assert {path.name for path in pages.notebooks()} == {p.name for p in (DOCS / "notebooks").glob("*.ipynb")}
+    text, drawn = pages.notebook_page(DOCS / "notebooks" / "xgboost_that_holds.ipynb")
+    assert text.startswith("# XGBoost that holds\n")
+    assert "```python\nplan.plot()\n```" in text
+    assert sorted(drawn) == ["xgboost_that_holds-1.png", "xgboost_that_holds-2.png"]
+    assert all(picture.startswith(b"\x89PNG") for picture in drawn.values())
+    assert ":alt: Every point is a recourse: what it costs, and how many judges accept it.\n" in text
+    assert "<caption>Schema of 21 columns" in text
+    assert "```text\n44 of 700 are refused.\n```" in text
+    assert pages.within("[n](notebooks/a.ipynb)", DOCS / "index.md") == "[n](notebooks/a.md)"
 
 
 def test_links_stay_on_the_site(pages):
