@@ -103,7 +103,7 @@ def _keys(kind: type) -> dict[str, tuple[str, Any, bool]]:
             hints[f.name],
             f.default is MISSING and f.default_factory is MISSING,
         )
-        for f in fields(kind)  # type: ignore[arg-type]
+        for f in fields(kind)
     }
 
 

@@ -118,7 +118,7 @@ def generator(split: Split, n_rows: int = 5000, n_epochs: int = 30) -> VAE:
         n_epochs=jnp.asarray(n_epochs),
     )  # fmt: skip
     data = Data(jnp.asarray(x), jnp.zeros(len(x), jnp.int32), jnp.ones(len(x)))
-    return fit(model, step, data, key, n_epochs=n_epochs, batch_size=64)[0]  # type: ignore[return-value]
+    return fit(model, step, data, key, n_epochs=n_epochs, batch_size=64)[0]
 
 
 def _linear_approximation(

@@ -30,7 +30,7 @@ def kinds(name: str, *, quick: bool = False, parts: Collection[str] = ()) -> dic
     code = {f"code {w:g}": Kind(w, direction="code", paper_epoch=True) for w in (0.0, PAPER)}
     if parts and all(part in ("table 3", "table 4", "table 6", "figure 2") for part in parts):
         return ours | {"lattice 0.8": Kind(PAPER, action="lattice")}
-    swept = {f"{a} {w:g}": Kind(w, action=a) for a in SWEEPS for w in WEIGHTS if w or a == "linear"}  # type: ignore
+    swept = {f"{a} {w:g}": Kind(w, action=a) for a in SWEEPS for w in WEIGHTS if w or a == "linear"}
     if set(parts) == {"figure 3"}:
         return {key: kind for key, kind in swept.items() if key.startswith("linear")}
     if parts and all(part in ("figure 1", "figure 3", "figure 5") for part in parts):

@@ -147,7 +147,7 @@ def methods(
     yield "Min l2", base.fit(clf, of.X)
     yield "Min l2 + SNS", SNS(base=base, radius=setting.sns_radius, random_state=0).fit(clf, of.X)
     for kind, how in (("seeds", "seed"), ("resamples", "anew")):
-        guides, held = (clf.retrain(n, vary=how, random_state=seed) for seed in (11, 12))  # type: ignore[arg-type]
+        guides, held = (clf.retrain(n, vary=how, random_state=seed) for seed in (11, 12))
         yield f"Stable, {kind}", StableSearch(base=base, random_state=0).fit(clf, of.X, guides=guides)
         method = Holding(base=base, hold=0.95, random_state=0)
         yield f"hold, {kind}", method.fit(clf, of.X, of.y, guides=guides, judges=held)

@@ -138,7 +138,7 @@ def random_decoders(tally: Tally, rng: np.random.Generator, n: int, n_decoders: 
     features = [ht.Feature(name=f"n{i}", kind="numeric", bounds=(0, 1)) for i in range(4)]
     features += [ht.Feature(name=f"c{i}", kind="categorical", levels=tuple("abcd"[: i + 2])) for i in range(3)]
     table = {f"n{i}": rng.random(50) for i in range(4)}
-    table |= {f"c{i}": rng.choice(list("abcd"[: i + 2]), 50) for i in range(3)}  # type: ignore[dict-item]
+    table |= {f"c{i}": rng.choice(list("abcd"[: i + 2]), 50) for i in range(3)}
     encoder = Encoder.fit(ht.Schema(features), as_table(table))
     rows = encoder.encode(as_table(table)).astype(np.float32)
     for i in range(n_decoders):

@@ -455,7 +455,7 @@ class Holding(AbstractBasedMethod):
         return self.panel_search.base
 
     @property
-    def norm(self) -> Norm:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def norm(self) -> Norm:
         """The base's norm."""
         return super().norm if self._searching is None else self._searching.base.norm
 

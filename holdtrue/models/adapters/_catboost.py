@@ -87,7 +87,7 @@ class _Splits:
         if kind == "OneHotFeature":
             at = self.levels[split["cat_feature_index"]]
             wanted = self.codes[at].get(split["value"] % 2**32)
-            others = {code for code in range(len(self.columns[at].values)) if code != wanted}  # type: ignore
+            others = {code for code in range(len(self.columns[at].values)) if code != wanted}
             return at, 0.0, True, others
         raise NotUnderstood("CatBoost with counters of categories (set one_hot_max_size to read them)")
 

@@ -39,7 +39,7 @@ class Change:
     @property
     def size(self) -> float:
         """The amount, or the end; of a change to a level there is none."""
-        return float(self.value) + 0.0  # type: ignore[arg-type]  # and no -0
+        return float(self.value) + 0.0  # and no -0
 
     def words(self, schema: Schema) -> str:
         """What is asked, as a part of a sentence."""

@@ -42,7 +42,7 @@ class EarlyStopping(AbstractCrossEntropy):
     128
     """
 
-    batch_size: Count | None  # type: ignore[assignment]
+    batch_size: Count | None
 
     def __init__(
         self,
