@@ -32,7 +32,8 @@ def shown(intro: str, items: Sequence[Item]) -> str:
         *(sum(i.verdict.startswith(k) for i in items) for k in kinds[1:]),
     ]
     told = (
-        f"Of {len(items)} items {counts[0]} are met, {counts[1]} on some of the datasets; {counts[2]} are missed"
+        f"Of {len(items)} items {counts[0]} are met, {counts[1]} on some of the datasets; {counts[2]} "
+        f"{'is' if counts[2] == 1 else 'are'} missed"
     )
     told += f", and {counts[3]} are {OTHER}." if counts[3] else "."
     lines = textwrap.fill(f"{intro} {told}", 120, break_long_words=False, break_on_hyphens=False)
