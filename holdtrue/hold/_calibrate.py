@@ -175,11 +175,12 @@ def cheapest_slack(
     """Of the smallest slacks, one for each number of guides spared, the one that reaches the level cheapest.
 
     Where none does, the one with the highest bound. Where one does for little more than the cheapest recourse's
-    cost, further numbers are not tried: there is little to save, and every slack is a search for everybody.
+    cost, further numbers are not tried: there is little to save, and every slack is a search for everybody. A
+    number below the first makes a level dearer, and is tried only where none before it reaches it.
     """
     tried, asked, dearest = [], [], math.inf
     for spared in sparing:
-        if dearest <= DEAR:
+        if dearest <= DEAR or (spared < sparing[0] and dearest < math.inf):
             break
         point, reached, seen = smallest_slack(lambda slack, few=spared: ask(slack, few), hold, confidence, dearest)
         if reached:

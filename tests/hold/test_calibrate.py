@@ -1,12 +1,17 @@
 """The smallest margin that keeps what is wanted: known answers, and simulations of what the bound promises."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.special import expit
 from scipy.stats import norm
 
 from holdtrue.hold._calibrate import DEAR, SLACKS, Outcome, Part, cheapest_slack, people_for, smallest_slack
+from holdtrue.hold._draws import sparing
 from holdtrue.metrics import mean_survival
+
+LEVELS = {0.9: (), 0.95: (), 0.97: (), 0.99: ("trees",)}
 
 
 def outcome(share: float, found: float = 1.0, judges: int = 20, people: int = 400) -> Outcome:
@@ -144,3 +149,22 @@ def test_the_bound_needs_models_and_people():
     assert mean_survival(np.ones((1, 50), bool)).lower == pytest.approx(0.05 ** (1 / 50))
     assert mean_survival(np.array([[True, False, True]])).lower == 0
     assert np.isnan(mean_survival(np.ones((3, 0), bool)).share)
+
+
+def test_fewer_are_spared_only_where_the_level_is_not_reached_otherwise():
+    seen = set()
+
+    def ask(slack, spared):
+        seen.add(spared)
+        return outcome(0.999 if spared == 0 and slack >= 1.0 else 0.95)
+
+    strict = cheapest_slack(ask, (1, 4, 0), 0.98, 0.95)
+    assert (strict.spared, strict.point.slack, strict.reached) == (0, 1.0, True)
+    seen.clear()
+    assert cheapest_slack(ask, (1, 4, 0), 0.9, 0.95).spared == 1
+    assert 0 not in seen
+
+
+def test_a_level_that_leaves_no_guide_of_twenty_tries_none_spared_last():
+    tried = {hold: sparing(hold, 20, SimpleNamespace(capabilities=kinds)) for hold, kinds in LEVELS.items()}
+    assert tried == {0.9: (2,), 0.95: (1,), 0.97: (1, 0), 0.99: (1, 4, 0)}
