@@ -127,8 +127,8 @@ FAMILY = _list("""
     dep, deps, children, child, kids, family size, household size, ~familysize, ~householdsize, famsize,
     parents, orphan
     personal status, numdep, relationship, civil status
-    familienstand, ~familienstand, verheiratet, ledig, geschieden, verwitwet, kinder, kinderzahl, unterhaltspflichtig*,
-    ~anzahlkinder, ~kinderanzahl, haushalt, ~haushaltsgrösse, haushaltsmitglied*
+    familienstand, ~familienstand, verheiratet, ledig, geschieden, verwitwet, kinder, kinderzahl,
+    unterhaltspflichtig*, ~anzahlkinder, ~kinderanzahl, haushalt, ~haushaltsgrösse, haushaltsmitglied*
     situation familiale, matrimonial*, marie, celibataire, enfants, personnes a charge, conjoint, foyer
     estado civil, ~estadocivil, casad*, solter*, hijos, dependientes, conyuge, viud*, divorciad*, hogar
     solteir*, filhos, dependentes, conjuge, viuv*
@@ -230,7 +230,8 @@ NO_BURDEN = _list("coverage, cover, dscr, service, paid, repaid, settled, forgiv
 MEANS = _list("""
     income, incomes, salary, wage, wages, earnings, savings, assets, net worth, networth, wealth, down payment,
     ~downpayment, ~annualinc, ~monthlyinc, annual inc, ~income
-    einkommen, ~einkommen, gehalt, lohn, ~monatsgehalt, ~jahresgehalt, ersparnis*, ~vermögen, eigenkapital, anzahlung
+    einkommen, ~einkommen, gehalt, lohn, ~monatsgehalt, ~jahresgehalt, ersparnis*, ~vermögen,
+    eigenkapital, anzahlung
     revenu, revenus, salaire, epargne, patrimoine, apport
     ingreso, ingresos, salario, sueldo, ahorro, ahorros, patrimonio, renda, rendimento, poupanca
     reddito, redditi, stipendio, risparmi, risparmio""")

@@ -63,8 +63,9 @@ def test_two_columns_are_not_called_the_same():
         "age", "ageGroup", "applicant_sex", "Gender", "is_male", "race_white", "ethnicity", "applicantEthnicity",
         "minority", "pregnant", "NumberOfDependents", "maritalStatus", "single", "marital-status",
         "birth_year", "DateOfBirth", "religion", "nationality", "foreign_worker", "disabled",
-        "Geschlecht", "Familienstand", "Geburtsjahr", "Staatsangehörigkeit", "AnzahlKinder", "Staatsangehoerigkeit",
-        "STAATSANGEHOERIGKEIT", "Auslaender", "Staatsbürgerschaft", "Anzahl_Kinder", "Haushaltsgroesse",
+        "Geschlecht", "Familienstand", "Geburtsjahr", "Staatsangehörigkeit", "AnzahlKinder",
+        "Staatsangehoerigkeit", "STAATSANGEHOERIGKEIT", "Auslaender", "Staatsbürgerschaft", "Anzahl_Kinder",
+        "Haushaltsgroesse",
         "sexe", "situation_familiale", "nationalité", "enfants", "sexo", "estadoCivil", "edad", "nacionalidad",
         "hijos", "idade", "estado_civil", "raça", "sesso", "stato_civile", "età", "cittadinanza", "figli",
     ],
@@ -104,7 +105,9 @@ def test_what_people_can_do_stays_free(name):
     assert column(name) == ("free", False)
 
 
-@pytest.mark.parametrize("name", ["wage", "income_per_year", "assets", "Haushaltseinkommen", "Vermoegen", "Vermögen"])
+@pytest.mark.parametrize(
+    "name", ["wage", "income_per_year", "assets", "Haushaltseinkommen", "Vermoegen", "Vermögen"]
+)
 def test_means_are_open_to_change_and_only_rise(name):
     assert column(name) == ("increase", False)
 
