@@ -152,7 +152,7 @@ def test_the_page_needs_nothing_from_elsewhere(made):
 
 
 def test_the_page_fits_a_printed_sheet(made, tmp_path):
-    """A4 without its margins is 182 mm, 687 points of a screen; what is wider makes a browser print all smaller."""
+    """A4 without its margins is 182 mm, 687 points of a screen; what is wider is printed smaller."""
     sync_api = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed; pip install playwright"
     )
