@@ -1,6 +1,7 @@
 """Tables as a notebook shows them."""
 
 import html
+import re
 from collections.abc import Iterable, Sequence
 
 
@@ -12,6 +13,9 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str = ""
     return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def paragraph(text: str) -> str:
-    """A paragraph of text, escaped."""
-    return f"<p>{html.escape(text)}</p>"
+def paragraph(text: str, *, code: bool = False) -> str:
+    """A paragraph of text, escaped; with `code`, what stands in backticks is set as code."""
+    body = html.escape(text)
+    if code:
+        body = re.sub("`([^`]+)`", r"<code>\1</code>", body)
+    return f"<p>{body}</p>"

@@ -83,10 +83,20 @@ def one_line_each(app: Any, what: str, name: str, thing: Any, options: Any, line
         lines[start + 1 : end] = [f"- {entry}" for entry in entries if entry] + [""]
 
 
-def no_type_before_a_colon(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Keep a sentence about an attribute whole: what stands before its colon is no type, as napoleon has it."""
-    if what in {"attribute", "data", "property"} and lines and ":" in lines[0]:
-        lines.insert(0, "")
+COLON = "\ue000"  # stands for a colon while napoleon reads: what is before one in an attribute it takes for a type
+
+
+def hide_colons(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Keep a sentence about an attribute whole; `show_colons` writes its colons again."""
+    if what in {"attribute", "data", "property"}:
+        first = next((i for i, line in enumerate(lines) if line.strip()), None)
+        if first is not None:
+            lines[first] = lines[first].replace(":", COLON)
+
+
+def show_colons(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Write the colons that `hide_colons` took."""
+    lines[:] = [line.replace(COLON, ":") for line in lines]
 
 
 def plain_math(translator: Any, node: nodes.Element) -> None:
@@ -101,5 +111,6 @@ def setup(app: Any) -> None:
     app.add_directive("holdtrue-public", Public)
     app.add_html_math_renderer("plain", (plain_math, None), (plain_math, None))
     app.connect("autodoc-skip-member", not_ours)
-    for before in (one_line_each, no_type_before_a_colon):
+    for before in (one_line_each, hide_colons):
         app.connect("autodoc-process-docstring", before, priority=400)  # before napoleon reads them
+    app.connect("autodoc-process-docstring", show_colons, priority=600)  # and after

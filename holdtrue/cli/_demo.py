@@ -234,12 +234,12 @@ def _tell(story: JsonObject, picture: str | None) -> None:
     people(held)
     heading("And its price")
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("", "found", "mean cost", "median", "accepted by", "least", "people, by share: 0 to 100%"):
+    for name in ("", "found", "mean cost", "median", "accepted by", "least", "people, from 0 to 100%"):
         table.add_column(name, justify="left" if not name or "people" in name else "right")
     most = max(*cheap["people_by_tenth_of_survival"], *held["people_by_tenth_of_survival"], 1)
     for name, part in (("cheapest", cheap), ("holds", held)):
         bins = part["people_by_tenth_of_survival"]
-        bars = " ".join(BARS[min(-(-8 * count // most), 8)] * 2 for count in bins)
+        bars = "".join(BARS[min(-(-8 * count // most), 8)] * 2 for count in bins)
         found = f"{sum(part['recourse'].get(status, 0) for status in ('FOUND', 'OPTIMAL')):,}"
         costs = (f"{part['mean_cost']:.2f}", f"{part['median_cost']:.2f}")
         numbers = (*costs, f"{part['mean_survival']:.1%}", f"{part['worst_survival']:.0%}")

@@ -66,7 +66,7 @@ class Dataset:
         return (
             table(list(map(str, self.X.columns)), rows, size)
             + paragraph(f"Label {self.target}: {shown}{wanted}.")
-            + paragraph(f"{self.description} Source: {self.source}. Licence: {self.licence}.")
+            + paragraph(f"{self.description} Source: {self.source}. Licence: {self.licence}.", code=True)
         )
 
     def __len__(self) -> int:

@@ -358,7 +358,9 @@ class RecourseFrame:
             own = [index[i], Status(self.status[i]).name, _percent(self.before[i])]
             own += [_percent(self.after[i]) if self.found[i] else ""]
             own += [] if self.held is None else [_percent(self.held.survival[i])]
-            cells = [f"<td>{html.escape(text)}</td>" for text in [*own, efforts[i]]]
+            cells = [f"<td>{html.escape(text)}</td>" for text in own]
+            # Words among narrow columns of numbers: left to itself a browser sets them one below the other.
+            cells.append(f'<td style="min-width: 9em">{html.escape(efforts[i])}</td>')
             for name in names:
                 before, after = (plain(t.columns[name][i]) for t in (self.factual, self.recourse))
                 text = html.escape(about(before, self.schema[name]))
@@ -368,7 +370,7 @@ class RecourseFrame:
             rows.append(f"<tr>{''.join(cells)}</tr>")
         more = f"<p>and {len(self) - len(shown)} more</p>" if len(self) > len(shown) else ""
         table = f"<table><tr>{head}</tr>{''.join(rows)}</table>"
-        return f"<p>{html.escape(repr(self))}</p>{table}{more}"
+        return f"<p>{html.escape(repr(self).strip('<>'))}</p>{table}{more}"
 
     def _index(self) -> list[str]:
         """What the table that was asked about calls each row, and which option it is where there are several."""

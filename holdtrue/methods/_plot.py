@@ -66,7 +66,8 @@ def _path(plan: "RecourseFrame", i: int, names: list[str], axes: "Axes") -> None
     axes.set_xlim(-0.15, len(names) + 0.15)
     axes.set_xticks(range(len(names) + 1), ["now", *map(str, range(1, len(names) + 1))])
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    dress(axes, x="changes made, one after the other", y=f"chance of {plan.target[i]}", title="The path")
+    wanted = "a yes" if plan.target[i] == 1 else plan.target[i]
+    dress(axes, x="changes made, one after the other", y=f"chance of {wanted}", title="The path")
 
 
 def _way(plan: "RecourseFrame", i: int, names: list[str]) -> tuple[Table, np.ndarray]:
@@ -141,10 +142,11 @@ def _many(plan: "RecourseFrame", path: str | Path | None) -> "Figure":
         axes.scatter(plan.cost, plan.after, s=16, lw=0, color=BLUE, alpha=0.65)
         y, title = "the model's own chance of the wanted decision", f"{whose}: how long they hold is not known"
     else:
-        for mask, colour, name in ((held.holds, BLUE, "hold"), (~held.holds, ORANGE, "do not hold")):
+        kinds = ((held.holds, BLUE, "holds", "hold"), (~held.holds, ORANGE, "does not hold", "do not hold"))
+        for mask, colour, one, many in kinds:
             if mask.any():
                 axes.scatter(plan.cost[mask], held.survival[mask], s=16, lw=0, color=colour, alpha=0.65,
-                             label=f"{int(mask.sum()):,} {name}")  # fmt: skip
+                             label=f"{int(mask.sum()):,} {one if mask.sum() == 1 else many}")  # fmt: skip
         axes.axhline(held.level.hold, color=INK, lw=0.8, ls="--")
         axes.annotate(f"wanted: {held.level.hold:.0%}", (1.0, held.level.hold), xycoords=("axes fraction", "data"),
                       xytext=(-2, -3), textcoords="offset points", ha="right", va="top", fontsize=9,

@@ -125,6 +125,15 @@ def usual_step(present: np.ndarray, own: float) -> float:
     return float(max(unit, own))
 
 
+def common_step(present: np.ndarray, own: float) -> float:
+    """What a few values are all multiples of: terms of 12, 24 and 36 months are not offered at 17."""
+    units = np.unique(np.round(present / own))
+    if np.abs(units).max() > 1e15:
+        return own
+    common = int(np.gcd.reduce(units.astype(np.int64)))
+    return round(common * own, 12) if common > 1 else own
+
+
 def code_for_unknown(present: np.ndarray) -> float | None:
     """A largest or least value such as 999 or -999 that lies far from all others; None where there is none."""
     most, least = present.max(), present.min()

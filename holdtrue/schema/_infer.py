@@ -1,5 +1,6 @@
 """A first schema from a table, with every guess said aloud."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -15,7 +16,7 @@ from holdtrue.schema import _lexicon as lexicon
 from holdtrue.schema._checks import did_you_mean, is_level, shown
 from holdtrue.schema._columns import LARGEST, sorted_levels
 from holdtrue.schema._feature import MISSING_LEVEL, Feature
-from holdtrue.schema._lexicon import first_word, has_word, words_of
+from holdtrue.schema._lexicon import first_word, has_word, spoken, words_of
 from holdtrue.schema._schema import Schema
 from holdtrue.schema._table import Table, TableLike, as_table, holds_dates
 
@@ -142,6 +143,7 @@ def guess(
         texts = None if name in (target, *dropped) else _few_texts(table, name)
         if texts is not None:
             few[name] = texts
+    calls = Counter(map(spoken, table.names))  # of two columns neither gets a name that they would share
     columns = []
     for name in table.names:
         if name == target:
@@ -149,7 +151,8 @@ def guess(
         if name in dropped:
             columns.append(ColumnGuess(name, None, ("left out, as you said.",)))
             continue
-        columns.append(_Looking(table, name, declared.get(name), labels, few, name in needed).guess())
+        called = spoken(name) if calls[spoken(name)] == 1 else name
+        columns.append(_Looking(table, name, declared.get(name), labels, few, name in needed, called).guess())
     return Guess(tuple(columns))
 
 
@@ -202,6 +205,7 @@ class _Looking:
     labels: np.ndarray | None
     few: dict[str, np.ndarray]
     needed: bool
+    called: str
     why: list[str] = field(default_factory=list)
     doubt: str | None = None
 
@@ -231,6 +235,8 @@ class _Looking:
             self.why.append(f"fixed, {reason}; the model reads it.")
         else:
             self._direction(present, fields)
+        if self.called != self.name:
+            fields["label"] = self.called
         return ColumnGuess(self.name, Feature(**fields), tuple(self.why), self.doubt)
 
     # ---- no feature ---------------------------------------------------------------------------------
@@ -309,6 +315,8 @@ class _Looking:
         enough = len(present) >= TRIMMED_FROM and len(np.unique(present)) > 20
         if enough:
             step = seen.usual_step(present, own)
+        elif own and len(present) >= seen.FEW_ROWS:
+            step = seen.common_step(present, own)
         percentiles = ""
         if enough:
             ends = np.quantile(present, [0.01, 0.99], method="closest_observation")
@@ -375,6 +383,8 @@ class _Looking:
             if word is not None:
                 fields["direction"] = "fixed"
                 self.why.append(f"fixed, because of its name: {word!r} is about {what}.")
+                if entries is lexicon.PLACE and number:
+                    self.doubt = "Do its numbers name places? Leave it out, or make it categorical."
                 return
         if has_word(words, lexicon.CODES) and fields["kind"] == "integer":
             fields["direction"] = "fixed"

@@ -12,7 +12,10 @@ from collections.abc import Iterable, Sequence
 _CAMEL = re.compile(
     r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
 )
+_JOINTS = re.compile(r"(?<=\w)[_.\-]+(?=\w)")
+_SEAM = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _GAP = re.compile(r"[^a-z0-9]+")
+_UMLAUTS = (str.maketrans("äöü", "aou"), {ord("ä"): "ae", ord("ö"): "oe", ord("ü"): "ue"})
 
 
 def words_of(name: str) -> list[str]:
@@ -20,6 +23,17 @@ def words_of(name: str) -> list[str]:
     plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
     plain = plain.replace("ß", "ss")
     return [word for word in _GAP.split(_CAMEL.sub(" ", plain).casefold()) if word]
+
+
+def spoken(name: str) -> str:
+    """A name as a sentence has it: ``annual_income`` and ``annualIncome`` are "annual income"."""
+    bare = name.strip("_.- ")
+    apart = _JOINTS.split(bare)
+    if len(apart) == 1:
+        apart = _SEAM.split(bare)
+        if bare[:1].islower():  # capitals of camelCase are seams; any other are the writer's own
+            apart = [word if word.isupper() else word.lower() for word in apart]
+    return " ".join(apart) if all(len(word) > 1 or word.isdigit() for word in apart) else name
 
 
 def has_word(words: Sequence[str], lexicon: Iterable[str]) -> bool:
@@ -45,7 +59,9 @@ def first_word(words: Sequence[str], lexicon: Iterable[str]) -> str | None:
 
 @functools.cache
 def _list(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.replace("\n", ",").split(",") if part.strip())
+    """Entries; one with an umlaut counts as `words_of` leaves it and as a keyboard without umlauts has it."""
+    entries = (part.strip() for part in text.replace("\n", ",").split(","))
+    return tuple(dict.fromkeys(entry.translate(how) for entry in entries if entry for how in _UMLAUTS))
 
 
 NEGATIONS = _list("not, no, non, un, nicht, kein, ne, pas, nao, mai")
@@ -54,7 +70,7 @@ GOOD_OUTCOMES = _list("""
     approve*, accept*, grant*, good, paid, repaid, repay, current, solvent, funded, admitted, hired,
     healthy, benign
     success*, pass, passed, eligible, qualified, creditworthy, retained, survived, fulfilled, originated
-    genehmigt, bewilligt, angenommen, gut, zugesagt, bezahlt, kreditwurdig
+    genehmigt, bewilligt, angenommen, gut, zugesagt, bezahlt, kreditwürdig
     approuve*, accorde*, bon, bonne, paye, rembourse, octroye*
     aprobad*, aceptad*, bueno, buena, pagado, concedid*, otorgad*
     aprovad*, aceit*, bom, boa, pago, concedid*
@@ -69,7 +85,7 @@ BAD_OUTCOMES = _list("""
     dropout, drop out, died, dead, death, loss, lost, unpaid, overdue, foreclos*, evict*, ~dlq, ~delinq,
     sick, disease
     terminated, fired, quit, cancel*, withdrawn, rearrest*, arrest*, violation
-    abgelehnt, ablehnung, schlecht, ausfall*, verweigert, gekundigt, kundigung, betrug, zahlungsverzug,
+    abgelehnt, ablehnung, schlecht, ausfall*, verweigert, gekündigt, kündigung, betrug, zahlungsverzug,
     insolvenz
     refuse*, rejete*, mauvais*, defaut, impaye*, faillite, fraude, retard
     denegad*, rechazad*, malo, mala, impago, moroso, morosidad, incumplimiento, quiebra
@@ -80,7 +96,7 @@ BAD_OUTCOMES = _list("""
 SEX = _list("""
     sex, gender, male, female, man, woman, men, women, mr, mrs, ~gender, salutation, ~pregnan*, ~pregnan,
     maternity
-    geschlecht, anrede, mann, frau, weiblich, mannlich, ~geschlecht, schwanger*
+    geschlecht, anrede, mann, frau, weiblich, männlich, ~geschlecht, schwanger*
     sexe, genre, civilite, homme, femme, enceinte
     sexo, genero, hombre, mujer, embaraz*
     homem, mulher, gravid*, genere, sesso, uomo, donna, maschio, femmina, incinta""")
@@ -90,7 +106,7 @@ ORIGIN = _list("""
     nation*, ~nationality, citizen*, foreign*, immigra*, migrant, native, aboriginal, tribe, caste,
     mother tongue
     colour of skin, skin, ancestry, indigenous
-    rasse, herkunft, staatsangehorigkeit, ~staatsangehorig, auslander, auslandisch, ~migration, hautfarbe
+    rasse, herkunft, ~staatsangehörig, ~staatsbürger, ~nationalität, ausländ*, ~migration, hautfarbe
     ethnie, nationalite, etranger*, origine, citoyennete
     raza, etnia, nacionalidad, extranjer*, origen, ciudadania
     raca, nacionalidade, estrangeir*, origem, cidadania
@@ -111,8 +127,8 @@ FAMILY = _list("""
     dep, deps, children, child, kids, family size, household size, ~familysize, ~householdsize, famsize,
     parents, orphan
     personal status, numdep, relationship, civil status
-    familienstand, ~familienstand, verheiratet, ledig, geschieden, verwitwet, kinder, unterhaltspflichtig*,
-    ~anzahlkinder, haushalt
+    familienstand, ~familienstand, verheiratet, ledig, geschieden, verwitwet, kinder, kinderzahl,
+    unterhaltspflichtig*, ~anzahlkinder, ~kinderanzahl, haushalt, ~haushaltsgrösse, haushaltsmitglied*
     situation familiale, matrimonial*, marie, celibataire, enfants, personnes a charge, conjoint, foyer
     estado civil, ~estadocivil, casad*, solter*, hijos, dependientes, conyuge, viud*, divorciad*, hogar
     solteir*, filhos, dependentes, conjuge, viuv*
@@ -150,14 +166,14 @@ PLACE = _list("""
     cap, citta, paese, comune, indirizzo, provincia, regione""")
 PAST = _list("""
     ~bankrupt, ~delinq, ~foreclos, ~chargeoff, ~chargedoff, ~repossess, ~derog, ~inquir, ~enquir, ~pubrec,
-    public record, public records
+    public record, public records, ~insolven
     past, past due, ~pastdue, ~dayslate, times late, late payments, ~latepay, prior, priors, previous, prev,
     history, hist, ever, arrest*
     convict*, felon*, crime*, offen*, offence*, offense*, sentence*, ~recid, juv, juvenile, collections,
     collection, judgment, judgement, liens, lien
     last default, number of defaults, defaulted, had default, missed payments, served, accident*, claims,
     campaign, pdays, poutcome, rejected before
-    vorstrafe*, mahnung*, insolvenz*, pfandung*, fruher*, bisherig*, vergangen*, ruckstand*, schufa*,
+    vorstrafe*, ~mahnung, ~pfändung, früher*, bisherig*, vergangen*, ~rückstand, schufa*,
     verzug*, zahlungshistorie
     faillite*, incident*, impaye*, retard*, anterieur*, precedent*, passe, antecedent*, historique
     quiebra*, antecedente*, anterior*, previo*, previa*, pasad*, moros*, impago*, historial
@@ -176,12 +192,16 @@ UPBRINGING = _list("""
     mother, father, mothers, fathers, medu, fedu, mjob, fjob, parental, parent, guardian, grandparent,
     sibling*, mutter, vater, eltern, mere, pere
     madre, padre, mae, pai, height, ~birthweight, blood, genes, iq""")
-CODES = _list("code, codes, naics, sic, soc, occ, isco, schlussel, cod, codigo, codice")
+PURPOSE = _list("""
+    purpose, ~purpose, zweck, ~verwendungszweck, ~kreditzweck, proposito, finalidad, finalidade, finalita,
+    objet du pret, destino""")
+CODES = _list("code, codes, naics, sic, soc, occ, isco, schlüssel, cod, codigo, codice")
 """Numbers that stand for something, so that more is not more."""
 
 FIXED = (
     ("a place", PLACE), ("the past, which cannot be undone", PAST),
     ("the economy, which nobody's own action changes", MACRO), ("upbringing or body", UPBRINGING),
+    ("what the money is for, which nobody is asked to change", PURPOSE),
 )  # fmt: skip
 """What nobody can change by themselves, though it may be a reason."""
 
@@ -190,7 +210,7 @@ TIME = _list("""
     duration employed, emp length, ~emplength, ~yearsat
     time at, time in, time since, since, ~monthssince, ~mthssince, ~dayssince, age, length of,
     months on book, longevity, ~tenure, employment length, yoe
-    jahre, monate, tage, seit, ~beschaftigtseit, ~dienstjahr, dauer, betriebszugehorigkeit, berufserfahrung, alter
+    jahre, monate, tage, seit, ~beschäftigtseit, ~dienstjahr, dauer, ~betriebszugehörig, berufserfahrung, alter
     annees, annee, mois, jours, depuis, anciennete, anos, meses, dias, desde, antiguedad, anios, experiencia
     tempo, desde, antiguidade, anni, mesi, giorni, anzianita, esperienza""")
 TERM = _list("""
@@ -210,7 +230,8 @@ NO_BURDEN = _list("coverage, cover, dscr, service, paid, repaid, settled, forgiv
 MEANS = _list("""
     income, incomes, salary, wage, wages, earnings, savings, assets, net worth, networth, wealth, down payment,
     ~downpayment, ~annualinc, ~monthlyinc, annual inc, ~income
-    einkommen, ~einkommen, gehalt, lohn, ersparnis*, vermogen, eigenkapital, anzahlung
+    einkommen, ~einkommen, gehalt, lohn, ~monatsgehalt, ~jahresgehalt, ersparnis*, ~vermögen,
+    eigenkapital, anzahlung
     revenu, revenus, salaire, epargne, patrimoine, apport
     ingreso, ingresos, salario, sueldo, ahorro, ahorros, patrimonio, renda, rendimento, poupanca
     reddito, redditi, stipendio, risparmi, risparmio""")

@@ -34,6 +34,9 @@ def test_the_whole_story(run, tmp_path):
     ):
         assert words in text
     assert text.count("Applicant") == 6
+    table = text[text.index("found  mean") :].partition("\n\n")[0]
+    assert len(table.splitlines()) == 3  # its head and two rows, whole within 80 columns
+    assert "…" not in table
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 

@@ -61,5 +61,11 @@ def test_subset_refuses_other_things(bank: datasets.Dataset, rows: object) -> No
         bank.subset(rows)
 
 
+def test_a_notebook_shows_code_as_code(bank: datasets.Dataset) -> None:
+    page = bank._repr_html_()
+    assert "<code>hrat</code>" in page
+    assert "`" not in page
+
+
 def test_repr_is_short(bank: datasets.Dataset) -> None:
     assert repr(bank) == "Dataset(name='loanapp', rows=1971, features=21, target='approve', favourable=1)"

@@ -94,6 +94,18 @@ def test_notebooks_are_pages_with_what_they_showed(pages):
     assert pages.within("[n](notebooks/a.ipynb)", DOCS / "index.md") == "[n](notebooks/a.md)"
 
 
+def test_a_sentence_about_an_attribute_stays_whole():
+    """What stands before its colon is no type."""
+    napoleon = pytest.importorskip("sphinx.ext.napoleon.docstring", reason="pip install 'holdtrue[site]'")
+    conf = load("conf")
+    said = ["Whether ``a::b`` is so: where the cheapest is looked for,", "and: not else."]
+    lines = ["", *said]
+    conf.hide_colons(None, "attribute", "holdtrue.x", None, None, lines)
+    lines = napoleon.GoogleDocstring(lines, what="attribute", name="holdtrue.x").lines()
+    conf.show_colons(None, "attribute", "holdtrue.x", None, None, lines)
+    assert " ".join(" ".join(lines).split()) == " ".join(said)
+
+
 def test_links_stay_on_the_site(pages):
     page = DOCS / "how-to" / "hold.md"
     text = "[a](../../CHANGELOG.md) [b](../../benchmarks/README.txt) [c](serve.md#x)\n```sh\n[d](../../x)\n```\n"

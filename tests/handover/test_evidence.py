@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -148,6 +149,26 @@ def test_the_page_needs_nothing_from_elsewhere(made):
     assert "Trained for a test." in page
     for text in made.limits:
         assert text.split("'")[0].split("<")[0][:40] in page
+
+
+def test_the_page_fits_a_printed_sheet(made, tmp_path):
+    """A4 without its margins is 182 mm, 687 points of a screen; what is wider is printed smaller."""
+    sync_api = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed; pip install playwright"
+    )
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no chromium on this machine; install it to run this")
+    place = tmp_path / "evidence.html"
+    place.write_text(made.html(), encoding="utf-8")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 687, "height": 900})
+        page.emulate_media(media="print")
+        page.goto(place.as_uri())
+        width = page.evaluate("document.documentElement.scrollWidth")
+        browser.close()
+    assert width <= 687
 
 
 def test_what_people_write_is_no_markup(clf, people):

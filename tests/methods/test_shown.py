@@ -92,6 +92,7 @@ def test_what_a_notebook_shows_of_a_plan(made):
     plan = made({"income": 60.0}, {"loan": 20.0})
     page = plan._repr_html_()
     assert "Ada, option 1" in page
+    assert "<p>RecourseFrame of" in page  # no angle brackets of Python's
     assert "monthly &lt;income&gt;" in page
     assert f"{plan.before[0]:.0%}" in page
     assert f"{plan.after[0]:.0%}" in page
@@ -113,6 +114,7 @@ def test_pictures(made, tmp_path):
         "term",
         "job",
     ]
+    assert path.get_ylabel() == "chance of a yes"
     many = made({"income": 60.0}, {"income": 70.0}).plot()
     assert "not known" in many.axes[0].get_title(loc="left")
     np.testing.assert_allclose(many.axes[0].collections[0].get_offsets()[:, 0], one.cost[[0, 0]])

@@ -37,12 +37,35 @@ def test_names_are_taken_apart(name, words):
 
 
 @pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("annual_income", "annual income"), ("totalAssets", "total assets"), ("DebtToIncome", "Debt To Income"),
+        ("Beschaeftigt_seit_Jahren", "Beschaeftigt seit Jahren"), ("late_payments_2y", "late payments 2y"),
+        ("income", None), ("yearly income", None), ("BMI", None), ("x_1", None), ("_income", "income"),
+        ("emp.var.rate", "emp var rate"), ("fico-score", "fico score"),
+    ],
+)  # fmt: skip
+def test_sentences_call_a_column_as_people_do(name, label):
+    """Nobody is written to about `annual_income`."""
+    assert Schema.infer({name: RNG.integers(1, 90, N)})[name].label == label
+
+
+def test_two_columns_are_not_called_the_same():
+    one = RNG.integers(1, 90, N)
+    for names in (["monthly_debt", "monthlyDebt"], ["monthly_debt", "monthly debt"]):
+        titles = [feature.title for feature in Schema.infer(dict.fromkeys([*names, "other_debt"], one))]
+        assert titles == [*names, "other debt"]
+
+
+@pytest.mark.parametrize(
     "name",
     [
         "age", "ageGroup", "applicant_sex", "Gender", "is_male", "race_white", "ethnicity", "applicantEthnicity",
         "minority", "pregnant", "NumberOfDependents", "maritalStatus", "single", "marital-status",
         "birth_year", "DateOfBirth", "religion", "nationality", "foreign_worker", "disabled",
         "Geschlecht", "Familienstand", "Geburtsjahr", "Staatsangehörigkeit", "AnzahlKinder",
+        "Staatsangehoerigkeit", "STAATSANGEHOERIGKEIT", "Auslaender", "Staatsbürgerschaft", "Anzahl_Kinder",
+        "Haushaltsgroesse",
         "sexe", "situation_familiale", "nationalité", "enfants", "sexo", "estadoCivil", "edad", "nacionalidad",
         "hijos", "idade", "estado_civil", "raça", "sesso", "stato_civile", "età", "cittadinanza", "figli",
     ],
@@ -58,6 +81,7 @@ def test_who_people_are_is_fixed_and_protected(name):
         "prior_convictions", "delinq_2yrs", "number_of_times_past_due", "inq_last_6mths", "late_2yrs",
         "credit_history", "previous_loans", "unemployment_rate", "industryUnemployment", "euribor3m",
         "cons.price.idx", "inflación", "mother_job", "antecedentes", "Vorstrafen", "naics_code",
+        "Privatinsolvenz", "Mahnungen", "Zahlungsrueckstand", "Pfändungen", "loan_purpose", "Verwendungszweck",
     ],
 )  # fmt: skip
 def test_the_past_places_and_the_economy_are_fixed(name):
@@ -81,7 +105,9 @@ def test_what_people_can_do_stays_free(name):
     assert column(name) == ("free", False)
 
 
-@pytest.mark.parametrize("name", ["wage", "income_per_year", "assets"])
+@pytest.mark.parametrize(
+    "name", ["wage", "income_per_year", "assets", "Haushaltseinkommen", "Vermoegen", "Vermögen"]
+)
 def test_means_are_open_to_change_and_only_rise(name):
     assert column(name) == ("increase", False)
 
@@ -143,6 +169,10 @@ def test_bounds_steps_and_costs_are_those_people_would_name():
     assert (even.step, even.cost) == (1.0, "range")
     count = Schema.infer({"lines": RNG.integers(0, 12, 500)})["lines"]
     assert (count.kind, count.step, count.bounds) == ("integer", None, (0.0, 11.0))
+    term = Schema.infer({"loan_term_months": RNG.choice([36, 60], 500)})["loan_term_months"]
+    assert (term.kind, term.step, term.bounds) == ("integer", 12.0, (36.0, 60.0))
+    share = Schema.infer({"share": RNG.choice([0.25, 0.5, 0.75], 500)})["share"]
+    assert (share.kind, share.step) == ("numeric", 0.25)
     few = Schema.infer({"x": [1.0, 2.5, 9.0]})["x"]
     assert few.bounds == (1.0, 9.0)
 

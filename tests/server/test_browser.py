@@ -37,10 +37,11 @@ UNNAMED = """() => [...document.querySelectorAll('input:not([type=hidden]), sele
   .filter((e) => !e.labels.length && !e.ariaLabel).map((e) => e.name)
   .concat([...document.querySelectorAll('a, button, iframe')]
   .filter((e) => !(e.textContent.trim() || e.ariaLabel || e.title)).map((e) => e.outerHTML))"""
-# What makes a page wider than its window.
+# What makes a page wider than its window; a long word that leaves its box makes no box wider.
 TOO_WIDE = """() => { const width = document.documentElement.clientWidth;
-  return document.documentElement.scrollWidth <= width ? [] : [...document.querySelectorAll("body *")]
-    .filter((e) => e.getBoundingClientRect().right > width + 1).map((e) => e.outerHTML.slice(0, 150)); }"""
+  return document.documentElement.scrollWidth <= width ? [] : ["the page",
+    ...[...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > width + 1)
+    .map((e) => e.outerHTML.slice(0, 150))]; }"""
 # What a mouse can use, and whether the focus has been there. Of choices that exclude one another Tab comes to one;
 # the arrows go on from there.
 USABLE = """() => {

@@ -73,6 +73,19 @@ def test_choices_never_loosen():
     assert choices(SCHEMA["f"]) == {}
 
 
+def test_a_yes_does_not_rise_or_fall():
+    """Of two levels neither is higher: the form names the one that may be taken."""
+    verified = ht.Feature(name="v", kind="binary", levels=(0, 1), direction="decrease")
+    cosigner = ht.Feature(name="s", kind="binary", levels=("alone", "with"), direction="increase")
+    either = ht.Feature(name="e", kind="binary", levels=(0, 1))
+    assert choices(verified)[""] == "may become no"
+    assert choices(cosigner)[""] == "may become with"
+    assert list(choices(either).values()) == [
+        "may change", "stays as it is", "may only become yes", "may only become no"
+    ]  # fmt: skip
+    assert choices(SCHEMA["n"])[""] == "may rise"
+
+
 def test_only_levels_that_can_be_reached_can_be_barred():
     def reachable(level):
         fields = Case.of(PERSON | {"c": level}, "s", SCHEMA).fields()[2]["levels"]

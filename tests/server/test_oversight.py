@@ -1,5 +1,7 @@
 """The validator's page: live promises, gates, and reports from model to model."""
 
+import sqlite3
+
 from fastapi.testclient import TestClient
 
 import holdtrue as ht
@@ -30,6 +32,26 @@ def test_oversight(world, overseer, clf, refused, tmp_path):
         assert f"{label} {group.n} 0 0.0%" in shown.words
     assert send(overseer, page, "/oversight/gate", max_broken="a lot").status_code == 422
     assert send(overseer, page, "/oversight/gate", group="shoe size").status_code == 422
+
+
+def test_a_broken_chain_is_not_called_whole(clf, tmp_path, refused, bank):
+    """Somebody wrote into the database: the page says which event, and not that nothing was changed."""
+    place = tmp_path / "promises.db"
+    ledger = ht.Ledger.create(place)
+    X = bank.X[clf.predict(bank.X) == 0][:2]
+    ledger.issue(ht.records(clf.recourse(X), ["a", "b"]))
+    client = TestClient(create_app(Service(clf, ledger=ledger)), base_url="http://localhost")
+    page = client.get("/oversight").text
+    whole = Forms(send(client, page, "/oversight/verify").text).words
+    assert "It is whole." in whole
+    assert "Nothing was changed" in whole
+    with sqlite3.connect(place) as database:
+        database.execute("UPDATE holdtrue_events SET kind = 'expire' WHERE seq = 1")
+    database.close()
+    broken = Forms(send(client, page, "/oversight/verify").text).words
+    assert "It is broken." in broken
+    assert "Nothing was changed" not in broken
+    assert "Something was changed" in broken
 
 
 def test_from_model_to_model(clf, tmp_path, refused, bank):

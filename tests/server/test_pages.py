@@ -136,6 +136,14 @@ def test_forms_of_others_are_refused(world, desk, case, action):
     assert world.ledger.head().seq == before
 
 
+def test_a_refusal_is_told_to_people(world, overseer):
+    """Without the name of the part of the program that refused."""
+    answer = overseer.get("/desk")
+    assert answer.status_code == 403
+    assert "A key of role validator may not do this" in Forms(answer.text).words
+    assert "service:" not in answer.text
+
+
 def test_a_login_from_another_site_is_refused(world):
     answer = world.anybody.post(
         "/login", data={"key": world.tokens["officer"]}, headers={"Sec-Fetch-Site": "cross-site"}

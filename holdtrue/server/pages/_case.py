@@ -190,9 +190,14 @@ def choices(feature: Feature) -> dict[str, str]:
     if feature.direction == "fixed":
         return {}
     words = {"free": MOVES[""], "increase": "may rise", "decrease": "may fall"}
+    moves = MOVES
+    if feature.kind == "binary":  # of a yes and a no neither is higher
+        low, high = (_show.bare(level, feature) for level in feature.levels or ())
+        words |= {"increase": f"may become {high}", "decrease": f"may become {low}"}
+        moves = MOVES | {"increase": f"may only become {high}", "decrease": f"may only become {low}"}
     both = feature.direction == "free" and feature.kind != "categorical"
     ways = ("fixed", "increase", "decrease") if both else ("fixed",)
-    return {"": words[feature.direction]} | {way: MOVES[way] for way in ways}
+    return {"": words[feature.direction]} | {way: moves[way] for way in ways}
 
 
 def _value(feature: Feature, text: str) -> Cell:

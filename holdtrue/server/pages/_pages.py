@@ -147,7 +147,7 @@ class Pages:
             status, text = error.status, error.reason
         else:
             status, text = status_of(error), reason_of(error)
-        return self.show(request, "refused.html", status, text=text, code=status)
+        return self.show(request, "refused.html", status, text=_to_people(text), code=status)
 
     # ---- who -------------------------------------------------------------------------------------------
 
@@ -207,6 +207,13 @@ class Pages:
             return parse_qsl(text, keep_blank_values=True, max_num_fields=FIELDS, errors="strict")
         except ValueError as error:
             raise HTTPException(400, "page: the form cannot be read.") from error
+
+
+def _to_people(text: str) -> str:
+    """A refusal without the name of the part that refused, which tells people nothing."""
+    for where in ("page: ", "service: "):
+        text = text.removeprefix(where)
+    return text[:1].upper() + text[1:]
 
 
 def _is_local(request: Request) -> bool:
