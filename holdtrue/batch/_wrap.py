@@ -8,11 +8,11 @@ import numpy as np
 from holdtrue._types import Estimator, Label
 from holdtrue.batch._predictor import Predictor
 from holdtrue.encoding import Encoder
-from holdtrue.errors import CapabilityError
+from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models import MORE_THAN_HALF, BlackBox, Decision
 from holdtrue.models.adapters import adapt, given, names_of, own_threshold, rounded_threshold, unread_by
 from holdtrue.parameters import Probability, require
-from holdtrue.schema import Schema, Table, as_table, favourable_of, hinted
+from holdtrue.schema import Schema, Table, as_table, favourable_of, hinted, shown
 
 LOOKED_AT = 1024  # rows of the reference about which `predict` is asked
 TIE = 1e-6  # probabilities nearer to each other may be decided either way, by rounding
@@ -62,6 +62,11 @@ def wrap(
     n_classes = foreign.n_classes(table)
     classes = np.arange(n_classes) if classes is None else np.asarray(classes)
     labels: list[Any] = classes.tolist()
+    if len(labels) != n_classes:
+        raise DataError(
+            f"recourse: the model has {len(labels)} classes but gives {n_classes} probabilities; got "
+            f"{shown(labels)}. Name as many classes, in the order of the probabilities."
+        )
     index = labels.index(favourable_of(classes, favourable, name=label_name, where="recourse"))
     if threshold is not None:
         require("recourse", "threshold", threshold, Probability)

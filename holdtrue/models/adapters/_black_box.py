@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import logging
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -38,6 +39,16 @@ _FAILURE = "the model failed, as number {} of its failures"
 def rounded_threshold(threshold: float) -> np.float32:
     """What a search compares probabilities with, in float32."""
     return np.float32(threshold * (1 - REACHED))
+
+
+def _is_told_anyway(record: logging.LogRecord) -> bool:
+    """Whether a line of jax's log is of a model's failure, which is raised as an error of its own."""
+    error = record.exc_info[1] if record.exc_info else None
+    return re.search(_FAILURE.format(r"\d+"), str(error)) is not None
+
+
+# jax writes the whole traceback of what a function raised to its log, an address or a person's row in it.
+logging.getLogger("jax._src.callback").addFilter(lambda record: not _is_told_anyway(record))
 
 
 class BlackBoxModel(AbstractModel):
@@ -145,6 +156,7 @@ class BlackBox:
         self.digest: str | None = None
         self.recipe: str | None = None
         self._answers: dict[bytes, np.ndarray] = {}
+        self._n_classes: int | None = None
         # XGBoost makes an array of a dataframe, for longer than it takes to answer: numbers are given as one.
         self._by_place = _goes_by_place(estimator) and not self.categories
 
@@ -191,8 +203,11 @@ class BlackBox:
 
     def n_classes(self, table: Table) -> int:
         """Number of columns of `predict_proba`; what a model raises at its first question is told as such."""
+        if self._n_classes is not None:
+            return self._n_classes
         try:
-            return self.log_proba(table.take(np.arange(1))).shape[1]
+            self._n_classes = self.log_proba(table.take(np.arange(1))).shape[1]
+            return self._n_classes
         except HoldtrueError:
             raise
         except Exception as error:
