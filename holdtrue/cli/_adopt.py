@@ -69,7 +69,7 @@ def command(
     use_cache()
     from holdtrue.classifier import adopt
     from holdtrue.methods import method as by_name
-    from holdtrue.models.adapters import coded, from_torch, is_raw, names_of, read_transformer
+    from holdtrue.models.adapters import coded, from_torch, is_raw, read_transformer
     from holdtrue.models.adapters import given as read_model
     from holdtrue.schema import Schema, plain
 
@@ -80,7 +80,7 @@ def command(
     else:
         theirs = read_model(model)
     schema = None if schema_file is None else Schema.load(schema_file)
-    table, labels, schema = _rows(reference, target, schema, names_of(theirs) or [])
+    table, labels, schema = _rows(reference, target, schema, theirs)
     guessed = schema is None
     classes = getattr(theirs, "classes_", None)
     if guides is not None and is_raw(theirs) and classes is not None:
@@ -123,9 +123,10 @@ def _outcomes(labels: Any, classes: object) -> Any:
     return labels if known else theirs
 
 
-def _rows(place: str, target: str | None, schema: Any, names: list[str]) -> tuple[Any, Any, Any]:
+def _rows(place: str, target: str | None, schema: Any, model: Any) -> tuple[Any, Any, Any]:
     """The table, its labels where a column is named, and a schema: the given one, or a dataset's own."""
     from holdtrue.cli._training import labels_of
+    from holdtrue.models.adapters import names_of, unread_by
     from holdtrue.runs import DATASET, Source, dataset
 
     if place.startswith(DATASET):
@@ -134,5 +135,7 @@ def _rows(place: str, target: str | None, schema: Any, names: list[str]) -> tupl
     frame = Source(place).whole(schema)
     labels = None if target is None else labels_of(frame, target)
     if schema is None:  # a column that the model does not read is none of its features
-        frame = frame[names] if names and set(names) <= set(frame.columns) else frame.drop(columns=target or [])
+        there, unread = list(frame.columns), unread_by(model)
+        names = [name for name in names_of(model, there) or [] if name in there or name not in unread]
+        frame = frame[names] if names and set(names) <= set(there) else frame.drop(columns=target or [])
     return frame, labels, schema

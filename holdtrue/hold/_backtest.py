@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from holdtrue.hold._holding import Holding
 from holdtrue.methods import AbstractMethod, Level, RecourseFrame, checked_level
 from holdtrue.parameters import Count, Probability, require
 from holdtrue.retraining import AbstractRetrained, retrain, seeded
-from holdtrue.schema import Schema, TableLike, as_table, favourable_of
+from holdtrue.schema import Schema, TableLike, as_table, favourable_of, shown
 
 LADDER = (-1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0)
 FEWEST_ROWS, FEWEST_OF_A_CLASS = 50, 5  # of a single period that a guide may learn from
@@ -409,13 +409,22 @@ def _read(periods: Periods, schema: Schema | None) -> list[Period]:
 
 
 def _named(periods: Any) -> list[tuple[str, Any, Any]]:
-    parts = [(k, *v) for k, v in periods.items()] if isinstance(periods, Mapping) else list(periods)
+    if isinstance(periods, Mapping):
+        parts = [(k, *v) if isinstance(v, (tuple, list)) else v for k, v in periods.items()]
+    elif isinstance(periods, Iterable) and not isinstance(periods, str):
+        parts = list(periods)
+    else:
+        raise DataError(
+            f"backtest: `periods` must be a list of (label, X, y) or (X, y), in order of time; got "
+            f"{shown(periods)}. Give one table with labels for each period."
+        )
     out = []
     for i, part in enumerate(parts, start=1):
         if not isinstance(part, (tuple, list)) or len(part) not in (2, 3):
+            what = f"{len(part)} things" if isinstance(part, (tuple, list)) else type(part).__name__
             raise DataError(
-                f"backtest: `periods` must be (label, X, y) or (X, y), in order of time; got "
-                f"{type(part).__name__} at place {i}."
+                f"backtest: `periods` must be (label, X, y) or (X, y), in order of time; got {what} at place {i}. "
+                "Give a table with its labels."
             )
         label, X, y = (i, *part) if len(part) == 2 else part
         out.append((str(label), X, y))

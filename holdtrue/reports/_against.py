@@ -10,6 +10,7 @@ from holdtrue.batch import predictor_of
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods import RecourseFrame
 from holdtrue.models import model_digest
+from holdtrue.models.adapters import names_of, unread_by
 from holdtrue.reports._parts import chunks
 from holdtrue.retraining import AbstractRetrained
 from holdtrue.schema import Table
@@ -97,8 +98,9 @@ def _predict(model: Estimator, plan: RecourseFrame, where: str) -> np.ndarray:
 def _question(model: Estimator, plan: RecourseFrame, where: str) -> NativeFrame:
     """The recourse as the model reads it: the user's kind of dataframe, or an array where it learned from one."""
     recourse: Table = plan.recourse
-    named = list(getattr(model, "feature_names_in_", []))
-    names = named or plan.schema.names
+    named = names_of(model, recourse.names)
+    unread = unread_by(model)
+    names = [name for name in named or plan.schema.names if name in recourse.columns or name not in unread]
     unknown = [name for name in names if name not in recourse.columns]
     if unknown:
         raise DataError(

@@ -277,6 +277,11 @@ def shelf_life(
             raise DataError(
                 "shelf_life: needs models to ask; got neither `clf` nor `against`. Give the classifier."
             )
+        if isinstance(clf, (AbstractRetrained, list, tuple)):
+            raise DataError(
+                f"shelf_life: `clf` must be the classifier that is trained again; got a {type(clf).__name__}. "
+                "Give models that were trained already as `against`."
+            )
         # Another stream than that of `retrain`, where a user is likely to use the same number twice.
         rng = None if random_state is None else np.random.RandomState([STREAM, random_state])
         models: Panel = retrain(clf, n=n, vary=vary, random_state=rng, **retraining)

@@ -15,7 +15,7 @@ from holdtrue.retraining._classifier import TrainedClassifier
 from holdtrue.retraining._estimators import Kind, Refit, retrain_estimator
 from holdtrue.retraining._retrain import Layers, Vary, retrain_own, training_rows
 from holdtrue.retraining._retrained import AbstractRetrained
-from holdtrue.schema import Schema, Table, TableLike, hinted
+from holdtrue.schema import Schema, Table, TableLike, hinted, shown
 
 OWN = ("new_order", "layers", "n_epochs", "strategy", "executor")  # for holdtrue's own models
 FOREIGN = ("alike", "refit", "schema", "threshold", "favourable")  # for models made elsewhere
@@ -185,9 +185,17 @@ def _elsewhere(
 def _read(predictor: Predictor, X: Any, y: object) -> tuple[Table, np.ndarray]:
     table = predictor.encoder.schema.check(X, where="retrain")
     labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise DataError(
+            f"retrain: labels must be one per row; got an array of shape {labels.shape}. Give one column."
+        )
     if len(labels) != table.n_rows:
         raise DataError(f"retrain: a table has {table.n_rows} rows but {len(labels)} labels.")
-    unknown = [label for label in np.unique(labels).tolist() if label not in predictor.classes.tolist()]
+    known = predictor.classes.tolist()
+    unknown = [label for label in labels.tolist() if label not in known]
     if unknown:
-        raise DataError(f"retrain: a table has a class unseen at fit; got {unknown[0]!r}.")
+        raise DataError(
+            f"retrain: a table has a class unseen at fit; got {unknown[0]!r}. The model's classes are "
+            f"{shown(known)}: give labels of these, and leave out rows without one."
+        )
     return table, labels

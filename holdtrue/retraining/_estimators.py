@@ -32,7 +32,7 @@ from holdtrue.models.adapters import can_train_again, check_recipe, is_raw, merg
 from holdtrue.models.adapters._adapt import understand
 from holdtrue.models.adapters._columns import NotUnderstood
 from holdtrue.retraining._retrained import AbstractRetrained, both_kinds, places
-from holdtrue.schema import Table, TableLike
+from holdtrue.schema import Table, TableLike, shown
 
 Kind = Literal["bootstrap", "seed", "anew", "leave_one_out", "as it is"]
 CLOSE = 1e-3  # by which a guide's probability, as a search reads it, may differ from the model's own
@@ -295,21 +295,33 @@ def _trained(
     rows, labels = learned_from
     if draw.rows is not None:
         rows, labels = rows.take(draw.rows), labels[draw.rows]
-    frame = predictor.foreign.frame(rows)
+    frame = predictor.foreign.learning_frame(rows)
     if hasattr(recipe, "get_params"):
         # One without a seed of its own is given one, so that the same call gives the same models.
         model = seeded(recipe, draw.seed, only_unset=vary not in ("seed", "anew"))
-        model.fit(frame, labels)
+        try:
+            model.fit(frame, labels)
+        except Exception as error:
+            raise DataError(
+                f"retrain: this {type(model).__name__} cannot be trained again on these rows; it raised "
+                f"{type(error).__name__}: {error}. Give rows like those that it learned from, or `refit`."
+            ) from error
     else:
         try:
             model = recipe(frame, labels, seed=draw.seed, sample_weight=None)
         except Exception as error:
             raise DataError(f"retrain: `refit` failed with {type(error).__name__}: {error}.") from error
+        if not callable(getattr(model, "predict_proba", None)):
+            raise DataError(
+                f"retrain: `refit` must return a fitted model with `predict_proba`; got {shown(model)}. Return "
+                "the model that it trained."
+            )
     first, other = (getattr(of, "classes_", None) for of in (predictor.foreign.estimator, model))
     if first is not None and other is not None and list(first) != list(other):
         raise DataError(
-            f"retrain: a retrained model has other classes, or the same in another order; got {list(other)!r} "
-            f"after {list(first)!r}. Train it on the labels that it is given."
+            "retrain: a retrained model has other classes, or the same in another order; got "
+            f"{shown(np.asarray(other).tolist())} after {shown(np.asarray(first).tolist())}. Train it on the "
+            "labels that it is given."
         )
     asked = BlackBox(model, predictor.encoder, rows)
     n_classes = asked.n_classes(rows)

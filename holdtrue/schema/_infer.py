@@ -221,7 +221,11 @@ class _Looking:
         if self.declared is not None and self.declared.ordered and len(self.declared.levels) > 1:
             fields |= {"kind": "ordinal", "levels": self.declared.levels}
             self.why.append(f"ordinal, {len(self.declared.levels)} levels in the table's own order.")
+        elif values.dtype.kind == "b":
+            self._levels((False, True), False, fields)
         elif values.dtype.kind not in "fib" or self.declared is not None:
+            if len(levels) == 1 and self.declared is not None:
+                levels = self.declared.levels
             self._levels(levels, bool(absent.any()), fields)
         elif len(levels) == 2 and set(levels) <= {0, 1}:
             fields |= {"kind": "binary", "levels": levels}
@@ -281,7 +285,11 @@ class _Looking:
         return None
 
     def _can_be_described(self, values: np.ndarray, present: np.ndarray) -> bool:
-        return len(present) > 0 and not holds_dates(values) and len(sorted_levels(present)) > 1
+        if len(present) == 0 or holds_dates(values):
+            return False
+        # A constant number or yes and no is itself; a text takes others beside it, which only a declaration names.
+        declared = 0 if self.declared is None else len(self.declared.levels)
+        return len(sorted_levels(present)) > 1 or values.dtype.kind in "fib" or declared > 1
 
     def _check_values(self, values: np.ndarray, present: np.ndarray) -> None:
         if values.dtype.kind == "f" and not np.isfinite(present).all():

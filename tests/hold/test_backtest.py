@@ -342,6 +342,8 @@ class Stubborn(ClassifierMixin, BaseEstimator):
         ({"periods": world(2)}, "too few periods; got 2 for window=2 and a term of 1, which take 3"),
         ({"periods": [*world(3), (2001, *world(4)[3][1:])]}, "two periods have the same label; got '2001'"),
         ({"periods": [*world(3), 7]}, r"must be \(label, X, y\) or \(X, y\)"),
+        ({"periods": 5}, "`periods` must be a list of .*; got 5"),
+        ({"periods": {"2001": 7}}, r"`periods` must be \(label, X, y\) or \(X, y\).*; got int at place 1"),
         ({"terms": (0,)}, "`terms` must be whole numbers"),
         ({"window": 0}, "window"),
         ({"slacks": ()}, "`slacks` must be finite numbers"),

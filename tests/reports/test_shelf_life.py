@@ -303,3 +303,8 @@ def test_guides_of_a_search_are_known_by_its_plan(trained, tmp_path) -> None:
     assert ht.shelf_life(guided, clf, n=2, random_state=9).n_left_out == 0
     restored = ht.StableSearch(base=ht.Wachter(n_steps=50), n_steps=40).restore(method.predictor_, method.state_)
     assert restored.consulted() == guided.consulted  # a model file knows them too
+
+
+def test_retrained_models_in_the_place_of_the_classifier_are_sent_to_theirs(plan, make_retrained) -> None:
+    with pytest.raises(DataError, match=r"`clf` must be the classifier .*; got a \w+\. Give .* as `against`"):
+        ht.shelf_life(plan, make_retrained(*TEN))

@@ -204,3 +204,35 @@ def test_refusals_of_what_is_given():
     clf = ht.RecourseClassifier(schema=SCHEMA, favourable="yes", **quick)
     with pytest.raises(DataError, match="`refit` is for models made elsewhere"):
         ht.retrain(clf.fit(X, y), n=2, refit=print)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            {"refit": lambda rows, labels, seed, sample_weight=None: None},
+            r"`refit` must return .*; got None\. Return",
+        ),
+        (
+            {"alike": [MLPClassifier(solver="none")]},
+            r"this MLPClassifier cannot be trained again .*InvalidParameter",
+        ),
+    ],
+)
+def test_what_cannot_be_trained_again_is_told_as_such(options, said):
+    with pytest.raises(DataError, match=said):
+        again(LogisticRegression(), **options)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ([np.nan, *y[1:]], r"got nan\. The model's classes are \['no', 'yes'\]"),
+        ([None, *y[1:]], r"got None\. The model's classes are"),
+        (y[:, None], r"one per row; got an array of shape \(160, 1\)"),
+    ],
+)
+def test_labels_that_are_none_are_told_as_such(labels, said):
+    model = LogisticRegression().fit(X, y)
+    with pytest.raises(DataError, match=said):
+        ht.retrain(model, X, np.array(labels, object), 2, schema=SCHEMA, favourable="yes")

@@ -1,7 +1,14 @@
 """Models made elsewhere, behind the one interface."""
 
 from holdtrue.models.adapters._adapt import adapt
-from holdtrue.models.adapters._black_box import BlackBox, BlackBoxModel, cause_of, names_of, rounded_threshold
+from holdtrue.models.adapters._black_box import (
+    BlackBox,
+    BlackBoxModel,
+    cause_of,
+    names_of,
+    rounded_threshold,
+    unread_by,
+)
 from holdtrue.models.adapters._boxes import Boxes, boxes_of
 from holdtrue.models.adapters._composed import ComposedModel
 from holdtrue.models.adapters._given import FunctionClassifier, HardVotes, LightGBMBooster, as_classifier
@@ -67,4 +74,5 @@ __all__ = [
     "rounded_threshold",
     "sums_at",
     "to_stored",
+    "unread_by",
 ]

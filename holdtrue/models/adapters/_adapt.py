@@ -48,7 +48,7 @@ def adapt(
 
 def understand(foreign: BlackBox, table: Table) -> tuple[AbstractModel, dict[str, np.ndarray]]:
     """Read a foreign model; raises `NotUnderstood` where it cannot be."""
-    estimator, columns = foreign.estimator, raw_columns(foreign.encoder, foreign.names_read)
+    estimator, columns = foreign.estimator, raw_columns(foreign.encoder, foreign.names or foreign.names_read)
     if isinstance(estimator, TorchClassifier):
         return estimator.as_model(foreign.encoder, columns), {}
     if isinstance(estimator, OnnxClassifier):

@@ -1,8 +1,10 @@
 """Any object with `predict_proba`, asked in its own columns."""
 
 import itertools
+import json
+import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -14,7 +16,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from holdtrue._types import Estimator, Label, NativeFrame
 from holdtrue.encoding import Encoder
-from holdtrue.errors import DataError
+from holdtrue.errors import DataError, HoldtrueError
 from holdtrue.models._base import AbstractModel
 from holdtrue.models._decision import Decision
 from holdtrue.schema import Table, narrow
@@ -37,6 +39,16 @@ _FAILURE = "the model failed, as number {} of its failures"
 def rounded_threshold(threshold: float) -> np.float32:
     """What a search compares probabilities with, in float32."""
     return np.float32(threshold * (1 - REACHED))
+
+
+def _is_told_anyway(record: logging.LogRecord) -> bool:
+    """Whether a line of jax's log is of a model's failure, which is raised as an error of its own."""
+    error = record.exc_info[1] if record.exc_info else None
+    return re.search(_FAILURE.format(r"\d+"), str(error)) is not None
+
+
+# jax writes the whole traceback of what a function raised to its log, an address or a person's row in it.
+logging.getLogger("jax._src.callback").addFilter(lambda record: not _is_told_anyway(record))
 
 
 class BlackBoxModel(AbstractModel):
@@ -106,14 +118,18 @@ class BlackBox:
         From which probability on the favourable class is decided, in float64; None: as `predict` does.
     absent : dict
         Of columns of objects in pandas, what stands for a missing value: None and NaN are two categories.
+    names_read, unread : list of str
+        Columns that it is asked with; and those that it learned from a table with, and drops before it looks.
     """
 
     def __init__(self, estimator: Estimator, encoder: Encoder, like: Table) -> None:
         self.estimator = estimator
         self.encoder = encoder
         self.like = like.take(np.arange(0))
-        self.names = names_of(estimator)
+        self.names = names_of(estimator, encoder.schema.names)
         if getattr(estimator, "takes_frames", False):
+            self.names = encoder.schema.names
+        if self.names is None and _wants_frames(estimator, like, encoder.schema.names):
             self.names = encoder.schema.names
         width = getattr(estimator, "n_features_in_", None)
         names = self.names or encoder.schema.names
@@ -122,20 +138,27 @@ class BlackBox:
                 f"recourse: the model reads {width} columns but the schema has {len(names)}. Describe each column "
                 "the model reads, in the order it reads them."
             )
-        unknown = [name for name in names if name not in encoder.schema]
+        unread = unread_by(estimator)
+        self.unread = [name for name in names if name in unread and name not in encoder.schema]
+        unknown = [name for name in names if name not in encoder.schema and name not in unread]
         if unknown:
-            raise DataError(f"recourse: the model reads columns the schema lacks; got {unknown[:5]!r}. Add them.")
-        self.names_read = names
-        self.categories = _categories(self.like.native, names)
-        self.absent = _absent(like.native, names)
+            raise DataError(
+                f"recourse: the model reads columns the schema lacks; got {unknown[:5]!r}. Describe them, as "
+                "fixed where nobody can change them. What cannot be described (dates, a text that is the same in "
+                "every row) a function can fill in: give lambda X: model.predict_proba(X.assign(...))."
+            )
+        self.names_read = [name for name in names if name not in self.unread]
+        self.categories = _categories(self.like.native, self.names_read)
+        self.absent = _absent(like.native, self.names_read)
         self.splits: dict[str, np.ndarray] = {}
         self.note = "Asked as a black box."
         self.threshold: float | None = None
         self.digest: str | None = None
         self.recipe: str | None = None
         self._answers: dict[bytes, np.ndarray] = {}
+        self._n_classes: int | None = None
         # XGBoost makes an array of a dataframe, for longer than it takes to answer: numbers are given as one.
-        self._by_place = type(estimator).__module__.startswith("xgboost.") and not self.categories
+        self._by_place = _goes_by_place(estimator) and not self.categories
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_answers": {}}  # to whoever it is sent, what was asked here is nothing
@@ -148,10 +171,23 @@ class BlackBox:
 
     def frame(self, table: Table) -> NativeFrame:
         """Return what the estimator reads: a dataframe of its columns, or an array if it was fitted on one."""
-        columns = {name: table.columns[name] for name in self.names_read}
+        return self._frame(table, self.names_read)
+
+    def learning_frame(self, table: Table) -> NativeFrame:
+        """`frame` for training it again: with the columns that it drops, since steps may go by place."""
+        lacking = [name for name in self.unread if name not in table.columns]
+        if lacking:
+            raise DataError(
+                f"retrain: the model learned from columns that the table lacks; got {lacking[:5]!r}. Give the "
+                "table with them, though the model drops them."
+            )
+        return self._frame(table, self.names_read if self.names is None else self.names)
+
+    def _frame(self, table: Table, names: list[str]) -> NativeFrame:
+        columns = {name: table.columns[name] for name in names}
         if self.names is None:
             # Fitted on a bare array: give it one, without names to warn about.
-            return np.column_stack([columns[n] for n in self.names_read])
+            return np.column_stack([columns[n] for n in names])
         if self._by_place:
             columns = {name: narrow(values) for name, values in columns.items()}
             if all(values.dtype.kind in "fib" for values in columns.values()):
@@ -166,8 +202,20 @@ class BlackBox:
         return frame
 
     def n_classes(self, table: Table) -> int:
-        """Number of columns of `predict_proba`."""
-        return self.log_proba(table.take(np.arange(1))).shape[1]
+        """Number of columns of `predict_proba`; what a model raises at its first question is told as such."""
+        if self._n_classes is not None:
+            return self._n_classes
+        try:
+            self._n_classes = self.log_proba(table.take(np.arange(1))).shape[1]
+            return self._n_classes
+        except HoldtrueError:
+            raise
+        except Exception as error:
+            raise DataError(
+                f"recourse: the model cannot be asked about a row of the reference; "
+                f"{type(self.estimator).__name__} raised {type(error).__name__}: {error}. Give a fitted "
+                "model, and as reference a table like the one that it learned from."
+            ) from error
 
     def reads_as(self, other: "BlackBox") -> bool:
         """Whether it is asked with the same frame as another."""
@@ -258,16 +306,90 @@ def _categories(native: NativeFrame, names: list[str]) -> dict[str, list[Label]]
     return {n: list(kinds[n].categories) for n in names if n in kinds and hasattr(kinds[n], "categories")}
 
 
-def names_of(estimator: Estimator) -> list[str] | None:
-    """Columns that the estimator knows by name; None where it was fitted on an array."""
-    names = list(getattr(estimator, "feature_names_in_", []))
-    first: Estimator = estimator.steps[0][1] if not names and type(estimator).__name__ == "Pipeline" else None
-    if type(first).__module__.startswith("optbinning."):
-        names = [str(name) for name in first.variable_names]
+def names_of(estimator: Estimator, known: Sequence[str] = ()) -> list[str] | None:
+    """Columns that the estimator knows by name, as a table with the `known` ones calls them; None where it was
+    fitted on an array."""
+    names = [str(name) for name in getattr(estimator, "feature_names_in_", ())]
+    if not names and type(estimator).__name__ == "Pipeline":
+        first = _first_step(estimator)
+        names = [str(name) for name in getattr(first, "feature_names_in_", ())]
+        if type(first).__module__.startswith("optbinning."):
+            names = [str(name) for name in first.variable_names]
     if not names and type(estimator).__module__.startswith("catboost."):
         names = [str(name) for name in estimator.feature_names_ or []]
         names = [] if names == [str(i) for i in range(len(names))] else names
+    if not set(names) <= set(known):
+        # LightGBM writes an underscore where the table's name has a space, and goes by place.
+        spaced: dict[str, list[str]] = {}
+        for name in known:
+            spaced.setdefault(name.replace(" ", "_"), []).append(name)
+        meant = {name: own[0] for name, own in spaced.items() if len(own) == 1}
+        names = [name if name in known else meant.get(name, name) for name in names]
     return names or None
+
+
+def unread_by(estimator: Estimator) -> frozenset[str]:
+    """Columns of the table that it learned from which the estimator drops before it looks at them.
+
+    A `ColumnTransformer` in front of everything drops what it was told nothing of, such as an application's number
+    and date. The table need not have them then.
+    """
+    if not type(estimator).__module__.startswith("sklearn."):
+        return frozenset()
+    name = type(estimator).__name__
+    if name == "ColumnTransformer":
+        named = getattr(estimator, "feature_names_in_", ())
+        places = estimator._transformer_to_input_indices
+        read = {i for step, how, _ in estimator.transformers_ if not _drops(how) for i in places[step]}
+        return frozenset(str(column) for i, column in enumerate(named) if i not in read)
+    if name == "Pipeline":
+        return unread_by(_first_step(estimator))
+    inner = getattr(estimator, "best_estimator_", getattr(estimator, "estimator_", None))
+    if name == "FrozenEstimator":
+        inner = estimator.estimator
+    members = [] if inner is None else [inner]
+    if name == "CalibratedClassifierCV":
+        members = [part.estimator for part in estimator.calibrated_classifiers_]
+    elif name == "VotingClassifier" or (name == "StackingClassifier" and not estimator.passthrough):
+        members = list(estimator.estimators_)
+    # What one member drops and another reads is read.
+    return frozenset.intersection(*map(unread_by, members)) if members else frozenset()
+
+
+def _first_step(pipeline: Estimator) -> Any:
+    """The first step that does something."""
+    steps = [step for _, step in pipeline.steps if not (step is None or isinstance(step, str))]
+    return steps[0] if steps else None
+
+
+def _wants_frames(estimator: Estimator, like: Table, names: list[str]) -> bool:
+    """Whether one that does not say what it learned from takes a dataframe alone, such as a pipeline whose first
+    step picks columns by name: it is asked about one row in either way."""
+    if like.native is None or like.n_rows == 0 or hasattr(estimator, "n_features_in_"):
+        return False
+    one = like.take(np.arange(1))
+    columns = {name: one.columns[name] for name in names if name in one.columns}
+    try:
+        estimator.predict_proba(np.column_stack(list(columns.values())))
+    except Exception:
+        try:
+            estimator.predict_proba(one.like_native(columns))
+        except Exception:
+            return False  # it is asked again, and what it says then is told
+        return True
+    return False
+
+
+def _goes_by_place(estimator: Estimator) -> bool:
+    """Whether it takes an array in place of a dataframe with names; linear boosters of XGBoost ask for these."""
+    if not type(estimator).__module__.startswith("xgboost."):
+        return False
+    kind = json.loads(estimator.get_booster().save_config())["learner"]["gradient_booster"]["name"]
+    return kind != "gblinear"
+
+
+def _drops(step: object) -> bool:
+    return isinstance(step, str) and step == "drop"
 
 
 def _absent(native: NativeFrame, names: list[str]) -> dict[str, float | None]:

@@ -103,6 +103,22 @@ class Levels:
             raise NotUnderstood(f"levels of {self.name!r} that are not numbers") from None
 
 
+@dataclass(frozen=True)
+class Dropped:
+    """A column that holds the place of one that the model drops: nothing may be done with it."""
+
+    name: str
+
+    def then(self, op: str, amount: Any = 0.0) -> "Dropped":
+        """Refuse: it is read after all."""
+        raise NotUnderstood(f"{self.name!r}, which no step was to read")
+
+    @property
+    def values(self) -> np.ndarray:
+        """Refuse: it is read after all."""
+        raise NotUnderstood(f"{self.name!r}, which no step was to read")
+
+
 Column = Number | Levels
 
 
@@ -120,6 +136,9 @@ def raw_columns(encoder: Encoder, names: Sequence[str]) -> list[Column]:
     groups = {slot.name for slot in encoder.layout.groups}
     columns: list[Column] = []
     for name in names:
+        if name not in encoder.schema:
+            columns.append(Dropped(name))  # type: ignore[arg-type]
+            continue
         feature = encoder.schema[name]
         if not feature.has_levels:
             columns.append(Number(name))

@@ -146,6 +146,9 @@ def own_threshold(estimator: Estimator, favourable: int) -> float | None:
     favourable : int
         Which of its two classes the threshold is wanted for.
     """
+    estimator = _deciding(estimator)
+    if type(estimator).__name__ == "CatBoostClassifier" and type(estimator).__module__.startswith("catboost."):
+        return _threshold_of_catboost(estimator, favourable)
     if type(estimator).__name__ not in THRESHOLDS or not type(estimator).__module__.startswith("sklearn."):
         return None
     own = getattr(estimator, "best_threshold_", getattr(estimator, "threshold", "auto"))
@@ -162,6 +165,30 @@ def own_threshold(estimator: Estimator, favourable: int) -> float | None:
     is_positive = favourable == (1 if positive is None else labels.index(positive))
     # The other class is decided where the positive one's probability does not reach the level.
     level = level if is_positive else float(np.nextafter(1 - level, 1))
+    return float(np.clip(level, np.nextafter(0, 1), np.nextafter(1, 0)))
+
+
+def _deciding(estimator: Estimator) -> Any:
+    """What takes the decision: the end of searches and pipelines, which only pass on what it says."""
+    while type(estimator).__module__.startswith("sklearn."):
+        name = type(estimator).__name__
+        if name == "Pipeline":
+            estimator = estimator.steps[-1][1]
+        elif hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        elif name == "FrozenEstimator":
+            estimator = estimator.estimator
+        else:
+            break
+    return estimator
+
+
+def _threshold_of_catboost(estimator: Estimator, favourable: int) -> float | None:
+    """The threshold that was set with `set_probability_threshold`: its second class is decided above it."""
+    own = estimator.get_probability_threshold()
+    if own is None or own == 0.5:
+        return None
+    level = float(np.nextafter(own, 1)) if favourable == 1 else 1 - float(own)
     return float(np.clip(level, np.nextafter(0, 1), np.nextafter(1, 0)))
 
 

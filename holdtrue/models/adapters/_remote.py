@@ -168,7 +168,7 @@ class Remote:
         if out.ndim != 2 or len(out) != len(rows):
             raise self._wrong(f"must have one row for each of {len(rows)} asked about; got shape {out.shape}")
         if not ((out >= 0) & (out <= 1)).all():
-            raise self._wrong(f"has what is no probability; got {out[~((out >= 0) & (out <= 1))][0]!r}")
+            raise self._wrong(f"has what is no probability; got {out[~((out >= 0) & (out <= 1))][0]:.4g}")
         if out.shape[1] > 1 and not np.allclose(out.sum(axis=1), 1, atol=1e-3):
             raise self._wrong(f"has probabilities that do not add up to 1; got {out.sum(axis=1)[0]:.4g}")
         self.n_rows += len(rows)

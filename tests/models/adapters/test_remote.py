@@ -137,7 +137,7 @@ def test_answers_that_make_no_sense_are_refused(service, answer, said):
         Remote(service.url).predict_proba(PEOPLE)
 
 
-def test_recourse_from_a_service_and_its_budget(service):
+def test_recourse_from_a_service_and_its_budget(service, caplog):
     bank = ht.datasets.load("loanapp")
     schema = ht.Schema([bank.schema[name] for name in COLUMNS])
     X, refused = bank.X[COLUMNS], bank.X[COLUMNS][score(bank.X.obrat, bank.X.loanprc) < 0.7][:20]
@@ -153,6 +153,10 @@ def test_recourse_from_a_service_and_its_budget(service):
     spent = Remote(service.url, classes=["no", "yes"], max_calls=8)
     with pytest.raises(ht.errors.RemoteError, match="budget of 8 calls"):
         ht.recourse(spent, refused, schema, reference=X, favourable="yes", threshold=0.7)
+    assert not caplog.records  # nor does jax write its traceback, with the address in it, to a log
+    three = Remote(service.url, classes=["no", "yes", "later"])
+    with pytest.raises(ht.errors.DataError, match=r"has 3 classes but gives 2 probabilities; got \['no', 'yes'"):
+        ht.recourse(three, refused, schema, reference=X, favourable="yes")
 
 
 def test_what_it_is_given_is_checked_and_keys_are_not_shown():
