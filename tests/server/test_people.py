@@ -152,12 +152,15 @@ def test_who_cannot_be_asked_about_is_refused_and_costs_the_others_nothing(world
 
 
 def test_too_many_waiting_are_refused_and_the_rest_are_served(world, refused, monkeypatch):
-    run = world.service._run
-    monkeypatch.setattr(world.service._batcher, "_run", lambda jobs: (time.sleep(0.4), run(jobs))[1])
+    run, full = world.service._run, threading.Event()
+    monkeypatch.setattr(world.service._batcher, "_run", lambda jobs: (full.wait(30), run(jobs))[1])
     people = (refused * 3)[:50]
 
     def one(_):
-        return world.officer.post("/v1/recourse", json={"people": people})
+        answer = world.officer.post("/v1/recourse", json={"people": people})
+        if answer.status_code == 429:
+            full.set()  # whoever waits is served
+        return answer
 
     with ThreadPoolExecutor(12) as pool:
         answers = list(pool.map(one, range(12)))
