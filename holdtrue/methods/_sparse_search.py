@@ -60,6 +60,7 @@ class SparseSearch(AbstractListedSearch):
     """
 
     trims: ClassVar[bool] = True
+    searches_first: ClassVar[bool] = True
 
     max_changes: Count | None = None
 

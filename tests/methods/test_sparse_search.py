@@ -434,3 +434,24 @@ def test_a_deadline_is_kept_by_promise(unread):
     assert time.monotonic() - began < 2.0
     assert (plan.status == int(Status.NOT_REACHED)).any()
     assert plan.valid[plan.found].all()
+
+
+def test_one_person_is_one_question_to_the_models_own_library(monkeypatch):
+    """About the person and the recourse together; who turns out to have a yes is told so, as among many."""
+    loans = ht.datasets.load("loanapp").subset(range(400))
+    X = loans.X.select_dtypes("number").fillna(0)
+    model = RandomForestClassifier(10, max_depth=4, random_state=0).fit(X, np.asarray(loans.y) == 1)
+    predictor = ht.wrap(model, None, X, threshold=0.85, favourable=True)
+    search = SparseSearch().fit(predictor, X)
+    accepted = model.predict_proba(X)[:, 1] >= 0.86
+    people = pd.concat([X[~accepted].head(3), X[accepted].head(3)])
+    together = search.recourse(people)
+    calls, asked = [], type(model).predict_proba
+    monkeypatch.setattr(type(model), "predict_proba", lambda own, X: (calls.append(len(X)), asked(own, X))[1])
+    for i in range(len(people)):
+        calls.clear()
+        alone = search.recourse(people.iloc[[i]])
+        assert calls == ([2] if together.found[i] else [1, 1] if i < 3 else [2])
+        assert alone.status.tolist() == [together.status[i]]
+        for mine, theirs in (("cost", "cost"), ("before", "before"), ("after", "after"), ("valid", "valid")):
+            np.testing.assert_array_equal(getattr(alone, mine), getattr(together, theirs)[[i]])
