@@ -20,8 +20,8 @@ from holdtrue.search._solver import CLEARANCE
 
 ACTIVE = 64  # people whose rows are asked about together
 FIRST_ROWS = 256  # the round of pairs that tells what changes do together
-MORE_ROWS = 48  # a round after it
-N_ROUNDS = 10
+MORE_ROWS = 96  # a round after it
+N_ROUNDS = 6
 POOL = 4096  # pairs that rounds choose from
 EVERY = 4  # of a feature's moves in one direction that do no more than cheaper ones, every so-manieth is kept
 RIDGE = 0.2  # of what two directions do together: seen once, it is believed to five sixths
