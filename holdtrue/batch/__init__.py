@@ -11,6 +11,7 @@ from holdtrue.batch._distances import distances
 from holdtrue.batch._executor import AbstractExecutor, EmbeddedExecutor
 from holdtrue.batch._map import map_rows, padded_size
 from holdtrue.batch._predictor import Guarantee, Predictor, proba_of
+from holdtrue.batch._promise import solve_by_promise
 from holdtrue.batch._ray import RayExecutor
 from holdtrue.batch._sent import from_bytes, to_bytes
 from holdtrue.batch._solve import slots_for, solve, usual_slots
@@ -36,6 +37,7 @@ __all__ = [
     "proba_of",
     "slots_for",
     "solve",
+    "solve_by_promise",
     "to_bytes",
     "trimmed",
     "usual_slots",

@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from holdtrue.batch import FittedClassifier, Predictor, distances, predictor_of, proba_of, solve, trimmed
 from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_sets, norm_weights, told
-from holdtrue.errors import CapabilityError, DataError
+from holdtrue.errors import CapabilityError, ContradictionError, DataError
 from holdtrue.methods._deadline import within
 from holdtrue.methods._dominated import dominated
 from holdtrue.methods._final_check import check_statuses, only, put, with_more_digits
@@ -29,6 +29,7 @@ from holdtrue.search import AbstractSolver, Problems, Solutions, Status, Trimmer
 
 CHUNK = 16_384  # people whose arrays are held at once
 CHECK_SHARE = 0.3  # of a deadline, kept for decoding and asking again
+FEW = 4  # people who may be searched for before a model made elsewhere is asked about them
 FIRST_PART = 64  # people checked first under a deadline; each further part is twice as large
 
 
@@ -54,6 +55,10 @@ class AbstractMethod(AbstractConfigured):
     and not one that has something else besides."""
     offers_options: ClassVar[bool] = False
     """Whether `search` heeds ``problems.options``, so that a person can be given several ways that differ."""
+
+    searches_first: ClassVar[bool] = False
+    """Whether a few people are searched for before a model made elsewhere was asked about them: it is then asked
+    once, about them and their recourse together. For searches that take no longer than such a question."""
 
     norm: Norm
     random_state: Seed
@@ -244,18 +249,43 @@ class AbstractMethod(AbstractConfigured):
 
     def problems(self, table: Table, target: np.ndarray, restrictions: Restrictions) -> Problems:
         """What is asked for every row of a checked table; `target` holds class indices."""
+        return self._problems(table, target, restrictions, self._decided(table) == target)
+
+    def _problems(
+        self, table: Table, target: np.ndarray, restrictions: Restrictions, favourable: np.ndarray
+    ) -> Problems:
         feasible = feasible_sets(self.predictor_.encoder, table, restrictions)
-        favourable = self.predictor_.decide_of(self._own_logits(table)) == target
         keys = self._keys(feasible.x)
         return Problems(
             feasible.x, target.astype(np.int32), feasible, keys, feasible.x, favourable=np.asarray(favourable)
         )
+
+    def _decided(self, table: Table) -> np.ndarray:
+        return self.predictor_.decide_of(self._own_logits(table))
 
     def _own_logits(self, table: Table) -> np.ndarray:
         """What the model says of people as they are, in its own columns: asked once a call."""
         predictor = self.predictor_
         names = predictor.encoder.schema.names
         return table.remember_rows("own logits", predictor, names, lambda: predictor.logits(table))
+
+    def _logits_of_both(self, table: Table, recourse: Table, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What the model says of people as they are and of what was found, in one call where neither is known."""
+        predictor, names = self.predictor_, self.predictor_.encoder.schema.names
+        if predictor.foreign is None:
+            return self._own_logits(table), predictor.logits(recourse)
+        part = recourse if found.all() else recourse.take(found)  # rows cost time: those alone that changed
+        if found.any() and not table.remembers("own logits", predictor, names):
+            both = {name: np.concatenate([table.columns[name], part.columns[name]]) for name in names}
+            asked = predictor.logits(Table(both, table.n_rows + part.n_rows))
+            before = table.remember_rows("own logits", predictor, names, lambda: asked[: table.n_rows])
+            new = asked[table.n_rows :]
+        else:
+            before = self._own_logits(table)
+            new = predictor.logits(part) if found.any() else before[:0]
+        after = before.copy()
+        after[found] = new
+        return before, after
 
     # ---- one chunk ----------------------------------------------------------------------------------
 
@@ -271,7 +301,14 @@ class AbstractMethod(AbstractConfigured):
         began = time.monotonic()
         if until is not None and began >= until:
             return self._unreached(table, target, restrictions)
-        encoder = self.predictor_.encoder
+        encoder, predictor = self.predictor_.encoder, self.predictor_
+        few = table.n_rows <= FEW and n_recourses == 1 and until is None
+        if self.searches_first and few and predictor.foreign is not None and not predictor.decision.model.on_host:
+            problems = self._problems(table, target, restrictions, np.zeros(table.n_rows, bool))
+            try:
+                return self._answer(problems, table, target, restrictions, None, on_rows)
+            except ContradictionError:  # somebody has a yes already, as is known now: no search for them
+                on_rows = None
         problems = within(until, partial(self.problems, table, target, restrictions))
         if problems is None:
             return self._unreached(table, target, restrictions)
@@ -341,15 +378,9 @@ class AbstractMethod(AbstractConfigured):
         proposed, shortened = told(encoder, exact, table, restrictions)
         action = only(found, proposed, columns)
         recourse, consequences = self.outcome(table, action)
-        logits_before = self._own_logits(table)
+        logits_before, logits_after = self._logits_of_both(table, recourse, found)
         favourable = predictor.decide_of(logits_before) == target
         check_statuses(type(self).__name__, status, favourable)
-        if predictor.foreign is None:
-            logits_after = predictor.logits(recourse)
-        else:  # whose rows cost time: it is asked about those alone that changed
-            logits_after = logits_before.copy()
-            if found.any():
-                logits_after[found] = predictor.logits(recourse if found.all() else recourse.take(found))
         decided = predictor.decide_of(logits_after)
         valid = decided == target
         kept = np.array([not b for b in broken_limits(encoder, table, recourse, restrictions, consequences)])

@@ -97,8 +97,9 @@ def of_the_refused(
         on_rows(len(problems) - len(refused))
     if len(refused):
         found = search(problems.take(refused))
-        for part, own in zip(_parts(out), _parts(found), strict=True):
+        for part, own in zip(_parts(out), _parts(found), strict=False):
             part[refused] = own
+        out = out if found.bound is not None else replace(out, bound=None)
     return out
 
 
@@ -121,5 +122,5 @@ def with_leaves_of(method: Method, other: AbstractMethod) -> Method:
 
 
 def _parts(found: Solutions) -> tuple[np.ndarray, ...]:
-    assert found.bound is not None
-    return found.x, found.status, found.cost, found.n_steps, found.bound
+    parts = found.x, found.status, found.cost, found.n_steps
+    return parts if found.bound is None else (*parts, found.bound)

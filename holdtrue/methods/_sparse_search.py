@@ -5,12 +5,13 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from holdtrue.batch import Predictor
-from holdtrue.methods._leaves import search_leaves, with_leaves_of
+from holdtrue.batch import Predictor, solve_by_promise
+from holdtrue.encoding import norm_weights
+from holdtrue.methods._leaves import of_the_refused, search_leaves, with_leaves_of
 from holdtrue.methods._listed import AbstractListedSearch
 from holdtrue.models import AbstractTrees, TreesPanel
 from holdtrue.parameters import Count, configured
-from holdtrue.search import Problems, Solutions, SparseSolver
+from holdtrue.search import Lists, Problems, Solutions, SparseSolver
 
 DEFAULT_CHANGES = 3
 N_BOXES = 3000  # of one person, in a tree ensemble
@@ -59,6 +60,7 @@ class SparseSearch(AbstractListedSearch):
     """
 
     trims: ClassVar[bool] = True
+    searches_first: ClassVar[bool] = True
 
     max_changes: Count | None = None
 
@@ -74,10 +76,35 @@ class SparseSearch(AbstractListedSearch):
         self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
     ) -> Solutions:
         """Go through the lists, or, for a tree ensemble, through its leaves."""
+        if self._by_promise:
+            return of_the_refused(self, problems, lambda some: self._likeliest(some, deadline, on_rows), on_rows)
         if not isinstance(self.predictor_.decision.model, AbstractTrees):
             return super().search(problems, deadline, on_rows)
         panel = isinstance(self.predictor_.decision.model, TreesPanel)
         return search_leaves(self, problems, PANEL_BOXES if panel else N_BOXES, deadline, on_rows)
+
+    @property
+    def _by_promise(self) -> bool:
+        """Whether every row costs time: a model made elsewhere, of which no part can be kept from row to row."""
+        predictor = self.predictor_
+        model = predictor.decision.model
+        return predictor.foreign is not None and model.first is None and not isinstance(model, AbstractTrees)
+
+    def _likeliest(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
+        most = DEFAULT_CHANGES if self.max_changes is None else self.max_changes
+        weights = norm_weights(self.predictor_.encoder, self.norm)
+        lists = Lists(np.asarray(self.state_["values"]), weights, self.norm, most)
+        return solve_by_promise(self.predictor_.decision, problems, lists, deadline=deadline, on_rows=on_rows)
+
+    def answers(
+        self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None
+    ) -> Solutions:
+        """What `search` found, without needless changes: those by promise have none."""
+        if self._by_promise:
+            return self.search(problems, deadline, on_rows)
+        return super().answers(problems, deadline, on_rows)
 
     def rebind(self, predictor: Predictor) -> Self:
         """Return this method, fitted, for another threshold; the same leaves are not looked up anew."""

@@ -80,6 +80,17 @@ class Decision(eqx.Module):
             yes = gap >= np.log(level) - np.log1p(-level)
         return np.where(yes, self.favourable, 1 - self.favourable)
 
+    def margins_of(
+        self, logits: Float[np.ndarray, "n k"], targets: Int[np.ndarray, " n"]
+    ) -> Float[np.ndarray, " n"]:
+        """`margin_of` many rows of logits that were computed outside of a compiled program."""
+        if self.n_classes == 2:
+            level = np.float64(self.threshold)
+            gap = logits[:, self.favourable] - logits[:, 1 - self.favourable] - (np.log(level) - np.log1p(-level))
+            return np.where(targets == self.favourable, gap, -gap)
+        own = np.arange(self.n_classes) == targets[:, None]
+        return logits[own] - np.where(own, -np.inf, logits).max(axis=1)
+
     def is_target(self, x: Float[Array, " d"], target: Int[Array, ""]) -> Bool[Array, ""]:
         """Whether one row is decided as `target`, by the model alone where it has guides."""
         return self.decide_of(self.model.alone.logits(x)) == target

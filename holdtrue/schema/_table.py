@@ -79,6 +79,11 @@ class Table:
         """`remember` for an array with one entry per row that depends on that row alone: `take` takes it along."""
         return self._remember(what, owner, names, make, per_row=True)
 
+    def remembers(self, what: str, owner: object, names: Sequence[str]) -> bool:
+        """Whether `remember` would make nothing."""
+        kept = self.memo.get((what, id(owner)))
+        return kept is not None and kept.is_of(self, names)
+
     def _remember(
         self, what: str, owner: object, names: Sequence[str], make: Callable[[], Made], per_row: bool
     ) -> Made:

@@ -48,6 +48,7 @@ from holdtrue.search._path import AbstractSampler, DescentSampler, LangevinSampl
 from holdtrue.search._percentile import ACTION_COSTS, ActionCost, Percentiles, ranks
 from holdtrue.search._polish import POLISH_STEPS, Polish
 from holdtrue.search._problem import Problem, Problems, Solution, Solutions, Status, is_found
+from holdtrue.search._promise import Lists, cheapest_by_promise
 from holdtrue.search._proposals import AbstractProposals, Lines, Neighbours, ProposalSolver, Shells
 from holdtrue.search._prototype import Prototype, PrototypePull
 from holdtrue.search._robust import RobustSolver, worst_drop
@@ -101,6 +102,7 @@ __all__ = [
     "LinearProgramSolver",
     "LinearisedAction",
     "Lines",
+    "Lists",
     "LocalStability",
     "Menu",
     "NeighbourSolver",
@@ -136,6 +138,7 @@ __all__ = [
     "best_corner",
     "by_feature",
     "cheapest",
+    "cheapest_by_promise",
     "fewest_changes",
     "highest",
     "is_found",

@@ -26,20 +26,22 @@ def by_feature(layout: Layout, change: Float[Rows, "*n d"]) -> Float[Rows, "*n s
     )
 
 
-def repetition(options: Float[Array, "m s"], change: Float[Array, " s"]) -> Float[Array, ""]:
+def repetition(options: Float[Rows, "m s"], change: Float[Rows, "*n s"]) -> Float[Rows, " *n"]:
     """Share of a change, in squared length, that lies in the span of those offered before (orthonormal rows).
 
     With unit vectors as the changes, ``1 - repetition`` is the factor by which a further one multiplies the
     determinant of their Gram matrix: options that differ most span the largest volume.
     """
-    return jnp.sum((options @ change) ** 2) / jnp.maximum(jnp.sum(change**2), TINY)
+    xp: Any = np if isinstance(change, np.ndarray) else jnp
+    return xp.sum((change @ options.T) ** 2, axis=-1) / xp.maximum(xp.sum(change**2, axis=-1), TINY)
 
 
-def surcharged(cost: Float[Array, ""], options: Float[Array, "m s"], change: Float[Array, " s"]) -> Array:
+def surcharged(cost: Float[Rows, " *n"], options: Float[Rows, "m s"], change: Float[Rows, "*n s"]) -> Rows:
     """Cost of a change after those offered before; infinite where it is no option of its own."""
     share = repetition(options, change)
     # By the cosine, not its square: a little of an earlier change must not come for nothing.
-    return jnp.where(share > SAME, jnp.inf, cost * (1 + DIVERSITY * jnp.sqrt(share + TINY)))
+    xp: Any = np if isinstance(change, np.ndarray) else jnp
+    return xp.where(share > SAME, np.inf, cost * (1 + DIVERSITY * xp.sqrt(share + TINY)))
 
 
 def column_factors(layout: Layout, options: Float[Array, "m s"]) -> Float[Array, " d"]:

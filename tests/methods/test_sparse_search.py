@@ -1,25 +1,26 @@
 """SparseSearch against brute force."""
 
 import itertools
+import time
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import holdtrue as ht
-from holdtrue.batch import Predictor
+from holdtrue.batch import Predictor, solve
 from holdtrue.encoding import Encoder, broken_limits, distance, norm_weights
 from holdtrue.errors import DataError
 from holdtrue.methods import SparseSearch
 from holdtrue.methods._listed import candidate_values
 from holdtrue.models import Decision, LinearModel
-from holdtrue.schema import as_table
-from holdtrue.search import Status
+from holdtrue.schema import as_table, normalise_restrictions
+from holdtrue.search import Status, is_found
 from holdtrue.testing import _world as world
 
 
@@ -268,3 +269,189 @@ def test_three_changes_may_be_cheaper_than_two():
     some, many = (ht.SparseSearch(max_changes=most).fit(clf, loans.X) for most in (2, 3))
     assert "OPTIMAL" in some.recourse(people).counts()
     assert "OPTIMAL" not in many.recourse(people).counts()
+
+
+# ---- models that are asked row by row ---------------------------------------------------------------
+
+
+def opaque(predictor, table, proba=lambda p: p):
+    """The same decision behind a function of a dataframe, which counts the rows that it is asked about."""
+    n_rows = [0]
+
+    def function(rows):
+        n_rows[0] += len(rows)
+        return proba(predictor.proba(as_table(rows)))
+
+    return ht.wrap(function, predictor.encoder.schema, table, threshold=0.5, favourable=1), n_rows
+
+
+@pytest.fixture(scope="module")
+def unread(boosted):
+    """Boosted trees that nothing can read, over the small world."""
+    predictor, table, _ = boosted
+    hidden, n_rows = opaque(predictor, table)
+    decided = hidden.decide(as_table(table))
+    return hidden, table, table[decided != hidden.decision.favourable].drop_duplicates().head(25), n_rows
+
+
+@pytest.mark.parametrize(("norm", "k"), [("l1", 1), ("l1", 2), ("l2", 2), ("linf", 2), ("l0", 2), ("mad", 2)])
+def test_what_is_asked_by_promise_equals_brute_force(unread, norm, k):
+    predictor, table, people, _ = unread
+    plan = SparseSearch(max_changes=k, norm=norm).fit(predictor, table).recourse(people)
+    best = np.array([brute_force(predictor, row, k, norm) for _, row in people.iterrows()])
+    proofs = np.where(np.isfinite(best), int(Status.OPTIMAL), int(Status.INFEASIBLE))
+    np.testing.assert_array_equal(plan.status, proofs)
+    np.testing.assert_allclose(plan.cost[plan.found], best[plan.found], atol=1e-5)
+    assert np.isfinite(best).any()
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf", "l0", "mad"])
+def test_three_changes_by_promise_come_near_brute_force(unread, norm):
+    predictor, table, people, _ = unread
+    plan = SparseSearch(norm=norm).fit(predictor, table).recourse(people)
+    best = np.array([brute_force(predictor, row, 3, norm) for _, row in people.iterrows()])
+    np.testing.assert_array_equal(plan.found, np.isfinite(best))
+    assert not any(broken_limits(predictor.encoder, plan.factual, plan.recourse))
+    assert plan.changed().sum(axis=1).max() <= 3
+    cost, best = plan.cost[plan.found], best[plan.found]
+    assert (cost > best - 1e-5).all()
+    assert (cost < best + 1e-5).mean() > 0.85
+    assert cost.mean() < 1.02 * best.mean()
+
+
+def test_a_yes_or_no_tells_nothing_of_how_near_it_is(unread):
+    """Probabilities of 0 and 1: no set promises more than another, and they are gone through all the same."""
+    predictor, table, people, _ = unread
+    blunt, _ = opaque(predictor, table, lambda p: (p >= 0.5).astype(float))
+    for k in (2, None):
+        search = SparseSearch(max_changes=k)
+        plan, sharp = (search.fit(asked, table).recourse(people) for asked in (blunt, predictor))
+        np.testing.assert_array_equal(plan.found, sharp.found)
+        if k is not None:
+            np.testing.assert_allclose(plan.cost, sharp.cost, atol=1e-5)
+
+
+def test_features_that_help_only_together_are_found_by_promise():
+    """No single change brings anything, nor any pair: three switches of six, and no more than that is known."""
+    table = pd.DataFrame(np.eye(6, dtype=int), columns=list("abcdef"))
+    schema = ht.Schema([ht.Feature(name=c, kind="binary", levels=(0, 1)) for c in table])
+
+    def function(rows):
+        yes = (np.asarray(rows).sum(axis=1) >= 3).astype(float)
+        return np.stack([1 - yes, yes], axis=1)
+
+    predictor = ht.wrap(function, schema, table, threshold=0.5, favourable=1)
+    nobody = table.head(1) * 0
+    two, three = (SparseSearch(max_changes=k).fit(predictor, table).recourse(nobody) for k in (2, 3))
+    assert two.status.tolist() == [int(Status.INFEASIBLE)]
+    assert three.status.tolist() == [int(Status.FOUND)]
+    assert three.cost.tolist() == [3.0]
+
+
+def test_who_else_is_asked_changes_no_answer_by_promise(unread):
+    predictor, table, people, _ = unread
+    search = SparseSearch().fit(predictor, table)
+    together = search.recourse(people)
+    order = np.random.default_rng(0).permutation(len(people))
+    np.testing.assert_array_equal(search.recourse(people.iloc[order]).cost, together.cost[order])
+    for i in range(3):
+        alone = search.recourse(people.iloc[[i]])
+        np.testing.assert_array_equal(alone.cost, together.cost[[i]])
+        np.testing.assert_array_equal(alone.n_steps, together.n_steps[[i]])
+
+
+def test_restrictions_and_options_hold_by_promise(unread):
+    predictor, table, people, _ = unread
+    search = SparseSearch().fit(predictor, table)
+    own = [{"a": "fixed", "c": "fixed"}] * len(people)
+    plan = search.recourse(people, restrictions=own)
+    assert not any(broken_limits(predictor.encoder, plan.factual, plan.recourse, own))
+    assert not plan.changed()[:, [0, 2]].any()
+    several = search.recourse(people, n_recourses=3)
+    assert (np.bincount(several.person[several.found]) > 1).any()
+    assert several.valid[several.found].all()
+    everything = dict.fromkeys(table.columns, "fixed")
+    nobody = search.recourse(people, restrictions=dict.fromkeys(range(len(people)), everything))
+    assert set(nobody.status) == {int(Status.INFEASIBLE)}
+
+
+def test_asking_by_promise_takes_a_fraction_of_the_rows():
+    """Beside the search that goes through the lists: as many people, no dearer, and far fewer rows."""
+    loans = ht.datasets.load("loanapp").subset(range(800))
+    numbers = list(loans.X.columns)[:12]
+    X, schema = loans.X[numbers], ht.Schema([loans.schema[name] for name in numbers])
+    forest = RandomForestClassifier(10, max_depth=6, random_state=0).fit(X, np.asarray(loans.y) == 1)
+    n_rows = [0]
+
+    def function(rows):
+        n_rows[0] += len(rows)
+        return forest.predict_proba(rows)
+
+    predictor = ht.wrap(function, schema, X, threshold=0.8, favourable=1)
+    people = X[forest.predict_proba(X)[:, 1] < 0.8].head(20)
+    search = SparseSearch().fit(predictor, X)
+    plan, by_promise = search.recourse(people), n_rows[0]
+    table = as_table(people)
+    problems = search.problems(
+        table, np.full(len(people), 1), normalise_restrictions(None, predictor.encoder.schema, len(people))
+    )
+    predictor.foreign._answers.clear()
+    n_rows[0] = 0
+    through = solve(search.solver(), problems)
+    assert plan.found.sum() >= is_found(through.status).sum()
+    both = plan.found & is_found(through.status)
+    assert plan.cost[both].mean() <= 1.005 * through.cost[both].mean()
+    assert by_promise < n_rows[0] / 3
+
+
+def test_what_a_model_raises_by_promise_is_raised():
+    table = pd.DataFrame({"a": np.linspace(0, 1, 50), "b": np.linspace(1, 0, 50)})
+
+    def function(rows):
+        if (np.asarray(rows)[:, 0] > 0.9).any() and len(rows) != len(table):
+            raise KeyError("too large")
+        p = np.clip(np.asarray(rows)[:, 0], 0, 1)
+        return np.stack([1 - p, p], axis=1)
+
+    predictor = ht.wrap(function, None, table, threshold=0.5, favourable=1)
+    search = SparseSearch().fit(predictor, table)
+    for deadline in (None, 30.0):
+        with pytest.raises(KeyError, match="too large"):
+            search.recourse(table.head(3), deadline=deadline)
+
+
+def test_a_deadline_is_kept_by_promise(unread):
+    predictor, table, people, _ = unread
+
+    def slow(p):
+        time.sleep(0.05)
+        return p
+
+    late, _ = opaque(predictor, table, slow)
+    search = SparseSearch().fit(late, table)
+    began = time.monotonic()
+    plan = search.recourse(people, deadline=0.15)
+    assert time.monotonic() - began < 2.0
+    assert (plan.status == int(Status.NOT_REACHED)).any()
+    assert plan.valid[plan.found].all()
+
+
+def test_one_person_is_one_question_to_the_models_own_library(monkeypatch):
+    """About the person and the recourse together; who turns out to have a yes is told so, as among many."""
+    loans = ht.datasets.load("loanapp").subset(range(400))
+    X = loans.X.select_dtypes("number").fillna(0)
+    model = RandomForestClassifier(10, max_depth=4, random_state=0).fit(X, np.asarray(loans.y) == 1)
+    predictor = ht.wrap(model, None, X, threshold=0.85, favourable=True)
+    search = SparseSearch().fit(predictor, X)
+    accepted = model.predict_proba(X)[:, 1] >= 0.86
+    people = pd.concat([X[~accepted].head(3), X[accepted].head(3)])
+    together = search.recourse(people)
+    calls, asked = [], type(model).predict_proba
+    monkeypatch.setattr(type(model), "predict_proba", lambda own, X: (calls.append(len(X)), asked(own, X))[1])
+    for i in range(len(people)):
+        calls.clear()
+        alone = search.recourse(people.iloc[[i]])
+        assert calls == ([2] if together.found[i] else [1, 1] if i < 3 else [2])
+        assert alone.status.tolist() == [together.status[i]]
+        for mine, theirs in (("cost", "cost"), ("before", "before"), ("after", "after"), ("valid", "valid")):
+            np.testing.assert_array_equal(getattr(alone, mine), getattr(together, theirs)[[i]])

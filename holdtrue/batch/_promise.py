@@ -1,0 +1,107 @@
+"""The most promising sets of changes first, for many people of a model that is asked in batches."""
+
+import functools
+import threading
+import time
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from holdtrue.models import BlackBoxModel, Decision
+from holdtrue.models.adapters import cause_of
+from holdtrue.search import Lists, Problems, Solutions, cheapest_by_promise
+
+SIZE = 128  # rows that a compiled program is given: one size, so that one program is compiled
+CALLING_SIZE = 1024  # the same where it calls Python, which costs time by itself
+HOST_SIZE = 8192  # rows at once where Python alone is called
+
+
+def solve_by_promise(
+    decision: Decision,
+    problems: Problems,
+    lists: Lists,
+    *,
+    deadline: float | None = None,
+    on_rows: Callable[[int], None] | None = None,
+) -> Solutions:
+    """Search for everybody; arrays of the answer are numpy, in the order of the problems.
+
+    A model behind Python is asked there, without a compiled program about it.
+
+    Parameters
+    ----------
+    decision : Decision
+    problems : Problems
+        Of people whom the model refuses.
+    lists : Lists
+    deadline : float, optional
+        A time of `time.monotonic`. Returns by then; who is not done has the best found so far, or the status
+        NOT_REACHED.
+    on_rows : callable, optional
+        Told how many more people are done.
+    """
+    out = Solutions.unreached(problems)
+    closed = threading.Event()
+
+    def late() -> bool:
+        return closed.is_set() or (deadline is not None and time.monotonic() >= deadline)
+
+    ask = functools.partial(_asked, decision, problems)
+    work = functools.partial(cheapest_by_promise, ask, problems, lists, out, late=late, on_rows=on_rows)
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:  # raised again below, in the caller's thread
+            failed.append(cause_of(error))
+
+    if deadline is None:
+        run()
+    else:
+        worker = threading.Thread(target=run, daemon=True)
+        worker.start()
+        worker.join(max(0.0, deadline - time.monotonic()))
+        closed.set()
+    if failed:
+        raise failed[0]
+    # Whoever is in the middle of an answer writes into what nobody reads any more.
+    return jax.tree.map(np.copy, out)
+
+
+def _asked(
+    decision: Decision, problems: Problems, people: np.ndarray, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    layout = problems.feasible.layout
+    allowed = np.ones(len(rows), bool)
+    if layout.clauses or layout.n_constraints:
+        allowed = _by_parts(lambda who, some: _allowed(problems.take(who), some), SIZE, people, rows)
+    model, targets = decision.model, problems.target[people]
+    if isinstance(model, BlackBoxModel):
+        parts = [model.ask(rows[start : start + HOST_SIZE]) for start in range(0, len(rows), HOST_SIZE)]
+        return decision.margins_of(np.concatenate(parts), targets), allowed
+    size = CALLING_SIZE if model.on_host else SIZE
+    return _by_parts(functools.partial(_margins, decision), size, rows, targets), allowed
+
+
+def _by_parts(function: Callable[..., Array], size: int, *arrays: np.ndarray) -> np.ndarray:
+    """A function of arrays of rows, `size` rows at a time: the last are filled up with others."""
+    parts = []
+    for start in range(0, len(arrays[0]), size):
+        some = np.arange(start, min(start + size, len(arrays[0])))
+        padded = np.resize(some, size)
+        parts.append(np.asarray(function(*(array[padded] for array in arrays)))[: len(some)])
+    return np.concatenate(parts)
+
+
+@eqx.filter_jit
+def _margins(decision: Decision, rows: Float[Array, "m d"], targets: Array) -> Float[Array, " m"]:
+    return jax.vmap(decision.margin)(rows, targets)
+
+
+@eqx.filter_jit
+def _allowed(problems: Problems, rows: Float[Array, "m d"]) -> Bool[Array, " m"]:
+    return problems.each(lambda problem, row: problem.feasible.satisfied(row), rows)

@@ -1,0 +1,483 @@
+"""Few changes, the most promising first: for models of which every row costs time.
+
+A person's search is a generator that hands out rows and is given what the model makes of them, so that the rows of
+many people go to the model together, and a person's answer still depends on their own rows alone.
+"""
+
+from collections.abc import Callable, Generator
+from typing import NamedTuple, TypeAlias
+
+import jax
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy.special import expit
+
+from holdtrue.encoding import Norm
+from holdtrue.search._additive import addend
+from holdtrue.search._options import by_feature, surcharged
+from holdtrue.search._problem import Problems, Solutions, Status
+from holdtrue.search._solver import CLEARANCE
+
+ACTIVE = 64  # people whose rows are asked about together
+FIRST_ROWS = 256  # the round of pairs that tells what changes do together
+MORE_ROWS = 96  # a round after it
+N_ROUNDS = 6
+POOL = 4096  # pairs that rounds choose from
+EVERY = 4  # of a feature's moves in one direction that do no more than cheaper ones, every so-manieth is kept
+RIDGE = 0.2  # of what two directions do together: seen once, it is believed to five sixths
+SWEEP_ROWS = 512  # a round where sets are gone through one after the other
+N_SWEPT = 8_192  # sets gone through, where none that was promising is accepted and more changes are permitted
+WORTH = 0.004  # share of the best cost; where no set is expected to spare more, what was found is kept
+MOST_LOG_ODDS = 10.0  # a probability of 0 says nothing of how far it is from a yes
+BASES = 32  # sets that are extended at a time
+MANY_BASES = 256  # the same where nothing has been found
+SHARES = 1.0 - (np.arange(1, 17) / 16.0) ** 3
+"""How much of a change is left when it is moved back: finer near the whole of it, and last nothing."""
+
+Rows: TypeAlias = Float[np.ndarray, "m d"]
+Said: TypeAlias = tuple[Float[np.ndarray, " m"], Bool[np.ndarray, " m"]]
+Ask: TypeAlias = Callable[[Int[np.ndarray, " m"], Rows], Said]
+"""Margins of rows, each of a person by place, and whether they keep the limits across features."""
+Search: TypeAlias = Generator[Rows, Said, None]
+
+
+class Moves(NamedTuple):
+    """Every single change open to one person, cheapest first.
+
+    A move puts `up` into column `to` and `down` into column `off`: a number has one column only, a category takes
+    the level `to` and leaves the level `off`.
+    """
+
+    to: Int[np.ndarray, " e"]
+    off: Int[np.ndarray, " e"]
+    up: Float[np.ndarray, " e"]
+    down: Float[np.ndarray, " e"]
+    slot: Int[np.ndarray, " e"]
+    cost: Float[np.ndarray, " e"]
+
+
+class Lists(NamedTuple):
+    """What all people share: values worth trying of every number, and prices."""
+
+    values: Float[np.ndarray, "n v"]
+    weights: Float[np.ndarray, " d"]
+    norm: Norm
+    max_changes: int
+
+
+def cheapest_by_promise(
+    ask: Ask,
+    problems: Problems,
+    lists: Lists,
+    out: Solutions,
+    *,
+    late: Callable[[], bool],
+    on_rows: Callable[[int], None] | None = None,
+) -> None:
+    """Write everybody's answer into `out`, as it is known; stop where it is `late`.
+
+    Changes of one feature are all asked. What a set of changes does is then guessed from what its parts do, sets
+    are asked in the order of what they are expected to spare, and how wrong the guesses were says how sure the
+    next ones are. With one or two changes permitted all sets that could be cheaper are asked in the end, which
+    proves the answer.
+    """
+    stuck = problems.feasible.stuck()
+    out.status[stuck] = int(Status.INFEASIBLE)
+    waiting = list(np.flatnonzero(~stuck)[::-1])
+    if on_rows is not None and stuck.any():
+        on_rows(int(stuck.sum()))
+    running: list[tuple[_Person, Search, Rows]] = []
+    while True:
+        while waiting and len(running) < ACTIVE:
+            person = _Person(problems, int(waiting.pop()), lists)
+            _go_on(person, person.search(), None, running, out, on_rows)
+        if not running or late():
+            break
+        sizes = [len(rows) for *_, rows in running]
+        people = np.repeat([person.place for person, *_ in running], sizes)
+        margins, allowed = ask(people, np.concatenate([rows for *_, rows in running]))
+        ends = np.cumsum(sizes)[:-1]
+        parts = zip(np.split(margins, ends), np.split(allowed, ends), strict=True)
+        before, running = running, []
+        for (person, search, _), said in zip(before, parts, strict=True):
+            _go_on(person, search, said, running, out, on_rows)
+    for person, *_ in running:  # of whom the deadline came first, what was found
+        if np.isfinite(person.price):
+            _write(out, person, Status.FOUND)
+
+
+def _go_on(
+    person: "_Person",
+    search: Search,
+    said: Said | None,
+    running: list[tuple["_Person", Search, Rows]],
+    out: Solutions,
+    on_rows: Callable[[int], None] | None,
+) -> None:
+    try:
+        rows = next(search) if said is None else search.send(said)
+    except StopIteration:
+        _write(out, person, person.status)
+        if on_rows is not None:
+            on_rows(1)
+        return
+    person.n_rounds += 1
+    running.append((person, search, rows))
+
+
+def _write(out: Solutions, person: "_Person", status: Status) -> None:
+    at = person.place
+    out.x[at], out.status[at] = person.best, int(status)
+    out.cost[at], out.n_steps[at] = person.price, person.n_rounds
+
+
+class _Person:
+    """One person's search: their moves, the best that was accepted, and what is to be asked next."""
+
+    def __init__(self, problems: Problems, place: int, lists: Lists) -> None:
+        feasible = problems.feasible
+        self.place, self.lists, self.layout = place, lists, feasible.layout
+        self.x = np.asarray(problems.x[place], np.float32)
+        self.lower, self.upper = feasible.lower[place], feasible.upper[place]
+        self.grid, self.movable = feasible.step[place], np.asarray(feasible.movable[place], bool)
+        self.scale, self.offset = np.asarray(feasible.scale), np.asarray(feasible.offset)
+        self.tails = None if feasible.tails is None else jax.tree.map(np.asarray, feasible.tails)
+        self.options = None if problems.options is None else problems.options[place]
+        self.best, self.price, self.n_rounds = self.x, np.inf, 0
+        self.moves = self._moves()
+
+    @property
+    def status(self) -> Status:
+        """How a search ended that went to its end."""
+        found = np.isfinite(self.price)
+        if self.lists.max_changes <= 2:
+            return Status.OPTIMAL if found else Status.INFEASIBLE
+        return Status.FOUND if found else Status.NOT_FOUND
+
+    @property
+    def bound(self) -> float:
+        """What the costs of a cheaper set add up to at most."""
+        return self.price**2 if self.lists.norm == "l2" else self.price
+
+    # ---- moves and their prices ---------------------------------------------------------------------
+
+    def _moves(self) -> Moves:
+        values, weights, norm, _ = self.lists
+        n, v = values.shape
+        slack = 1e-6
+        low, high = self.lower[:n, None], self.upper[:n, None]
+        inside = (values >= low - slack) & (values <= high + slack) & self.movable[:n, None]
+        taken = self._on_grid(values.T).T
+        again = np.zeros((n, v), bool)
+        again[:, 1:] = taken[:, 1:] == taken[:, :-1]
+        slot, at = np.nonzero(inside & ~again & (np.abs(taken - self.x[:n, None]) > 1e-7))
+        up = taken[slot, at]
+        change = self._measured(taken.T).T - self._measured(self.x[None, :n]).T
+        parts = [Moves(slot, slot, up, up, slot, addend(norm, weights[:n, None], change)[slot, at])]
+        for index, group in enumerate(self.layout.groups):
+            part = slice(group.start, group.stop)
+            own = self.x[part] * self.scale[part] + self.offset[part] > 0.5
+            price = addend(norm, weights[part], 1.0 / self.scale[part])
+            off = group.start + int(np.argmax(own))
+            to = group.start + np.flatnonzero(self.movable[part] & ~own)
+            m = len(to)
+            parts.append(
+                Moves(
+                    to,
+                    np.full(m, off),
+                    self.upper[to],
+                    np.full(m, self.lower[off]),
+                    np.full(m, n + index),
+                    price[to - group.start] + price[off - group.start],
+                )
+            )
+        every = Moves(*(np.concatenate(own) for own in zip(*parts, strict=True)))
+        order = np.argsort(every.cost, kind="stable")
+        return Moves(*(own[order] for own in every))
+
+    def _on_grid(self, numbers: Float[np.ndarray, "m n"]) -> Float[np.ndarray, "m n"]:
+        """Numbers within their intervals, on their grids, as `Feasible.snap` has them."""
+        n = numbers.shape[1]
+        lower, upper, step = self.lower[:n], self.upper[:n], self.grid[:n]
+        inside = np.clip(numbers, lower, upper)
+        spacing = np.where(step > 0, step, np.float32(1.0))
+        on_grid = np.minimum(lower + spacing * np.round((inside - lower) / spacing), upper)
+        return np.where(step > 0, on_grid, inside).astype(np.float32)
+
+    def _measured(self, numbers: Float[np.ndarray, "m n"]) -> Float[np.ndarray, "m n"]:
+        if self.tails is None:
+            return numbers
+        rows = np.repeat(self.x[None], len(numbers), axis=0)
+        rows[:, : numbers.shape[1]] = numbers
+        return np.asarray(self.tails.rise(rows))[:, : numbers.shape[1]]
+
+    def _rows(self, sets: Int[np.ndarray, "m k"]) -> Rows:
+        """The person with the moves of each set; -1 is none."""
+        rows = np.repeat(self.x[None], len(sets), axis=0)
+        for taken in sets.T:
+            who = np.flatnonzero(taken >= 0)
+            move = taken[who]
+            rows[who, self.moves.off[move]] = self.moves.down[move]
+            rows[who, self.moves.to[move]] = self.moves.up[move]
+        return rows
+
+    def _joined(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.maximum(a, b) if self.lists.norm == "linf" else a + b
+
+    def _prices(self, rows: Rows) -> Float[np.ndarray, " m"]:
+        """What `AbstractPriced.cost` says."""
+        change = rows - self.x
+        measured = change
+        if self.tails is not None:
+            measured = np.asarray(self.tails.rise(rows)) - np.asarray(self.tails.rise(self.x[None]))
+        each = addend(self.lists.norm, self.lists.weights, np.where(np.abs(measured) > 1e-6, measured, 0.0))
+        total = each.max(axis=1) if self.lists.norm == "linf" else each.sum(axis=1)
+        cost = np.sqrt(total) if self.lists.norm == "l2" else total
+        return cost if self.options is None else surcharged(cost, self.options, by_feature(self.layout, change))
+
+    def _offer(self, rows: Rows, said: Said) -> None:
+        """Keep the cheapest row that is accepted, if it is cheaper than the best so far."""
+        margins, allowed = said
+        good = np.flatnonzero(allowed & (margins >= CLEARANCE))
+        if len(good):
+            prices = self._prices(rows[good])
+            at = int(np.argmin(prices))
+            if prices[at] < self.price:
+                self.best, self.price = rows[good[at]], float(prices[at])
+
+    # ---- the search ---------------------------------------------------------------------------------
+
+    def search(self) -> Search:
+        """Single changes, sets by their promise, what is left of them, and the way back."""
+        n, most = len(self.moves.cost), self.lists.max_changes
+        single = np.arange(-1, n)[:, None]
+        rows = self._rows(single)
+        said = yield rows
+        own = _bounded(said[0])
+        self._offer(rows[1:], (said[0][1:], said[1][1:]))
+        if most > 1 and len(np.unique(self.moves.slot)) > 1:
+            guess = _Guess(self, own[0], own[1:] - own[0])
+            yield from guess.rounds()
+            if most == 2:
+                yield from guess.every_pair()
+            elif not np.isfinite(self.price):
+                yield from guess.until_found()
+        if np.isfinite(self.price):
+            yield from self._back()
+
+    def _back(self) -> Search:
+        """Move what was changed back towards the factual, or put it back, as far as the decision allows."""
+        n = self.lists.values.shape[0]
+        changed = np.abs(self.best - self.x) > 1e-7
+        rounds = 3 * int(changed[:n].sum()) + int(changed[n:].any()) + 1
+        for _ in range(rounds):
+            parts = []
+            for column in np.flatnonzero(np.abs(self.best[:n] - self.x[:n]) > 1e-7):
+                values = np.repeat(self.best[None, :n], len(SHARES), axis=0)
+                values[:, column] = self.x[column] + SHARES * (self.best[column] - self.x[column])
+                value = np.unique(np.append(self._on_grid(values)[:-1, column], self.x[column]))
+                part = np.repeat(self.best[None], len(value), axis=0)
+                part[:, column] = value
+                parts.append(part[value != self.best[column]])
+            for group in self.layout.groups:
+                part = slice(group.start, group.stop)
+                if (self.best[part] != self.x[part]).any():
+                    row = self.best.copy()
+                    row[part] = self.x[part]
+                    parts.append(row[None])
+            rows = np.concatenate(parts)
+            rows = rows[(self._prices(rows) < self.price) & (rows != self.x).any(axis=1)]
+            if not len(rows):
+                return
+            before = self.price
+            self._offer(rows, (yield rows))
+            if not self.price < before:
+                return
+
+
+class _Guess:
+    """What sets of changes will be told, guessed from what single changes and some pairs were.
+
+    The guess is a sum over the changes of a set, and over its pairs of a product: how far each goes, times what
+    the two directions do together. The latter is learned from the pairs that were asked.
+    """
+
+    def __init__(self, person: _Person, base: float, effect: Float[np.ndarray, " e"]) -> None:
+        self.person, self.base, self.effect = person, base, effect
+        moves = person.moves
+        self.cost, self.slot = moves.cost.astype(np.float64), moves.slot
+        self.most = min(person.lists.max_changes, len(np.unique(self.slot)))
+        # A number's two directions are told apart; so are not the levels of a category.
+        number = moves.slot < person.lists.values.shape[0]
+        self.way = 2 * self.slot + (number & (moves.up > person.x[moves.to]))
+        self.reach, self.usual = self._reaches(np.where(number, np.abs(moves.up - person.x[moves.to]), 1.0))
+        n = int(self.way.max()) + 1
+        self.along, self.size = np.zeros((n, n)), np.full((n, n), RIDGE)
+        self.asked = np.zeros((0, self.most), np.int64)
+        self.margins = np.zeros(0)  # of the sets asked
+        self.misses: list[np.ndarray] = []
+
+    def _reaches(self, far: Float[np.ndarray, " e"]) -> tuple[np.ndarray, np.ndarray]:
+        """How far each move goes, as a multiple of the usual one of its direction; and those usual ones."""
+        reach, usual = np.ones(len(far)), []
+        for way in np.unique(self.way):
+            own = np.flatnonzero(self.way == way)
+            middle = own[len(own) // 2] if far[own].min() < far[own].max() else own[np.argmax(self.effect[own])]
+            usual.append(middle)
+            reach[own] = np.minimum(far[own] / far[middle], 2.0)
+        return reach, np.sort(usual)
+
+    # ---- rounds -------------------------------------------------------------------------------------
+
+    def rounds(self) -> Search:
+        """Ask sets in the order of what they are expected to spare."""
+        pairs = self._pairs(self.usual)
+        if len(pairs):
+            promise, _ = self._promise(pairs)
+            yield from self._ask(pairs[_largest(promise, FIRST_ROWS)])
+        self.misses = self.misses[:0]
+        some = self._some()
+        for moves in (some, np.arange(len(self.cost))):
+            pairs = self._new(self._pairs(moves))
+            if len(pairs):
+                pairs = pairs[_largest(self._promise(pairs)[0], POOL)]
+            for _ in range(N_ROUNDS):
+                sets = np.concatenate([pairs, self._extended(some)])
+                if not len(sets):
+                    break
+                promise, bound = self._promise(sets)
+                least = WORTH * bound if np.isfinite(self.person.bound) else 0.0
+                size = min(MORE_ROWS, int((promise > least).sum()))
+                if size == 0:
+                    break
+                yield from self._ask(sets[_largest(promise, size)])
+                pairs = self._new(pairs)
+
+    def every_pair(self) -> Search:
+        """Ask all pairs that are left and could be cheaper, cheapest first: a proof."""
+        pairs = self._new(self._pairs(np.arange(len(self.cost))))
+        total = self._totals(pairs)
+        order = np.argsort(total, kind="stable")
+        pairs, total = pairs[order], total[order]
+        while len(pairs):
+            open_ = total < self.person.bound
+            pairs, total = pairs[open_], total[open_]
+            some, pairs, total = pairs[:SWEEP_ROWS], pairs[SWEEP_ROWS:], total[SWEEP_ROWS:]
+            if len(some):
+                yield from self._ask(some)
+
+    def until_found(self) -> Search:
+        """Ask pairs, and then what the best sets are extended to, the likeliest first."""
+        every = np.arange(len(self.cost))
+        for sets in (lambda: self._new(self._pairs(every)), lambda: self._extended(every, MANY_BASES)):
+            left = sets()
+            left = left[np.argsort(-self._guesses(left), kind="stable")[:N_SWEPT]]
+            while len(left):
+                yield from self._ask(left[:SWEEP_ROWS])
+                if np.isfinite(self.person.price):
+                    return
+                left = left[SWEEP_ROWS:]
+
+    # ---- sets ---------------------------------------------------------------------------------------
+
+    def _some(self) -> Int[np.ndarray, " u"]:
+        """Moves that do more than every cheaper one of the same feature, and some of the others."""
+        order = np.lexsort((self.cost, self.slot))
+        stairs = self.effect[order] + 10 * MOST_LOG_ODDS * self.slot[order]
+        before = np.concatenate([[-np.inf], np.maximum.accumulate(stairs)[:-1]])
+        kept = stairs > before + 1e-9
+        order, keep = np.lexsort((self.cost, self.way)), order[kept]
+        place = np.arange(len(order)) - np.searchsorted(self.way[order], self.way[order])
+        return np.unique(np.concatenate([keep, order[place % EVERY == EVERY - 1], self.usual]))
+
+    def _pairs(self, moves: Int[np.ndarray, " u"]) -> Int[np.ndarray, "m k"]:
+        i, j = np.triu_indices(len(moves), 1)
+        i, j = moves[i], moves[j]
+        total = self.person._joined(self.cost[i], self.cost[j])
+        open_ = (self.slot[i] != self.slot[j]) & (total < self.person.bound)
+        sets = np.full((int(open_.sum()), self.most), -1, np.int64)
+        sets[:, 0], sets[:, 1] = i[open_], j[open_]
+        return sets
+
+    def _extended(self, moves: Int[np.ndarray, " u"], most: int = BASES) -> Int[np.ndarray, "m k"]:
+        """The sets nearest to a yes, each with a further move."""
+        sizes = (self.asked >= 0).sum(axis=1)
+        open_ = (sizes < self.most) & (self.margins < CLEARANCE) & (self._totals(self.asked) < self.person.bound)
+        bases = np.flatnonzero(open_)
+        bases = bases[np.argsort(-self.margins[bases], kind="stable")[:most]]
+        if not len(bases):
+            return np.zeros((0, self.most), np.int64)
+        sets = np.repeat(self.asked[bases], len(moves), axis=0)
+        more, size = np.tile(moves, len(bases)), np.repeat(sizes[bases], len(moves))
+        new = ~(np.where(sets >= 0, self.slot[sets], -1) == self.slot[more][:, None]).any(axis=1)
+        sets[np.arange(len(sets)), size] = more
+        sets = _sorted(sets[new])
+        sets = sets[np.unique(_names(sets), return_index=True)[1]]
+        return self._new(sets[self._totals(sets) < self.person.bound])
+
+    def _new(self, sets: Int[np.ndarray, "m k"]) -> Int[np.ndarray, "m k"]:
+        return sets[~np.isin(_names(sets), _names(self.asked))]
+
+    def _totals(self, sets: Int[np.ndarray, "m k"]) -> Float[np.ndarray, " m"]:
+        costs = np.where(sets >= 0, self.cost[sets], 0.0)
+        return costs.max(axis=1, initial=0.0) if self.person.lists.norm == "linf" else costs.sum(axis=1)
+
+    # ---- guesses ------------------------------------------------------------------------------------
+
+    def _guesses(self, sets: Int[np.ndarray, "m k"]) -> Float[np.ndarray, " m"]:
+        used = sets >= 0
+        out = self.base + np.where(used, self.effect[sets], 0.0).sum(axis=1)
+        reach, way, together = np.where(used, self.reach[sets], 0.0), self.way[sets], self.along / self.size
+        for i in range(sets.shape[1]):
+            for j in range(i):
+                out += together[way[:, i], way[:, j]] * reach[:, i] * reach[:, j]
+        return out
+
+    def _promise(self, sets: Int[np.ndarray, "m k"]) -> tuple[Float[np.ndarray, " m"], float]:
+        """What each set is expected to spare, and what it may cost at most."""
+        wrong = np.concatenate(self.misses) if self.misses else np.zeros(0)
+        shift, spread = (wrong.mean(), max(wrong.std(), 0.2)) if len(wrong) else (0.0, 1.0)
+        total = self._totals(sets)
+        bound = min(self.person.bound, 1.01 * total.max() + 1e-9)
+        return expit(1.7 * (self._guesses(sets) + shift) / spread) * (bound - total), bound
+
+    def _ask(self, sets: Int[np.ndarray, "m k"]) -> Search:
+        rows = self.person._rows(sets)
+        said = yield rows
+        self.person._offer(rows, said)
+        margins = _bounded(said[0])
+        miss = margins - self._guesses(sets)
+        self.misses.append(miss)
+        pair = (sets[:, 2:] < 0).all(axis=1)
+        i, j = sets[pair, 0], sets[pair, 1]
+        both = self.reach[i] * self.reach[j]
+        alone = margins[pair] - self.base - self.effect[i] - self.effect[j]
+        for a, b in ((i, j), (j, i)):
+            np.add.at(self.along, (self.way[a], self.way[b]), alone * both)
+            np.add.at(self.size, (self.way[a], self.way[b]), both**2)
+        self.asked = np.concatenate([self.asked, sets])
+        self.margins = np.concatenate([self.margins, margins])
+
+
+def _bounded(margins: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
+    return np.clip(margins.astype(np.float64), -MOST_LOG_ODDS, MOST_LOG_ODDS)
+
+
+def _largest(promise: Float[np.ndarray, " m"], size: int) -> Int[np.ndarray, " k"]:
+    size = min(size, len(promise))
+    return np.argpartition(-promise, size - 1)[:size]
+
+
+def _sorted(sets: Int[np.ndarray, "m k"]) -> Int[np.ndarray, "m k"]:
+    """Each set in the order of its moves, what is not used last."""
+    last = np.iinfo(np.int64).max
+    out = np.sort(np.where(sets < 0, last, sets), axis=1)
+    return np.where(out == last, -1, out)
+
+
+def _names(sets: Int[np.ndarray, "m k"]) -> Int[np.ndarray, " m"]:
+    """A number for each set."""
+    out = np.zeros(len(sets), np.uint64)
+    for taken in sets.T:
+        out = out * np.uint64(1_000_003) + (taken + 1).astype(np.uint64)
+    return out
