@@ -18,8 +18,8 @@ def test_no_request_leaves_anything_behind(world, desk, rows, refused):
             assert desk.get("/desk").status_code == 200
 
     # The same people each time, so that what is compiled or loaded for one of them is there when it is measured.
-    # What requests leave behind is left by every round, what is made once by one: a round that leaves nothing settles
-    # it, and tracing what is allocated makes every round slow.
+    # What requests leave behind is left by every round, what is made once by one: a round that leaves nothing
+    # settles it, and tracing what is allocated makes every round slow.
     times, left, bound = 20, [], 600
     asked(times)
     gc.collect()
