@@ -25,11 +25,7 @@ def cluster(tmp_path_factory):
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))  # workers share what they compile
     memory = {"object_store_memory": 100_000_000}
-    # A node is asked every half a second whether it is there, not every third: of one that was lost, the cluster
-    # knows after five answers that did not come. One that is slow to answer has ten seconds still.
-    checks = {"health_check_initial_delay_ms": 500, "health_check_period_ms": 500}
-    head = {"num_cpus": 0, "include_dashboard": False, "_system_config": checks, **memory}
-    cluster = Cluster(initialize_head=True, head_node_args=head)
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **memory})
     cluster.add_node(num_cpus=1, **memory)
     cluster.doomed = cluster.add_node(num_cpus=1, **memory)
     cluster.wait_for_nodes()
