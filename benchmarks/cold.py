@@ -222,16 +222,16 @@ def as_table(kinds: dict[str, Any]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--kinds", default=",".join(KINDS))
-    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--again", action="store_true", help="measure the kinds anew that are in the result")
     parser.add_argument("--table", action="store_true", help="print what is in the result, and measure nothing")
     args = parser.parse_args()
     place = RESULTS / "cold.json"
     if args.table:
         print(as_table(json.loads(place.read_text(encoding="utf-8"))["kinds"]))
         return
-    found = json.loads(place.read_text(encoding="utf-8"))["kinds"] if place.exists() and not args.again else {}
+    found = json.loads(place.read_text(encoding="utf-8"))["kinds"] if place.exists() else {}
     for kind in args.kinds.split(","):
-        if kind in found:
+        if kind in found and not args.again:
             continue
         with tempfile.TemporaryDirectory() as folder:
             found[kind] = measured(kind, Path(folder))
