@@ -64,7 +64,7 @@ def measured(name: str, kind: str) -> dict[str, Any]:
     )
     model = make_pipeline(front, *MODELS[kind]()).fit(X.iloc[known], y[known])
     asked = Asked(model)
-    predictor = ht.wrap(asked, table.schema, X.iloc[known], threshold=threshold, favourable=1)
+    predictor = ht.wrap(lambda rows: asked(rows), table.schema, X.iloc[known], threshold=threshold, favourable=1)
     people = X.iloc[others]
     people = people[model.predict_proba(people)[:, 1] < threshold].head(N_PEOPLE)
     search = ht.SparseSearch().fit(predictor, X.iloc[known])
