@@ -10,6 +10,7 @@ from benchmarks import (
     group_actions,
     panel,
     peers,
+    promise,
     reasons,
     retrain,
     scale,
@@ -25,7 +26,8 @@ from benchmarks import (
 if __name__ == "__main__":
     sys.argv = sys.argv[:1]
     for module in (
-        faults, wachter, retrain, stream, scale, gate, serve, serve_cost, peers, throughput, trees, panel,
+        faults, wachter, retrain, stream, scale, gate, serve, serve_cost, peers, throughput, trees, promise,
+        panel,
         generators, defaults, reasons, group_actions, strangers,
     ):  # fmt: skip
         module.main()

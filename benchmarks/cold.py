@@ -14,9 +14,9 @@ Seconds are of the processor (user and system, all threads) and of the clock; on
 first are the ones to go by. `processor` and `clock` are of the whole process, its end included; `answer` and
 `answer_clock` stop where the answer is there, which is what somebody at a notebook waits for. The warm process
 then answers 30 people one by one and 200 at once: `one_ms` is the median of the processor's milliseconds for
-one, `many_ms` those of each of many; `asking_ms` is what the model's own library takes for the two questions
-that one person is worth (the person, and the recourse). What is done is written after every kind, and a later
-call goes on with the others.
+one, `many_ms` those of each of many; `asking_ms` is what the model's own library takes for two questions, about
+the person and about the recourse, which `SparseSearch` asks as one where few people are answered. What is done is
+written after every kind, and a later call goes on with the others.
 """
 
 import argparse
@@ -208,7 +208,7 @@ def as_table(kinds: dict[str, Any]) -> str:
     """The result for a page: processor seconds and milliseconds."""
     lines = [
         "| model | no cache, s | cache of another table, s | programs compiled | warm cache, s | one person, ms | "
-        "of it asking the model | each of 200, ms |",
+        "the model asked twice | each of 200, ms |",
         "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for kind, said in kinds.items():
@@ -222,16 +222,16 @@ def as_table(kinds: dict[str, Any]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--kinds", default=",".join(KINDS))
-    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--again", action="store_true", help="measure the kinds anew that are in the result")
     parser.add_argument("--table", action="store_true", help="print what is in the result, and measure nothing")
     args = parser.parse_args()
     place = RESULTS / "cold.json"
     if args.table:
         print(as_table(json.loads(place.read_text(encoding="utf-8"))["kinds"]))
         return
-    found = json.loads(place.read_text(encoding="utf-8"))["kinds"] if place.exists() and not args.again else {}
+    found = json.loads(place.read_text(encoding="utf-8"))["kinds"] if place.exists() else {}
     for kind in args.kinds.split(","):
-        if kind in found:
+        if kind in found and not args.again:
             continue
         with tempfile.TemporaryDirectory() as folder:
             found[kind] = measured(kind, Path(folder))

@@ -249,7 +249,8 @@ class AbstractMethod(AbstractConfigured):
 
     def problems(self, table: Table, target: np.ndarray, restrictions: Restrictions) -> Problems:
         """What is asked for every row of a checked table; `target` holds class indices."""
-        return self._problems(table, target, restrictions, self._decided(table) == target)
+        favourable = self.predictor_.decide_of(self._own_logits(table)) == target
+        return self._problems(table, target, restrictions, favourable)
 
     def _problems(
         self, table: Table, target: np.ndarray, restrictions: Restrictions, favourable: np.ndarray
@@ -259,9 +260,6 @@ class AbstractMethod(AbstractConfigured):
         return Problems(
             feasible.x, target.astype(np.int32), feasible, keys, feasible.x, favourable=np.asarray(favourable)
         )
-
-    def _decided(self, table: Table) -> np.ndarray:
-        return self.predictor_.decide_of(self._own_logits(table))
 
     def _own_logits(self, table: Table) -> np.ndarray:
         """What the model says of people as they are, in its own columns: asked once a call."""

@@ -29,8 +29,7 @@ SWEEP_ROWS = 512  # a round where sets are gone through one after the other
 N_SWEPT = 8_192  # sets gone through, where none that was promising is accepted and more changes are permitted
 WORTH = 0.004  # share of the best cost; where no set is expected to spare more, what was found is kept
 MOST_LOG_ODDS = 10.0  # a probability of 0 says nothing of how far it is from a yes
-BASES = 32  # sets that are extended at a time
-MANY_BASES = 256  # the same where nothing has been found
+MORE_BASES = 8  # times as many sets are extended where nothing has been found
 SHARES = 1.0 - (np.arange(1, 17) / 16.0) ** 3
 """How much of a change is left when it is moved back: finer near the whole of it, and last nothing."""
 
@@ -63,6 +62,7 @@ class Lists(NamedTuple):
     weights: Float[np.ndarray, " d"]
     norm: Norm
     max_changes: int
+    width: int
 
 
 def cheapest_by_promise(
@@ -162,7 +162,7 @@ class _Person:
     # ---- moves and their prices ---------------------------------------------------------------------
 
     def _moves(self) -> Moves:
-        values, weights, norm, _ = self.lists
+        values, weights, norm, *_ = self.lists
         n, v = values.shape
         slack = 1e-6
         low, high = self.lower[:n, None], self.upper[:n, None]
@@ -369,7 +369,7 @@ class _Guess:
     def until_found(self) -> Search:
         """Ask pairs, and then what the best sets are extended to, the likeliest first."""
         every = np.arange(len(self.cost))
-        for sets in (lambda: self._new(self._pairs(every)), lambda: self._extended(every, MANY_BASES)):
+        for sets in (lambda: self._new(self._pairs(every)), lambda: self._extended(every, MORE_BASES)):
             left = sets()
             left = left[np.argsort(-self._guesses(left), kind="stable")[:N_SWEPT]]
             while len(left):
@@ -399,12 +399,12 @@ class _Guess:
         sets[:, 0], sets[:, 1] = i[open_], j[open_]
         return sets
 
-    def _extended(self, moves: Int[np.ndarray, " u"], most: int = BASES) -> Int[np.ndarray, "m k"]:
+    def _extended(self, moves: Int[np.ndarray, " u"], times: int = 1) -> Int[np.ndarray, "m k"]:
         """The sets nearest to a yes, each with a further move."""
         sizes = (self.asked >= 0).sum(axis=1)
         open_ = (sizes < self.most) & (self.margins < CLEARANCE) & (self._totals(self.asked) < self.person.bound)
         bases = np.flatnonzero(open_)
-        bases = bases[np.argsort(-self.margins[bases], kind="stable")[:most]]
+        bases = bases[np.argsort(-self.margins[bases], kind="stable")[: times * self.person.lists.width]]
         if not len(bases):
             return np.zeros((0, self.most), np.int64)
         sets = np.repeat(self.asked[bases], len(moves), axis=0)
