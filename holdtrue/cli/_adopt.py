@@ -67,11 +67,14 @@ def command(
         raise DataError("--guides: copies of the model learn from labels; got no --target. Name the label column.")
     given = parse_settings(settings)
     use_cache()
+    import numpy as np
+
+    from holdtrue.batch import wrap
     from holdtrue.classifier import adopt
     from holdtrue.methods import method as by_name
-    from holdtrue.models.adapters import coded, from_torch, is_raw, read_transformer
+    from holdtrue.models.adapters import from_torch, has_words, read_transformer, words_of_codes
     from holdtrue.models.adapters import given as read_model
-    from holdtrue.schema import Schema, plain
+    from holdtrue.schema import LAST, Schema, plain
 
     theirs: Any
     if architecture or reads or outputs:
@@ -83,10 +86,18 @@ def command(
     table, labels, schema = _rows(reference, target, schema, theirs)
     guessed = schema is None
     classes = getattr(theirs, "classes_", None)
-    if guides is not None and is_raw(theirs) and classes is not None:
-        labels = coded(labels, classes)
-    wanted = None if classes is None else choose_favourable(favourable, _outcomes(labels, classes), name=target)
-    if classes is None and favourable is not None:
+    words, wanted = None, None
+    if classes is not None and labels is not None and has_words(np.asarray(labels), np.asarray(classes)):
+        asked = wrap(theirs, schema, table, favourable=LAST)
+        words = words_of_codes(labels, asked.proba(asked.encoder.schema.check(table)))
+        if favourable is not None and favourable in map(str, range(len(words))):  # said as the model knows it
+            wanted = int(favourable)
+        else:
+            wanted = words.index(choose_favourable(favourable, labels, name=target))
+        labels = np.array([words.index(label) for label in labels.tolist()])
+    elif classes is not None:
+        wanted = choose_favourable(favourable, _outcomes(labels, classes), name=target)
+    elif favourable is not None:
         wanted = parse_settings([f"favourable={favourable}"])["favourable"]  # classes are counted from 0
     how: Keywords = {
         "reference": table, "labels": None if guides is None else labels, "threshold": threshold,
@@ -101,12 +112,13 @@ def command(
         "format": made.format_, "sha256": foreign.digest, "classes": made.classes_.tolist(),
         "favourable": made.predictor_.favourable, "threshold": made.threshold,
         "method": type(made.method_).__name__, "note": foreign.note,
-        "recipe": foreign.recipe,
+        "recipe": foreign.recipe, "words": words,
     }  # fmt: skip
     if as_json:
         print_json(told)
         return
-    click.echo(f"{foreign.note} A yes is {plain(told['favourable'])!r}, from {told['threshold']:g} on.")
+    called = "" if words is None else f" ({words[told['favourable']]})"
+    click.echo(f"{foreign.note} A yes is {plain(told['favourable'])!r}{called}, from {told['threshold']:g} on.")
     if foreign.recipe is not None:
         say(foreign.recipe)
     if guessed:

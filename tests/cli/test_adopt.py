@@ -230,6 +230,23 @@ def test_guides_of_a_booster_from_its_file(kind, run, run_json, tmp_path):
     assert clf.recourse(X[clf.predict(X) == 0][:2]).held is not None
 
 
+@pytest.mark.parametrize("kind", ["xgboost json", "lightgbm"])
+@pytest.mark.parametrize(("one", "zero", "code"), [("approve", "deny", 1), ("deny", "approve", 0)])
+def test_which_word_the_model_knows_as_1_is_told_by_what_it_says(kind, one, zero, code, run, run_json, tmp_path):
+    """Words coded by their order make 1 of a "deny": nobody may be told that this is a yes."""
+    theirs, train, model = KINDS[kind](tmp_path), tmp_path / "train.csv", tmp_path / "bank.holdtrue"
+    X.assign(decision=np.where(Y == 1, one, zero)).to_csv(train, index=False)
+    SCHEMA.save(tmp_path / "bank.yaml")
+    asked = ("adopt", theirs, "--reference", train, "--schema", tmp_path / "bank.yaml", "--target", "decision")
+    assert run_json(*asked, "--out", model)["favourable"] == code
+    guided = run_json(*asked, "--guides", 2, "--out", model)
+    assert (guided["favourable"], guided["words"]) == (code, [zero, one])
+    assert run_json(*asked, "--favourable", "deny", "--out", model)["favourable"] == 1 - code
+    assert f"A yes is {code} (approve)" in run(*asked, "--out", model).stdout
+    X.assign(decision=np.where(np.arange(len(Y)) % 2, "approve", "deny")).to_csv(train, index=False)
+    assert "does not tell which of the labels is which" in run(*asked, "--out", model, code=2).stderr
+
+
 def test_guides_of_a_model_that_does_not_say_how(run, tables, tmp_path):
     said = run("adopt", onnx(tmp_path), "--reference", tables["train.csv"], "--schema", tables["bank.yaml"],
                "--target", "approve", "--guides", 2, "--out", tmp_path / "m.holdtrue", code=2)  # fmt: skip

@@ -15,7 +15,7 @@ from holdtrue.models.adapters._given import FunctionClassifier, HardVotes, Light
 from holdtrue.models.adapters._layers import Bent, LayersModel, Steps
 from holdtrue.models.adapters._onnx import OnnxClassifier, from_onnx, is_onnx
 from holdtrue.models.adapters._read import own_threshold
-from holdtrue.models.adapters._recipes import check_recipe, coded, recipe_of
+from holdtrue.models.adapters._recipes import check_recipe, has_words, recipe_of, words_of_codes
 from holdtrue.models.adapters._remote import Remote
 from holdtrue.models.adapters._stored import (
     can_train_again,
@@ -58,12 +58,12 @@ __all__ = [
     "can_train_again",
     "cause_of",
     "check_recipe",
-    "coded",
     "from_onnx",
     "from_path",
     "from_stored",
     "from_torch",
     "given",
+    "has_words",
     "is_onnx",
     "is_raw",
     "merged",
@@ -75,4 +75,5 @@ __all__ = [
     "sums_at",
     "to_stored",
     "unread_by",
+    "words_of_codes",
 ]

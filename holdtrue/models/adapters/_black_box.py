@@ -206,8 +206,8 @@ class BlackBox:
         if self._n_classes is not None:
             return self._n_classes
         try:
-            self._n_classes = self.log_proba(table.take(np.arange(1))).shape[1]
-            return self._n_classes
+            self._n_classes = n_classes = self.log_proba(table.take(np.arange(1))).shape[1]
+            return n_classes
         except HoldtrueError:
             raise
         except Exception as error:

@@ -98,12 +98,38 @@ def check_recipe(recipe: Recipe, estimator: Estimator, frame: NativeFrame, label
     )
 
 
-def coded(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Labels as a raw booster knows them, by their place in order: it was trained on 0, 1, ..."""
+TOLD_APART = 0.02  # by which mean chances on the rows of two words must differ, to tell which is which
+
+
+def has_words(labels: np.ndarray, classes: np.ndarray) -> bool:
+    """Whether labels are words for a model that was trained on 0, 1, ..., as a raw booster is."""
     names: list[Label] = sorted(set(labels.tolist()))
-    if names == classes.tolist() or classes.tolist() != list(range(len(names))):
-        return labels
-    return np.searchsorted(np.asarray(names), labels)
+    return names != classes.tolist() and classes.tolist() == list(range(len(names)))
+
+
+def words_of_codes(labels: np.ndarray, proba: np.ndarray) -> list[Label]:
+    """Which word stands for 0, 1, ...: of two, the one whose rows the model gives the greater chance of 1.
+
+    Who coded them may have gone by their order, or made 1 of what they wanted: "approve" comes before "deny".
+    Several go by their order.
+
+    Parameters
+    ----------
+    labels : array
+        A word per row.
+    proba : array (rows, classes)
+        What the model says of these rows.
+    """
+    names: list[Label] = sorted(set(labels.tolist()))
+    if len(names) != 2:
+        return names
+    first, second = (float(proba[labels == name, 1].mean()) for name in names)
+    if abs(first - second) < TOLD_APART:
+        raise DataError(
+            f"adopt: the model knows 0 and 1, and does not tell which of the labels is which; got mean chances of "
+            f"{first:.3f} and {second:.3f} for {names[0]!r} and {names[1]!r}. Write 0 and 1 in the label column."
+        )
+    return names if second > first else names[::-1]
 
 
 # ---- LightGBM and CatBoost: as they were told --------------------------------------------------------------

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from holdtrue.errors import DataError
-from holdtrue.models.adapters import as_classifier, can_train_again, check_recipe, coded, recipe_of
+from holdtrue.models.adapters import (
+    as_classifier,
+    can_train_again,
+    check_recipe,
+    has_words,
+    recipe_of,
+    words_of_codes,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(1500, 6))
@@ -111,8 +118,18 @@ def test_labels_that_the_model_was_not_trained_on_are_refused() -> None:
         check_recipe(recipe, model, X, 1 - Y)
 
 
-def test_labels_are_coded_in_order() -> None:
+def test_words_are_told_from_labels_that_the_model_knows() -> None:
     classes = np.arange(2)
-    assert coded(np.array(["no", "yes", "no"]), classes).tolist() == [0, 1, 0]
-    assert coded(np.array([0, 1, 0]), classes).tolist() == [0, 1, 0]
-    assert coded(np.array(["no", "yes"]), np.array(["no", "yes"])).tolist() == ["no", "yes"]
+    assert has_words(np.array(["no", "yes", "no"]), classes)
+    assert not has_words(np.array([0, 1, 0]), classes)
+    assert not has_words(np.array(["no", "yes"]), np.array(["no", "yes"]))
+    assert not has_words(np.array(["no", "yes", "later"]), classes)  # more words than classes
+
+
+def test_which_word_is_1_is_told_by_the_model_and_of_several_by_their_order() -> None:
+    labels, ones = np.array(["yes", "no", "yes", "no"]), np.array([0.9, 0.2, 0.4, 0.3])
+    assert words_of_codes(labels, np.stack([1 - ones, ones], axis=1)) == ["no", "yes"]
+    assert words_of_codes(labels, np.stack([ones, 1 - ones], axis=1)) == ["yes", "no"]
+    with pytest.raises(DataError, match=r"mean chances of 0\.500 and 0\.500 for 'no' and 'yes'"):
+        words_of_codes(labels, np.full((4, 2), 0.5))
+    assert words_of_codes(np.array(["c", "a", "b"]), np.eye(3)) == ["a", "b", "c"]
