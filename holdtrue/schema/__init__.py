@@ -7,7 +7,7 @@ from holdtrue.schema._favourable import LAST, favourable_of, plainly_wanted, que
 from holdtrue.schema._feature import DIRECTIONS, KINDS, MISSING_LEVEL, Feature, Level
 from holdtrue.schema._infer import ColumnGuess, Guess, guess
 from holdtrue.schema._json_schema import json_schema
-from holdtrue.schema._keywords import hinted
+from holdtrue.schema._keywords import HintedKeywords, hinted
 from holdtrue.schema._parse import parse_json, parse_yaml
 from holdtrue.schema._restriction import Restriction, Restrictions, RestrictionsLike, normalise_restrictions
 from holdtrue.schema._schema import Schema
@@ -21,6 +21,7 @@ __all__ = [
     "ColumnGuess",
     "Feature",
     "Guess",
+    "HintedKeywords",
     "Implication",
     "Level",
     "LinearConstraint",

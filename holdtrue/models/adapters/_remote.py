@@ -16,7 +16,7 @@ import pandas as pd
 from holdtrue._types import Cell, JsonObject, Label
 from holdtrue.errors import DataError, RemoteError
 from holdtrue.models.adapters._outputs import proba_from
-from holdtrue.schema import TableLike, as_table, plain
+from holdtrue.schema import HintedKeywords, TableLike, as_table, plain
 
 Body = Literal["dataframe_split", "dataframe_records", "instances"]
 ANSWERS = ("predictions", "probabilities", "outputs")
@@ -28,7 +28,7 @@ SHOWN = 200  # characters of an answer that an error repeats
 LARGEST = 256 * 2**20  # bytes of an answer that are read
 
 
-class Remote:
+class Remote(HintedKeywords):
     """A scoring service behind HTTP, used wherever a model is: ``holdtrue.recourse(Remote(url), X, schema)``.
 
     Rows are posted as JSON, many in one request and each distinct row once. The answer is a JSON list with a row

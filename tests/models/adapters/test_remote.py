@@ -177,6 +177,8 @@ def test_what_it_is_given_is_checked_and_keys_are_not_shown():
         Remote("https://bank.example/", retries=1.5)
     with pytest.raises(ht.errors.DataError, match="`body`"):
         Remote("https://bank.example/", body="csv")
+    with pytest.raises(ht.errors.ArgumentError, match=r"Did you mean \S*timeout"):
+        Remote("https://bank.example/", timeut=3)
     model = Remote("https://bank.example/s", headers={"Authorization": "Bearer hidden"})
     assert "hidden" not in repr(model)
     assert pickle.loads(pickle.dumps(model)).url == model.url
