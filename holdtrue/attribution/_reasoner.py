@@ -234,8 +234,8 @@ def reasons(
 
     A person is compared with people at the cut-off: rows of the reference that are nearest to it on either side,
     weighted so that their mean score is the cut-off itself. The gap is shared out between the features by their
-    Shapley values, exactly for linear models and for ensembles of trees, and by random orders, with standard
-    errors, for any other. Contributions add up to the gap.
+    Shapley values, exactly for linear models, sums of curves and ensembles of trees, and by random orders, with
+    standard errors, for any other. Contributions add up to the gap.
 
     Parameters
     ----------

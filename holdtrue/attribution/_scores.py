@@ -13,7 +13,7 @@ from holdtrue.attribution._networks import along_network
 from holdtrue.attribution._players import Players
 from holdtrue.attribution._trees import Paths, Shares, seen
 from holdtrue.batch import Predictor
-from holdtrue.models import LinearModel, TreesModel
+from holdtrue.models import LinearModel, PiecewiseModel, TreesModel
 from holdtrue.models.adapters import Bent, LayersModel, Steps
 
 Parts = tuple[np.ndarray, np.ndarray | None]
@@ -50,6 +50,8 @@ def score_of(
     model = predictor.decision.model.alone
     if isinstance(model, TreesModel):
         return _tree_score(predictor, model, players, target, decided)
+    if isinstance(model, PiecewiseModel) and "additive" in model.capabilities:
+        return _summed_score(predictor, model, players, target, decided)
     if isinstance(model, LinearModel) or (
         isinstance(model, LayersModel) and len(model.layers) == 1 and model.head != "one_vs_rest"
     ):
@@ -149,11 +151,8 @@ class AdditiveScore(AbstractScore):
 def _additive_score(
     predictor: Predictor, model: LinearModel | LayersModel, players: Players, target: int, decided: int
 ) -> AbstractScore:
-    decision, k = predictor.decision, model.n_classes
-    level = 0.0
-    if k == 2:  # the pair is the decision's, the other way round where the other class is wanted
-        level = _level(float(decision.threshold)) * (1 if target == decision.favourable else -1)
-        decided = 1 - target
+    k = model.n_classes
+    level, decided = _pair(predictor, target, decided)
     if isinstance(model, LinearModel):
         weight, bias = (np.asarray(part, np.float64) for part in (model.weight, model.bias))
         pick, curves = np.eye(k)[target] - np.eye(k)[decided], ()
@@ -166,6 +165,39 @@ def _additive_score(
         curves = tuple((part.column, _adds(part, pick)) for part in layer.steps)
     cut = level - float(pick @ bias)
     return AdditiveScore(players, pick @ weight, curves, cut)
+
+
+def _pair(predictor: Predictor, target: int, decided: int) -> tuple[float, int]:
+    """The cut-off between two classes, and the class that is not wanted.
+
+    With two classes the pair is the decision's, the other way round where the other class is wanted.
+    """
+    decision = predictor.decision
+    if decision.n_classes > 2:
+        return 0.0, decided
+    return _level(float(decision.threshold)) * (1 if target == decision.favourable else -1), 1 - target
+
+
+def _summed_score(
+    predictor: Predictor, model: PiecewiseModel, players: Players, target: int, decided: int
+) -> AbstractScore:
+    """A curve of each number, and a weight of every other column: one layer on the pieces."""
+    level, decided = _pair(predictor, target, decided)
+    pick = np.eye(model.n_classes)[target] - np.eye(model.n_classes)[decided]
+    each = pick @ np.asarray(model.network.weights[0], np.float64)
+    knots = model.knots_seen
+    d = len(each) - knots.shape[0] * (knots.shape[1] - 1)
+    parts = each[d:].reshape(len(knots), -1)
+    curves = tuple((j, _piecewise(knots[j], parts[j])) for j in range(len(knots)))
+    cut = level - float(pick @ np.asarray(model.network.biases[0], np.float64))
+    return AdditiveScore(players, each[:d], curves, cut, how="exact (columns add up)")
+
+
+def _piecewise(knots: np.ndarray, weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """What the pieces of a number add to the score: see `PiecewiseModel.pieces`."""
+    low, wide = knots[:-1], knots[1:] > knots[:-1]
+    width = np.where(wide, knots[1:] - low, 1.0)
+    return lambda x: np.where(wide, np.clip((x[:, None] - low) / width, 0.0, 1.0), 0.0) @ weights
 
 
 def _adds(part: Steps | Bent, pick: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

@@ -42,6 +42,11 @@ class PiecewiseModel(AbstractModel):
         """Last layer."""
         return self.network.top
 
+    @property
+    def knots_seen(self) -> np.ndarray:
+        """The knots as numbers."""
+        return np.asarray(self.knots).view(np.float32).astype(np.float64)
+
     def pieces(self, x: Float[Array, " d"]) -> Float[Array, " inputs"]:
         """What the network is given of a row."""
         knots = jax.lax.bitcast_convert_type(self.knots, jnp.float32).astype(x.dtype)

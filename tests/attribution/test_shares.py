@@ -228,3 +228,26 @@ def test_curves_of_numbers_are_shared_out_exactly():
     bent = model[:-1].transform(refused) - model[:-1].transform(X[:50]).mean(axis=0)
     np.testing.assert_allclose(shares, bent * model[-1].coef_[0], atol=2e-3)
     np.testing.assert_allclose(score.margins(rows), model.decision_function(refused), atol=2e-3)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_the_default_models_columns_are_shared_out_exactly(k, people):
+    frame, two, three, schema = people
+    labels = two if k == 2 else three
+    clf = ht.RecourseClassifier(schema=schema, favourable=ht.schema.LAST, threshold=0.4, hold=None, random_state=0)
+    clf = clf.fit(frame, labels) if k == 2 else clf.set_params(threshold=0.5).fit(frame, labels)
+    predictor = clf.predictor_
+    players = Players(predictor.encoder.schema, predictor.encoder.layout)
+    x = predictor.encoder.encode(predictor.encoder.schema.check(frame))
+    target, decided = k - 1, 0
+    score = score_of(predictor, players, target, decided, 0)
+    assert score.how == "exact (columns add up)"
+    asked = _scores.SampledScore(predictor, players, target, decided, 0).margins  # the model itself, in float32
+    np.testing.assert_allclose(score.margins(x), asked(x), atol=2e-5)
+    rows, reference, weights = x[:20], x[40:52], np.random.default_rng(1).dirichlet(np.ones(12))
+    shares, errors = score.against(reference, weights)(rows)
+    assert errors is None
+    assert np.abs(shares).max() > 0.1
+    np.testing.assert_allclose(shares, brute_force(asked, rows, reference, weights, players), atol=1e-4)
+    gap = score.margins(rows) - weights @ score.margins(reference)
+    np.testing.assert_allclose(shares.sum(axis=1), gap, atol=1e-9)
