@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import holdtrue as ht
-from holdtrue.batch import RayExecutor
+from holdtrue.batch import RayExecutor, _ray
 from holdtrue.runs import _parts
 
 pytest.importorskip("ray", reason="ray is not installed; pip install 'holdtrue[ray]' to run it")
@@ -54,6 +54,19 @@ def stop_after(monkeypatch, n, action):
     return kept
 
 
+def all_at_once(monkeypatch):
+    """Nobody begins before every worker is there: one that is lost while it starts is only started again."""
+    there, hand_out = [], _ray._Pool._hand_out
+
+    def patient(self, tasks, more):
+        if not there and self.starting:
+            return more
+        there.append(True)
+        return hand_out(self, tasks, more)
+
+    monkeypatch.setattr(_ray._Pool, "_hand_out", patient)
+
+
 def promised(place):
     with ht.Ledger(place) as ledger:
         return sorted((p.record.subject, p.record.changes) for batch in ledger.live() for p in batch)
@@ -69,6 +82,7 @@ def test_a_lost_node_loses_nothing(run, cluster, model, parquet, tmp_path, monke
 
     here = ask("here")
     with monkeypatch.context() as patch, caplog.at_level(logging.WARNING):
+        all_at_once(patch)
         kept = stop_after(patch, 4, lambda: cluster.remove_node(cluster.doomed, allow_graceful=False))
         there = ask("there", "--ray", "auto")
     assert "a worker was lost" in caplog.text
