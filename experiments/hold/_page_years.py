@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments._drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, dress, plt, save
 from experiments.hold.price import EARLY
 from experiments.hold.sba import KINDS as LOANS
 from holdtrue.hold import Backtest
@@ -33,11 +34,7 @@ def years() -> list[str]:
         "| model | term | chosen by | years | kept, mean | kept, worst year | cost | cost over the cheapest's |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for kind in LOANS:
-        path = HERE / "results" / ("sba.json" if kind == "xgboost" else f"sba-{kind}.json")
-        if not path.exists():
-            continue
-        past = Backtest.from_dict(json.loads(path.read_text(encoding="utf-8")))
+    for kind, past in _replays().items():
         for term in past.terms:
             for by, confidence in (("bound", 0.95), ("share", None)):
                 lines.append(_chosen(kind, by, replace(past, confidence=confidence), term))
@@ -45,6 +42,38 @@ def years() -> list[str]:
                 mean, worst, cost = PROTOTYPE[term]
                 lines.append(f"| prototype | {term} | share | | {mean:.3f} | {worst:.3f} | {cost:.3f} | |")
     return [*lines, *price(), *releases()]
+
+
+def _replays() -> dict[str, Backtest]:
+    """What is committed, by kind of model."""
+    paths = {kind: HERE / "results" / ("sba.json" if kind == "xgboost" else f"sba-{kind}.json") for kind in LOANS}
+    return {
+        kind: Backtest.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        for kind, path in paths.items()
+        if path.exists()
+    }
+
+
+def draw_years(folder: Path) -> None:
+    """What became of promises for a year, year by year, beside the cheapest recourse; and what they cost."""
+    figure, (kept, cost) = plt.subplots(2, 1, figsize=(7, 5.2), sharex=True)
+    dress(kept, "Share that next year's model accepts: 95% wanted")
+    dress(cost, "Cost, in ranges of the columns")
+    for (kind, past), colour in zip(_replays().items(), (ORANGE, GREEN, BLUE, PURPLE), strict=False):
+        choices = past.kept(1).choices
+        years = [int(choice.period) for choice in choices]
+        kept.plot(years, [choice.kept for choice in choices], "o-", ms=3, lw=1.2, color=colour, label=MODELS[kind])
+        cost.plot(years, [choice.cost for choice in choices], "o-", ms=3, lw=1.2, color=colour)
+        cheap = {int(replayed.period): replayed.cheapest for replayed in past.periods}
+        kept.plot(years, [cheap[year].share(1) for year in years], ":", lw=1, color=colour)
+        cost.plot(years, [cheap[year].cost for year in years], ":", lw=1, color=colour)
+    kept.axhline(0.95, color=GREY, lw=0.8)
+    kept.plot([], [], ":", color=GREY, label="cheapest recourse")
+    kept.legend(fontsize=7, ncols=3, loc="lower right")
+    kept.set_ylim(0, 1.02)
+    cost.set_xlabel("year of the promise")
+    figure.tight_layout()
+    save(figure, folder, "hold-years", dpi=100)
 
 
 def _chosen(kind: str, by: str, past: Backtest, term: int) -> str:
