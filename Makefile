@@ -14,7 +14,8 @@ QUICK := tests/schema tests/datasets tests/encoding tests/ledger/test_ledger.py 
 	tests/metrics/test_reliability.py tests/metrics/test_implausibility.py tests/metrics/test_survival.py \
 	tests/cli/test_main.py tests/cli/test_datasets.py tests/cli/test_options.py \
 	tests/docs/test_house.py tests/docs/test_pages.py tests/docs/test_reference.py tests/test_package.py
-# What `make oldest` installs and asks. Not torch: its build with a graphics card's libraries is 2 GB.
+# What `make oldest` installs and asks. Not torch: its build with a graphics card's libraries is 2 GB. Neither optbinning
+# nor mcp: they bring numpy 2 and pydantic 2.12, and the bounds below those would not be asked.
 EXTRAS := plots serve xgboost lightgbm catboost skops onnx postgres ray mlflow tune sign
 OLDEST := tests/schema tests/encoding tests/ledger tests/test_package.py tests/classifier/test_classifier.py
 

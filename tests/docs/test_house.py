@@ -58,6 +58,32 @@ def test_where_to_look_names_what_is_there() -> None:
         assert (ROOT / "holdtrue" / place.removeprefix("holdtrue/")).exists(), place
 
 
+def test_where_to_look_names_files_in_the_folder_of_its_line() -> None:
+    table = ARCHITECTURE.partition("## Where to look")[2].partition("\n## ")[0]
+    alone = 0
+    for line in table.splitlines():
+        folders = {(ROOT / "holdtrue" / place) for place in re.findall(r"`([\w./]+/)[\w.]*`", line)}
+        for name in re.findall(r"`(_\w+\.py)`", line):
+            alone += 1
+            assert any((folder / name).exists() for folder in folders), f"{name} in {line}"
+    assert alone > 5
+
+
+@pytest.mark.parametrize(
+    ("asked", "file"),
+    [
+        ("resumes wrongly", "runs/_parts.py"),
+        ("letter with a wrong date", "promises/_letter.py"),
+        ("a new training regime", "training/regimes/"),
+        ("new reason why a promise breaks", "promises/_gate.py"),
+        ("the plot of `tune`", "studies/tune/"),
+    ],
+)
+def test_a_stranger_finds_the_file_in_one_guess(asked: str, file: str) -> None:
+    [line] = [line for line in ARCHITECTURE.splitlines() if asked in line and line.startswith("| ")]
+    assert re.findall(r"`([\w./]+/[\w.]*)`", line.partition(" | ")[2])[0] == file
+
+
 # ---- names that are ours ----------------------------------------------------------------------------
 
 TOLD = [
@@ -151,3 +177,39 @@ def test_make_targets_are_there() -> None:
 def test_every_dependency_is_explained() -> None:
     page = (ROOT / "docs" / "explanation" / "dependencies.md").read_text(encoding="utf-8")
     assert not {name for name in known() - {"holdtrue"} if f"`{name}`" not in page}
+
+
+# ---- paths and lists on pages ------------------------------------------------------------------------
+
+PAGES = [path for path in files() if path.suffix == ".md" and path.name != "CHANGELOG.md"]
+PATH = re.compile(r"`((?:holdtrue|docs|tests|experiments|benchmarks|\.github)/[\w./-]*|[\w-]+/_[\w/]+\.py)`")
+
+TO_BE_MADE = {"holdtrue/cli/_NAME.py", "holdtrue/methods/_random_search.py"}  # by whom the page guides
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_paths_on_pages_are_there(page: Path) -> None:
+    gone = [place for place in PATH.findall(page.read_text(encoding="utf-8")) if not _is_there(place)]
+    assert gone == []
+
+
+def _is_there(place: str) -> bool:
+    return place in TO_BE_MADE or any(
+        (ROOT / top / place).exists() for top in ("", "holdtrue", "tests", "experiments")
+    )
+
+
+def test_paths_that_are_gone_are_found() -> None:
+    assert PATH.findall("`runs/_parts.py`, `holdtrue/runs/`, `a/b`") == ["runs/_parts.py", "holdtrue/runs/"]
+    assert not _is_there("runs/_gone.py")
+
+
+def test_every_extra_is_scanned_or_named_as_left_out() -> None:
+    """What the pages and comments say of extras: all but these."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    oldest = set(re.search(r"^EXTRAS := (.*)$", makefile, re.M)[1].split())  # type: ignore[index]
+    assert set(EXTRAS) - oldest == {"torch", "optbinning", "mcp", "site", "dev"}
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))["jobs"]
+    scanned = re.search(r"'\.\[([a-z,]+)\]'", str(jobs["supply"]["steps"]).replace('"', ""))
+    assert scanned is not None
+    assert set(EXTRAS) - set(scanned[1].split(",")) == {"torch", "site", "dev"}
