@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 INK, SOFT, LINE, GRID = "#1f2933", "#52606d", "#9aa5b1", "#e4e7eb"
 # Blue and orange: told apart by every common kind of colour vision.
 BLUE, ORANGE = "#1f6fb2", "#d9822b"
+PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
+"""Endings of files that are drawn, where a result can also be written as text."""
 
 
 def new_figure(width: float = 7.6, height: float = 5.0) -> tuple["Figure", "FigureCanvasAgg", "Axes"]:

@@ -51,7 +51,11 @@ from holdtrue.errors import DataError
               help="Share of rows held out and not looked at; `fit` with this and --seed holds out the "
               "same.")  # fmt: skip
 @click.option("--out", metavar="FILE", help="Write the chosen setting, for `holdtrue fit --config`.")
-@click.option("--report", metavar="FILE", help="Write every trial, the front and the choice as JSON.")
+@click.option(
+    "--report",
+    metavar="FILE",
+    help="Write every trial, the front and the choice as JSON, or a picture of them (.png, .svg, .pdf).",
+)
 @seed_option
 @json_option
 def command(

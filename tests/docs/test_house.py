@@ -76,7 +76,7 @@ def test_where_to_look_names_files_in_the_folder_of_its_line() -> None:
         ("letter with a wrong date", "promises/_letter.py"),
         ("a new training regime", "training/regimes/"),
         ("new reason why a promise breaks", "promises/_gate.py"),
-        ("the plot of `tune`", "studies/tune/"),
+        ("the plot of `tune`", "studies/tune/_plot.py"),
     ],
 )
 def test_a_stranger_finds_the_file_in_one_guess(asked: str, file: str) -> None:

@@ -206,3 +206,21 @@ def test_files(bank, known, tmp_path):
     tuning.write_config(tmp_path / "c.json")
     assert json.loads((tmp_path / "t.json").read_text())["chosen"] == tuning.chosen.number
     assert json.loads((tmp_path / "c.json").read_text())["regime"] == "counterfactual"
+
+
+def test_the_picture_has_every_finished_trial_and_marks_the_chosen(tmp_path):
+    trials = (
+        trial(0, 0.90, 5.0, 2.0), trial(1, 0.89, 3.0, 2.2), trial(2, 0.885, 3.2, 1.5), trial(3, 0.80, 6.0, 3.0),
+        trial(4, None, None, None, None, state="pruned"),
+    )  # fmt: skip
+    tuning = Tuning("standard", trials, {}, min_found=0.95, slack=0.02)
+    figure = tuning.plot()
+    tuning.write(tmp_path / "tune.png")
+    everything, chosen = figure.axes[0].collections
+    assert everything.get_offsets().tolist() == [[2.0, 5.0], [2.2, 3.0], [1.5, 3.2], [3.0, 6.0]]
+    assert everything.get_array().tolist() == [0.90, 0.89, 0.885, 0.80]
+    assert (everything.get_sizes() > 50).tolist() == [True, True, True, False]
+    assert chosen.get_offsets().tolist() == [[1.5, 3.2]]
+    assert (tmp_path / "tune.png").stat().st_size > 5_000
+    with pytest.raises(DataError, match="nothing to draw"):
+        replace(tuning, trials=trials[4:]).plot()

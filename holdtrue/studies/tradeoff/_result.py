@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from holdtrue._figure import PICTURES
 from holdtrue._json import to_json, write_text
 from holdtrue._types import Json, JsonObject
 
@@ -136,7 +137,7 @@ class Tradeoff:
 
     def write(self, path: str | Path) -> None:
         """Write JSON, the page where the name ends in ``.html``, or a picture (``.png``, ``.svg``, ``.pdf``)."""
-        if Path(path).suffix.lower() in (".png", ".svg", ".pdf", ".jpg", ".jpeg"):
+        if Path(path).suffix.lower() in PICTURES:
             self.plot(path)
             return
         ends = Path(path).suffix.lower() in (".html", ".htm")

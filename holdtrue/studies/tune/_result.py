@@ -3,13 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from holdtrue._figure import PICTURES
 from holdtrue._json import to_json, write_text
 from holdtrue._types import Json, JsonObject
 from holdtrue.errors import DataError
 from holdtrue.studies.tradeoff._result import columns, dominates
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FORMAT = "holdtrue-tuning"
 VERSION = 1
@@ -125,8 +130,17 @@ class Tuning:
         }  # fmt: skip
 
     def write(self, path: str | Path) -> None:
-        """Write every trial, the front and the choice as JSON."""
+        """Write every trial, the front and the choice as JSON, or a picture (``.png``, ``.svg``, ``.pdf``)."""
+        if Path(path).suffix.lower() in PICTURES:
+            self.plot(path)
+            return
         write_text(path, to_json(self.to_dict()) + "\n", "the tuning")
+
+    def plot(self, path: str | Path | None = None) -> "Figure":
+        """Draw what every trial's recourse costs against how plausible it is; write it where a path is given."""
+        from holdtrue.studies.tune._plot import draw
+
+        return draw(self, path)
 
     def write_config(self, path: str | Path) -> None:
         """Write the chosen setting as JSON."""
