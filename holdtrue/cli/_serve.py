@@ -113,8 +113,8 @@ def command(
             reasoner=reasoner,
         )  # fmt: skip
         app = create_app(service, ring, applicants=people, pages=not no_pages, show_protected=show_protected)
-        say(f"Warming up; then http://{host}:{port} answers." + ("" if ring else " No keys: everybody may ask."))
-        listen(app, host, port)
+        say("Warming up." + ("" if ring else " No keys: everybody may ask."))
+        listen(app, host, port, ready=f"http://{host}:{port} answers. Ctrl-C ends it.")
 
 
 def check_uvicorn() -> None:
@@ -122,12 +122,18 @@ def check_uvicorn() -> None:
     need("uvicorn", extra="serve", what="serve:")
 
 
-def listen(app: object, host: str, port: int) -> None:
-    """Serve until a signal ends it."""
+def listen(app: object, host: str, port: int, ready: str = "") -> None:
+    """Serve until a signal ends it; say what is `ready` when the port is open."""
     import uvicorn
 
+    class Server(uvicorn.Server):
+        async def startup(self, *args: Any, **settings: Any) -> None:
+            await super().startup(*args, **settings)
+            if self.started and ready:
+                say(ready)
+
     _log()
-    server = uvicorn.Server(_config(uvicorn, app, host, port))
+    server = Server(_config(uvicorn, app, host, port))
     server.run()
     if not server.started:
         raise click.ClickException("serve: could not start; the port may be taken.")

@@ -84,6 +84,7 @@ def test_a_served_model(script, model, table, tmp_path, run, bank):
         _, errors = process.communicate(timeout=60)
     log = errors.decode()
     assert "POST /v1/recourse 200" in log
+    assert log.index("Warming up.") < log.index(f"http://127.0.0.1:{port} answers.") < log.index("POST ")
     assert "123.4567" not in log
     assert token not in log
     assert "Traceback" not in log
