@@ -26,7 +26,7 @@ from holdtrue.schema import hinted
 
 T = TypeVar("T")
 BATCH = 4096
-SHOWN = 20  # broken promises that the report itself names; all of them are in the file of cases
+NAMED = 1000  # broken promises that the report itself names; all of them are in the file of cases
 
 
 @hinted()
@@ -145,7 +145,7 @@ def gate(
         instead=None if search is None else search.instead(),
         further=None if search is None else search.further(),
         honour=honour(predictor, run.lowest, run.risk, broken, run.n_unreadable, known, confidence),
-        cases=run.shown,
+        cases=run.named,
         threshold=predictor.threshold,
         model=predictor.digest(),
         ledger={"ledger": end.ledger, "seq": end.seq, "hash": end.hash},
@@ -174,7 +174,7 @@ class _Run:
     reasons: dict[str, int] = field(default_factory=dict)
     below: list[np.ndarray] = field(default_factory=list)
     said: Said = field(default_factory=Said)
-    shown: list[JsonObject] = field(default_factory=list)
+    named: list[JsonObject] = field(default_factory=list)
     waiting: list[Case] = field(default_factory=list)
     working: "Future[None] | None" = None
 
@@ -223,8 +223,8 @@ class _Run:
         if self.search is not None and cases:
             self.search.run(cases)
         for case in cases:
-            if len(self.shown) < SHOWN:
-                self.shown.append(case.public())
+            if len(self.named) < NAMED:
+                self.named.append(case.public())
             if self.file is not None:
                 self.file.write(case)
 

@@ -187,7 +187,7 @@ class GateReport:
         What the people could do in place of what they were told, or on top of it; None where not searched.
     honour : Honour
     cases : list of dict
-        The first broken promises, by id.
+        Broken promises by id, the first thousand.
     threshold : float or None
         The model's.
     model : str or None

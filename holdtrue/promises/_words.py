@@ -5,6 +5,7 @@ import math
 from holdtrue.promises._report import GateReport, Instead
 from holdtrue.reports import Page, Section, Summary, percent
 
+SHOWN = 20  # broken promises that are printed
 STATUSES = {
     "FOUND": "have a way",
     "OPTIMAL": "have a way, the cheapest there is",
@@ -108,7 +109,7 @@ def _honour(report: GateReport) -> Section:
 
 def _cases(report: GateReport) -> Section:
     rows = []
-    for case in report.cases:
+    for case in report.cases[:SHOWN]:
         values = (case["probability"], case["shortfall"], case["extra_instead"])
         rows.append((case["id"], *("-" if value is None else f"{value:.3f}" for value in values)))
     return Section(("Broken promises, the first", "chance", "short by", "extra"), rows)

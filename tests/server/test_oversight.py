@@ -1,6 +1,8 @@
 """The validator's page: live promises, gates, and reports from model to model."""
 
+import re
 import sqlite3
+from html import unescape
 
 from fastapi.testclient import TestClient
 
@@ -94,3 +96,34 @@ def test_from_model_to_model(clf, tmp_path, refused, bank):
     assert "last" in one
     assert "broken" in one
     assert "issued" in one
+
+
+def test_everybody_to_whom_a_model_breaks_a_promise_is_listed(clf, tmp_path, bank):
+    """Page by page, whatever the report's name; a link per case, and none is listed twice."""
+    ledger = ht.Ledger.create(tmp_path / "promises.db")
+    X = bank.X[clf.predict(bank.X) == 0][:60]
+    ledger.issue(ht.records(clf.recourse(X), [f"number {i}" for i in range(len(X))]))
+    gates = tmp_path / "gates"
+    gates.mkdir()
+    report = ht.gate(clf.at_threshold(0.999), ledger, alternatives=0)
+    report.write(gates / "<i>next & last.json")
+    client = TestClient(create_app(Service(clf, ledger=ledger, gate_report=gates)), base_url="http://localhost")
+    found, pages = [], 0
+    place = re.findall(r'href="(/oversight/cases[^"]+)"', client.get("/oversight").text)[-1]
+    while place:
+        text = client.get(unescape(place)).text
+        assert "<i>" not in text
+        found += re.findall(r'href="/oversight/promises/([^"]+)">(number \d+) ', text)
+        pages += 1
+        place = next(iter(re.findall(r'href="([^"]+)">Next', text)), None)
+    assert pages == -(-report.n_broken // 25) > 1
+    assert len(found) == len(dict(found)) == report.n_broken > 40
+    assert {id for id, _ in found} == {case["id"] for case in report.cases}
+    assert all(ledger.promise(id).record.subject == who for id, who in found)
+    assert client.get("/oversight/cases?report=none").status_code == 404
+    past = client.get("/oversight/cases", params={"report": "<i>next & last", "page": 99}).text
+    assert f"page {pages} of {pages}" in past
+    other = ht.Ledger.create(tmp_path / "other.db")
+    client = TestClient(create_app(Service(clf, ledger=other, gate_report=gates)), base_url="http://localhost")
+    client.get("/oversight")
+    assert "this ledger keeps nothing" in client.get("/oversight/cases", params={"report": "<i>next & last"}).text

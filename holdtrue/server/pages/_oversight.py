@@ -10,6 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
 from holdtrue._types import JsonObject, Keywords
+from holdtrue.errors import NoSuchPromise
 from holdtrue.ledger import Ledger
 from holdtrue.server._middleware import Refused
 from holdtrue.server._promises import ledger_of
@@ -21,6 +22,8 @@ from holdtrue.server.pages._session import Session
 
 READ = 20_000  # promises that are read to be counted by model
 RECENT = 10
+FEW = 10  # cases of the last gate that are listed beside it
+SHOWN = 25  # cases on a page of their own
 
 
 def oversight_routes(pages: Pages) -> APIRouter:
@@ -35,6 +38,14 @@ def oversight_routes(pages: Pages) -> APIRouter:
         found = await run_in_threadpool(_gathered, service, ledger, makers)
         titles = {feature.name: feature.title for feature in service.schema}
         return pages.show(request, "oversight.html", **found, running=service.gate_runs, titles=titles)
+
+    @router.get("/cases")
+    async def cases(request: Request, report: str, page: int = 0, session: Session = validator) -> Response:
+        """Everybody to whom a report's model breaks a promise."""
+        found = await run_in_threadpool(_cases, service, ledger_of(service), report, max(0, page))
+        if found is None:
+            raise Refused(404, "gate: no report has that name.")
+        return pages.show(request, "cases.html", **found)
 
     @router.post("/gate")
     async def gate(request: Request, form: Form = sent) -> Response:
@@ -65,8 +76,27 @@ def _gathered(service: Service, ledger: Ledger, makers: "Makers") -> JsonObject:
     return {
         "counts": ledger.counts(), "head": ledger.head(), "makers": made, "n_read": n_read, "history": history,
         "drawn": versions(history[-12:]), "n_bad": n_bad, "last": _said(history[-1], service) if history else None,
-        "recent": recent, "every": service.gates.is_folder,
+        "recent": recent, "every": service.gates.is_folder, "few": FEW,
     }  # fmt: skip
+
+
+def _cases(service: Service, ledger: Ledger, name: str, page: int) -> JsonObject | None:
+    """A page of the cases that a report names; None where there is no such report."""
+    report = next((r for called, r in service.gates.all()[0] if called == name), None)
+    if report is None:
+        return None
+    last = max(0, len(report["cases"]) - 1) // SHOWN
+    page = min(page, last)
+    shown = []
+    for case in report["cases"][page * SHOWN : (page + 1) * SHOWN]:
+        try:
+            promise = ledger.promise(case["id"])
+        except NoSuchPromise:  # the report is of another ledger
+            shown.append({"case": case, "record": None, "until": None})
+        else:
+            shown.append({"case": case, "record": promise.record, "until": promise.valid_until})
+    called = service.model_version if report["model"] == service.digest and service.model_version else name
+    return {"report": report, "file": name, "called": called, "shown": shown, "page": page, "last": last}
 
 
 def _said(report: JsonObject, service: Service) -> JsonObject:
