@@ -365,9 +365,9 @@ class _Looking:
     def _direction(self, present: np.ndarray, fields: Keywords) -> None:
         words = words_of(self.name)
         of_a_thing = has_word(words, lexicon.OF_A_THING)
-        for what, entries in lexicon.PROTECTED:
+        for what, entries, unless in lexicon.PROTECTED:
             word = first_word(words, entries)
-            if word is not None and not (what == "age" and of_a_thing):
+            if word is not None and not has_word(words, unless):
                 fields |= {"direction": "fixed", "protected": True}
                 self.why.append(f"fixed and protected, because of its name: {word!r} is about {what}.")
                 return
@@ -400,7 +400,7 @@ class _Looking:
             self.why.append("fixed, because its numbers are codes by its name.")
             return
         learned = first_word(words, lexicon.LEARNING)
-        if learned is not None:
+        if learned is not None and not has_word(words, lexicon.NO_LEARNING):
             ordered = fields["kind"] not in ("categorical", "binary")
             fields["direction"] = "increase" if ordered else "fixed"
             how = "only rises" if ordered else "fixed"

@@ -1,7 +1,8 @@
 """Words in the names of columns and labels, in six languages, and what they say about a column.
 
-An entry is a word (``age``), the beginning of one (``ethnic*``), words in a row (``months since``), or a stem that
-counts wherever it stands (``~bankrupt``), for names that are written without a gap.
+An entry is a word (``age``), the beginning of one (``ethnic*``) or its end (``*kids``), words in a row (``months
+since``), a whole name (``=left``), a stem that counts wherever it stands (``~bankrupt``), for names without
+gaps, or a rule of which words count (``/late \\d+/``), for the short hand of statisticians.
 """
 
 import functools
@@ -43,11 +44,26 @@ def has_word(words: Sequence[str], lexicon: Iterable[str]) -> bool:
 
 def first_word(words: Sequence[str], lexicon: Iterable[str]) -> str | None:
     """The first entry of a lexicon that a name has, as the name has it."""
-    joined, spaced = "".join(words), f" {' '.join(words)} "
+    joined, plain = "".join(words), " ".join(words)
+    spaced = f" {plain} "
     for entry in lexicon:
         if entry.startswith("~"):
             if entry[1:] in joined:
                 return entry[1:]
+        elif entry.startswith("/"):
+            rule = _rule(entry[1:-1]).search(plain)
+            if rule is not None:
+                return rule.group()
+        elif entry.startswith("="):
+            if entry[1:] == plain:
+                return plain
+        elif entry.startswith("*"):
+            found = next((w for w in words if w.endswith(entry[1:])), None)
+            if found is not None:
+                return found
+        elif entry.endswith("*") and " " in entry:
+            if f" {entry[:-1]}" in spaced:
+                return entry[:-1]
         elif entry.endswith("*"):
             found = next((w for w in words if w.startswith(entry[:-1])), None)
             if found is not None:
@@ -55,6 +71,12 @@ def first_word(words: Sequence[str], lexicon: Iterable[str]) -> str | None:
         elif f" {entry} " in spaced:
             return entry
     return None
+
+
+@functools.cache
+def _rule(text: str) -> re.Pattern[str]:
+    """A rule of a lexicon, which takes whole words."""
+    return re.compile(rf"\b(?:{text})\b")
 
 
 @functools.cache
@@ -93,24 +115,51 @@ BAD_OUTCOMES = _list("""
     negat*, rifiutat*, respint*, cattivo, insolvente, insolvenza, sofferenza, frode""")
 """Outcomes that people do not want: where a target is named so, 1 is not what is wanted."""
 
+_COUNTED = (
+    "(?:n|no|nb|nr|num|cnt|tot|is|has|non|not|un|never|ever|more|other|old|yng|young|avg|pct|perc|prop|share|"
+    "appl)?"
+)
+_WHO = (
+    "(?:male|female|femal|fem|woman|women|black|blk|white|asian|hisp|hispan|hispanic|latino|afam|married|marr|single|"
+    "divorced|widowed|kid|kids|child|children|dep|deps|dependent|dependents|race|sex|gender)"
+)
+_CODED = "(?:status|stat|st|cat|grp|group|code|cd|lt|ge|gt|flag|ind|dummy|u|s|head|hd)?"
+
+
+def _put_together(about: str) -> str:
+    """A rule of words in a row without a gap, as in `nonwhite`, `blackfemale`, `racecd`, `kidslt` and `ndep`."""
+    return f"/{_COUNTED}{_WHO}*{about}{_WHO}*{_CODED}/"
+
+
 SEX = _list("""
-    sex, gender, male, female, man, woman, men, women, mr, mrs, ~gender, salutation, ~pregnan*, ~pregnan,
+    sex, gender, gndr, male, female, girl, boy, man, woman, men, women, mr, mrs, ~gender, salutation,
+    ~pregnan*, ~pregnan,
     maternity
     geschlecht, anrede, mann, frau, weiblich, männlich, ~geschlecht, schwanger*
     sexe, genre, civilite, homme, femme, enceinte
     sexo, genero, hombre, mujer, embaraz*
     homem, mulher, gravid*, genere, sesso, uomo, donna, maschio, femmina, incinta""")
+SEX += (_put_together("(?:male|female|femal|fem|woman|women|sex|gender)"),)
 ORIGIN = _list("""
-    race, races, racial, ethnic*, ~ethnic, black, white, asian, hispan*, latino, latina, latinx, caucasian,
-    minority, minrty
+    race, races, racial, ethnic*, ~ethnic, black, white, asian, hispan*, hisp, latino, latina, latinx,
+    caucasian,
+    african*, afro*, afam, amerind*, pacific islander, islander, eskimo, aleut, native american, minority,
+    minrty,
+    *born, immig*, yrimmig
     nation*, ~nationality, citizen*, foreign*, immigra*, migrant, native, aboriginal, tribe, caste,
     mother tongue
-    colour of skin, skin, ancestry, indigenous
+    =skin, skin color, skin colour, skin tone, colour of skin, ancestry, indigenous
     rasse, herkunft, ~staatsangehörig, ~staatsbürger, ~nationalität, ausländ*, ~migration, hautfarbe
     ethnie, nationalite, etranger*, origine, citoyennete
     raza, etnia, nacionalidad, extranjer*, origen, ciudadania
     raca, nacionalidade, estrangeir*, origem, cidadania
     razza, nazionalita, stranier*, cittadinanza""")
+ORIGIN += (_put_together("(?:black|blk|white|asian|hisp|hispan|hispanic|latino|afam|race)"),)
+NO_ORIGIN = _list("""
+    foreign exchange, foreign currency, foreign transaction*, foreign trade, foreign investment*, black box,
+    black friday, white collar, white label, white wine, white goods, nationwide, native app, native ad*,
+    minority interest, minority stake, race time*, race distance, race track, auslandsuberweisung*,
+    new born, newborn, unborn""")
 FAITH = _list("""
     relig*, church, faith, muslim, jewish, christian, orientation, lgbt*, politic*, party affiliation,
     union member, veteran
@@ -118,57 +167,114 @@ FAITH = _list("""
     igreja, chiesa
     sindacato, sindicato, syndicat""")
 HEALTH = _list("""
-    disab*, ~disability, handicap*, illness, genetic*, pregnant
+    disab*, ~disability, handicap*, illness, genetic*, genotyp*, pregnant, hiv, aids, vih, sida, diabet*,
+    cancer,
+    epilep*, asthma, hepatitis, psychiatr*, dementia, sclerosis, comorbid*, chronic, diagnos*, heart disease,
+    heart failure, medical condition*, health status, health condition*, mental health, ~gesundheitszustand,
+    schwerbehind*
     behinder*, ~behinderung, krank*, maladie, invalid*, discapac*, enfermedad, deficien*, doenca, disabil*,
     malattia""")
+NO_HEALTH = _list("~insur, ~versicher, ~assuranc, ~seguro, ~assicuraz, krankenkasse*, screening, clinic*")
 FAMILY = _list("""
-    ~marital, ~married, marriage, spouse, single, widow*, divorce*, separated, ~dependent, ~dependant,
-    dependents, dependants
-    dep, deps, children, child, kids, family size, household size, ~familysize, ~householdsize, famsize,
-    parents, orphan
-    personal status, numdep, relationship, civil status
-    familienstand, ~familienstand, verheiratet, ledig, geschieden, verwitwet, kinder, kinderzahl,
-    unterhaltspflichtig*, ~anzahlkinder, ~kinderanzahl, haushalt, ~haushaltsgrösse, haushaltsmitglied*
-    situation familiale, matrimonial*, marie, celibataire, enfants, personnes a charge, conjoint, foyer
-    estado civil, ~estadocivil, casad*, solter*, hijos, dependientes, conyuge, viud*, divorciad*, hogar
+    ~marital, ~married, *marr, marrstat*, marst*, marriage*, spous*, ~spouse, husband*, husb, wife*, nwife*,
+    single, widow*, divorce*, separated, never married, cohabit*, partner status, partnerstatus, has partner,
+    =partner, lives with partner, ~dependent, ~dependant, people liable, number people
+    dep, deps, children, child, kid*, *kid, *kids, nchild*, cnt child*, parents, orphan, pstatus
+    personal status, relationship, civil status, civilstatus, family status
+    familienstand, ~familienstand, zivilstand, verheiratet, ledig, geschieden, verwitwet, kinder, kinderzahl,
+    unterhaltspflichtig*, ~anzahlkinder, ~kinderanzahl, ehepartner*, ehegatte*, lebenspartner*
+    situation familiale, etat civil, ~etatcivil, matrimonial*, marie, celibataire, divorce, pacse*, enfants,
+    enfant, nbenf*, nb enf, personnes a charge, conjoint, conjointe
+    estado civil, ~estadocivil, edo civil, casad*, solter*, hijos, hijo, dependientes, conyuge, viud*,
+    divorciad*, cargas familiares, pareja
     solteir*, filhos, dependentes, conjuge, viuv*
     stato civile, ~statocivile, sposat*, celibe, nubile, figli, coniuge, vedov*, a carico""")
+FAMILY += (
+    _put_together(
+        "(?:married|marr|single|divorced|widowed|kid|kids|child|children|dep|deps|dependent|dependents)"
+    ),
+    "/hus(?:b|band)?(?:age|educ|ed|wage|inc|hrs|hours|occ\\w*|race|empl\\w*)/",
+)
+NO_FAMILY = _list("""
+    single famil*, single premium, single payment, single purpose, single trip, single account, single largest,
+    largest single, single entry, single item, dep time, dep delay, dep airport, dep date, dep hour,
+    parent compan*,
+    total relationship, relationship count, relationship length, relationship years, relationship months,
+    relationship manager, relationship duration, relationship tenure, relationship type, relationship score,
+    relationship value, relationship with, customer relationship, bank relationship, banking relationship,
+    business relationship, client relationship, kidney*""")
+HOUSEHOLD = _list("""
+    family size, famsize, fam size, fsize, ~familysize, family members, fam members, ~familymembers,
+    ~membersoffamily,
+    household size, hh size, hhsize, ~householdsize, household members, hh members, persons in household,
+    haushalt, ~haushaltsgrösse, haushaltsmitglied*, personen im haushalt, ~personenimhaushalt, foyer,
+    taille menage,
+    taille du menage
+    hogar, nucleo familiar, miembros familia, tamano familia, grupo familiar, agregado familiar,
+    nucleo familiare,
+    componenti famiglia, membros familia""")
 AGE = _list("""
-    age, ages, aged, agegroup, age group, ageband, dob, birth*, ~birth, ~dateofbirth, born, yob,
+    age, ages, aged, age group, dob, mob, birth*, ~birth, brth*, bthyr, bthmo, ~dateofbirth, born, *born, yob,
     senior citizen, pensioner, minor
-    alter, lebensalter, altersgruppe, geburt*, ~geburts, jahrgang
-    age, naissance, ne le, date naissance, tranche age
-    edad, nacimiento, ~nacimiento, fecha nac, grupo edad
+    alter, geburt*, ~geburts, gebjahr, gebdat*, geb dat*, geb jahr, geb datum, jahrgang, rentner*
+    age, naissance, naiss, ne le, date naissance, tranche age, retraite*
+    edad, nacimiento, ~nacimiento, fecha nac, fec nac, fnac, grupo edad, jubilado
     idade, nascimento, ~nascimento, faixa etaria
     eta, nascita, ~nascita, fascia eta""")
+AGE += (
+    "/(?:cust|customer|client|appl|applicant|borrower|person|resp|log|ln|min|max|mean|med|avg|yr|head|hh|ref|own|emp|"
+    "employee|pt|pat|patient|driver)?age(?:sq|squared|cat|category|grp|group|class|band|bracket|bin|range|yr|yrs|years|"
+    "cent|c|d|z|std|sd|ln|gt|lt|ge|le|over|under|u|d)?/",
+    "/(?:kunden|lebens|antragsteller|kreditnehmer|patienten|eintritts|personen|mitarbeiter|bewerber)?"
+    "alter(?:s?(?:gruppe|klasse|stufe|kategorie|band))?/",
+)
 OF_A_THING = _list("""
     account, acct, car, vehicle, auto, house, home, building, property, loan, line, lines, trade, trades,
     credit, file, card, policy
     company, business, firm, oldest, newest, device, customer relationship, membership, konto, kredit,
-    fahrzeug, compte, cuenta, conta, conto""")
+    housing, dwelling, roof, boat, bike, machine, equipment, invoice, receivable*, asset, inventory,
+    contract, product
+    fahrzeug*, ~fahrzeug, auto, immobilie*, gebäude*, ~gebäude, haus, wohnung, vertrag, konto*
+    compte, logement, maison, voiture, vehicule, bien, contrat, immeuble
+    cuenta, conta, conto, coche, vehiculo, carro, casa, vivienda, inmueble, veiculo, veicolo, immobile,
+    contrato,
+    contratto, minor repair*, minor damage*, minor issue*, minor defect*, minor injur*""")
 """What else has an age, which a person does not share."""
+MONEY = _list("""
+    income, incomes, ~income, expense*, spending, budget, debt, wealth, assets, rent, einkommen, ausgaben,
+    miete,
+    revenu, revenus, ressources, charges, depenses, loyer, ingreso, ingresos, gasto, gastos, renta, deuda,
+    renda,
+    gastos, despesa*, reddito, spese, affitto""")
+"""What a household has or spends, which is not who is in it."""
 PROTECTED = (
-    ("sex", SEX), ("origin", ORIGIN), ("faith or conviction", FAITH), ("health", HEALTH), ("family", FAMILY),
-    ("age", AGE),
+    ("sex", SEX, ()), ("origin", ORIGIN, NO_ORIGIN), ("faith or conviction", FAITH, ()),
+    ("health", HEALTH, NO_HEALTH), ("family", FAMILY, NO_FAMILY), ("family", HOUSEHOLD, MONEY),
+    ("age", AGE, OF_A_THING),
 )  # fmt: skip
-"""What nobody may be asked to change, and what is no reason of a refusal."""
+"""What nobody may be asked to change, and what is no reason of a refusal; last, beside which words it is not."""
 
 PLACE = _list("""
     zip, ~zipcode, zip code, postal, ~postcode, ~postal, postcode, post code, county, city, town, state,
     addr state, region, province
     district, neighbourhood, neighborhood, ~neighbo, borough, tract, censustract, ward, country, latitude,
     longitude, lat, lon, lng
-    address, street, metro, msa, rural, urban, village, branch
+    address, street, metro, msa, smsa, rural, urban, village, branch, fips, statefip*, puma, geoid, zcta, lsoa,
+    census block, suburb*, centcity, outercity, inner city, northcen, newengl*
     plz, ~postleitzahl, ort, wohnort, stadt, land, bundesland, gemeinde, strasse, kreis, filiale
     code postal, ~codepostal, ville, pays, departement, commune, adresse, rue
     codigo postal, ~codigopostal, ciudad, pais, provincia, municipio, direccion, calle, barrio
     cep, cidade, estado, endereco, bairro, municipio, uf
-    cap, citta, paese, comune, indirizzo, provincia, regione""")
+    =cap, citta, paese, comune, indirizzo, provincia, regione""")
+PLACE += ("/(?:north|south|east|west|midwest|midatl\\w*)(?:east|west|central|ern)?/",)
 PAST = _list("""
-    ~bankrupt, ~delinq, ~foreclos, ~chargeoff, ~chargedoff, ~repossess, ~derog, ~inquir, ~enquir, ~pubrec,
-    public record, public records, ~insolven
+    ~bankrupt, ~delinq, delq*, dlq*, ~foreclos, ~chargeoff, ~chargedoff, ~repossess, ~derog, ~inquir,
+    ~enquir, inq*,
+    ~pubrec, public record, public records, ~insolven, defaults, in default, has default, =default, dpd, ccj*
     past, past due, ~pastdue, ~dayslate, times late, late payments, ~latepay, prior, priors, previous, prev,
-    history, hist, ever, arrest*
+    history, hist, *hist, ever, arrest*, failures, charge degree, charge desc*, c charge, criminal charge*,
+    misdemean*, prison*, jail*, incarcerat*, probation*, parole*, months unemployed, weeks unemployed,
+    days unemployed
     convict*, felon*, crime*, offen*, offence*, offense*, sentence*, ~recid, juv, juvenile, collections,
     collection, judgment, judgement, liens, lien
     last default, number of defaults, defaulted, had default, missed payments, served, accident*, claims,
@@ -179,19 +285,31 @@ PAST = _list("""
     quiebra*, antecedente*, anterior*, previo*, previa*, pasad*, moros*, impago*, historial
     falencia*, atraso*, anterior*, passad*, historico, inadimpl*
     fallimento*, precedent*, passat*, insolut*, storico, protest*""")
+PAST += (
+    r"/(?:n|nb|nr|no|num|number|count|cnt|times|anz|anzahl|nombre|numero) (?:of )?(?:times )?late/",
+    "/n[fp]?arr/",
+    r"/late (?:of )?(?:payments?|days?|\d+)/",
+    r"/\d+ (?:days? )?late/",
+)
 MACRO = _list("""
-    unemployment, ~unemploy, unem, inflation, cpi, gdp, gnp, euribor, libor, sofr, macro, economy,
-    emp var rate, cons price idx
+    unemployment, ~unemployment, *unemp, *unem, unempl, unemprate, unemrate, unemployrate, inflation, infl,
+    cpi*, gdp*,
+    gnp, pce, hpi, vix, euribor, libor, sofr, macro*, economy, fedfund*, fed funds, federal funds, ffr, tbill*,
+    t bill, treasury, emp var rate, cons price idx
     cons conf idx, consumer confidence, price index, base rate, prime rate, policy rate, market rate,
     industry rate, vacancy rate
     nr employed, index rate, mortgage rate, vr, exchange rate, recession, wirtschaft*, arbeitslosenquote,
-    leitzins, konjunktur*
+    ~arbeitslosigkeit, ~arbeitslosenq, ~arbeitslosenrate, alq, leitzins*, basiszins*, konjunktur*, bip,
+    verbraucherpreis*
     chomage, taux directeur, pib, paro, desempleo, tasa de paro, pbi, desemprego, selic, disoccupazione,
-    pil, inflacion, inflacao, inflazione""")
+    tasso di riferimento, pil, inflacion, inflacao, inflazione""")
 UPBRINGING = _list("""
     mother, father, mothers, fathers, medu, fedu, mjob, fjob, parental, parent, guardian, grandparent,
-    sibling*, mutter, vater, eltern, mere, pere
-    madre, padre, mae, pai, height, ~birthweight, blood, genes, iq""")
+    sibling*, sibs, nsibs, momdad, momed*, daded*, meduc, feduc, mutter*, vater*, eltern*, mere, pere
+    madre, padre, mae, pai, height, körpergrösse, ~birthweight, blood type, blood group, blutgruppe, genes, iq""")
+UPBRINGING += (
+    "/(?:moth|mother|fath|father|par|parent|parents|mom|dad)(?:educ|ed|occ|occup|job|inc|wage|coll|alc|age)/",
+)
 PURPOSE = _list("""
     purpose, ~purpose, zweck, ~verwendungszweck, ~kreditzweck, proposito, finalidad, finalidade, finalita,
     objet du pret, destino""")
@@ -206,7 +324,7 @@ FIXED = (
 """What nobody can change by themselves, though it may be a reason."""
 
 TIME = _list("""
-    years, yrs, year, months, month, mths, mnths, days, weeks, tenure, seniority, experience,
+    years, yrs, year, months, month, mths, mnths, days, weeks, tenure, seniority, experience, exper, expersq,
     duration employed, emp length, ~emplength, ~yearsat
     time at, time in, time since, since, ~monthssince, ~mthssince, ~dayssince, age, length of,
     months on book, longevity, ~tenure, employment length, yoe
@@ -229,23 +347,32 @@ BURDEN = _list("""
 NO_BURDEN = _list("coverage, cover, dscr, service, paid, repaid, settled, forgiven, collected, receivable*")
 MEANS = _list("""
     income, incomes, salary, wage, wages, earnings, savings, assets, net worth, networth, wealth, down payment,
-    ~downpayment, ~annualinc, ~monthlyinc, annual inc, ~income
+    ~downpayment, ~annualinc, ~monthlyinc, annual inc, ~income, faminc, hhinc, totinc, netinc, grossinc, inctot,
+    incwage, wage*
     einkommen, ~einkommen, gehalt, lohn, ~monatsgehalt, ~jahresgehalt, ersparnis*, ~vermögen,
     eigenkapital, anzahlung
     revenu, revenus, salaire, epargne, patrimoine, apport
     ingreso, ingresos, salario, sueldo, ahorro, ahorros, patrimonio, renda, rendimento, poupanca
-    reddito, redditi, stipendio, risparmi, risparmio""")
+    reddito, redditi, stipendio, risparmi, risparmio, gehalter""")
+MEANS += (
+    "/(?:l|ln|log|hr|app|appl|atot|cotot|tot|fam|lfam|hh|net|gross|mon|mth|monthly|ann|annual|yearly)?"
+    "(?:wage|inc|income|salary|earn|earnings)(?:sq)?/",
+)
 """What a person lives on: nobody is advised to have less of it."""
 NO_MEANS = _list(
     "tax, taxes, ratio, share, percent, rank, decile, to income, steuer, impot, impuesto, imposto, imposta"
 )
 
 LEARNING = _list("""
-    education, educ, edu, schooling, school, degree, diploma, qualification*, grade completed, studies,
-    training, certificate, literacy
+    education, educ*, edu, schooling, school, hschool, high school, nodegree, degree, diploma, qualification*,
+    grade completed, studies, training, certificate, literacy, college, university
     bildung, ausbildung, schulabschluss, abschluss, studium, etudes, formation, diplome, niveau etude
     educacion, estudios, titulo, formacion, educacao, escolaridade, estudos, formacao, istruzione, studi,
     titolo di studio, scolarita""")
+NO_LEARNING = _list("""
+    charge, offen*, crime, burn, angle, polynomial, temperature, latitude, degree of, in degree,
+    out degree, vertex,
+    node, average degree, severity""")
 SINCE = _list("since, ~monthssince, ~mthssince, ~dayssince, seit, depuis, desde")
 EVENT = (*SINCE, *_list("last, letzt*, dernier*, ultim*"))
 """Beside a word for time: of an event that may never have been."""
@@ -254,6 +381,7 @@ IDENTIFIER = _list("""
     account number, acct no, account no, ~accountnumber
     customer number, application number, case number, reference number, passport, email, phone, telephone,
     mobile, url, hash, key, serial, record number
-    index, seqn, seqno, sequence, lfd, lfdnr, nummer, kennung, kundennummer, aktenzeichen, matricule,
+    =index, row index, record index, seqn, seqno, sequence, lfd, lfdnr, nummer, kennung, kundennummer,
+    aktenzeichen, matricule,
     identifiant, numero de dossier
     identificador, dni, nif, cpf, cnpj, codice fiscale, matricola""")
