@@ -8,6 +8,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 IMAGES = DOCS / "images"
 BEGIN, END = "<!-- tables: made by python -m experiments -->", "<!-- end of tables -->"
 STANDS, STOOD = "<!-- what stands: made by python -m experiments -->", "<!-- end of what stands -->"
+ITEMS, LISTED = "<!-- items: made by python -m experiments -->", "<!-- end of items -->"
 
 
 def place(paper: str) -> Path:
@@ -20,7 +21,9 @@ def page(paper: str) -> str:
     own = experiment(paper)
     results = own.committed()
     text = place(paper).read_text(encoding="utf-8")
-    text = _between(text, STANDS, STOOD, f"{own.standing(results)}\n")
+    standing = own.standing(results)
+    text = _between(text, STANDS, STOOD, f"{standing.brief()}\n")
+    text = _between(text, ITEMS, LISTED, f"{standing.whole()}\n")
     return _between(text, BEGIN, END, own.markdown(results) + own.further())
 
 

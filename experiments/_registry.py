@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments._results import AbstractResult
+from experiments._standing import Standing
 from holdtrue.errors import DataError
 from holdtrue.schema import did_you_mean
 
@@ -22,7 +23,7 @@ class Experiment:
     module : str
         Has the class ``Result``, ``run(name, *, quick, parts, say, **options) -> Result`` for one of `datasets`,
         ``markdown(results, parts) -> str``, where ``parts`` are those asked for, or none for all, and
-        ``standing(results) -> str``, the table of what is met of the paper; where there are further files,
+        ``standing(results) -> Standing``, what is met of the paper, item by item; where there are further files,
         ``further(folder) -> str``, their tables. Its ``pictures``
         has ``draw(results, folder)``, and its folder ``results`` what was committed.
     datasets : tuple of str
@@ -50,7 +51,7 @@ class Experiment:
         """Tables of the results of some datasets, ours beside the printed figures."""
         return self._part("markdown")(results, parts)
 
-    def standing(self, results: Sequence[AbstractResult]) -> str:
+    def standing(self, results: Sequence[AbstractResult]) -> Standing:
         """What is met of the paper, item by item."""
         return self._part("standing")(results)
 

@@ -14,6 +14,15 @@ def write(place: Path, result: Any) -> None:
     write_text(place, to_json(result, indent=None) + "\n", "the results")
 
 
+def told_place(out: Path, usual: Path) -> str:
+    """The part of a command that says where its file went; nothing for the usual folder, whose path is no news."""
+    if out.suffix != ".json":
+        return ""
+    root = usual.resolve().parents[2]
+    place = out.resolve()
+    return f" --out {place.relative_to(root) if place.is_relative_to(root) else out.name}"
+
+
 class Clock:
     """Says what is done next, and keeps how long each thing took."""
 

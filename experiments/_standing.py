@@ -1,4 +1,4 @@
-"""What stands of a paper: its items, ours beside the print, in one table at the head of its page."""
+"""What stands of a paper: its items, ours beside the print; the weightiest of them at the head of its page."""
 
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from experiments._report import cell, table
+from holdtrue.errors import DataError
 
 Pair = tuple[float | None, float | None]
 """Ours and the printed figure."""
@@ -24,20 +25,56 @@ class Item:
     verdict: str
 
 
-def shown(intro: str, items: Sequence[Item]) -> str:
-    """How to read it, how many items stand, and all of them as a table."""
-    kinds = ("met", "met on", "missed", OTHER)
-    counts = [
-        sum(i.verdict == "met" for i in items),
-        *(sum(i.verdict.startswith(k) for i in items) for k in kinds[1:]),
-    ]
-    told = (
-        f"Of {len(items)} items {counts[0]} are met, {counts[1]} on some of the datasets; {counts[2]} "
-        f"{'is' if counts[2] == 1 else 'are'} missed"
-    )
-    told += f", and {counts[3]} are {OTHER}." if counts[3] else "."
-    lines = textwrap.fill(f"{intro} {told}", 120, break_long_words=False, break_on_hyphens=False)
-    return f"{lines}\n\n" + table(HEAD, [[i.item, i.ours, i.printed, i.seeds, i.verdict] for i in items])
+@dataclass(frozen=True)
+class Standing:
+    """How to read a paper's items, all of them, and the names, or their beginnings, of those that come first."""
+
+    intro: str
+    items: Sequence[Item]
+    first: Sequence[str]
+
+    def brief(self) -> str:
+        """How to read it, how many items stand, and a table of those that come first."""
+        told = (
+            f"{self.intro} {_counted(self.items)} Here are {len(self.first)}; all are listed below, item by item."
+        )
+        return f"{_wrapped(told)}\n\n{_table([self._named(name) for name in self.first])}"
+
+    def whole(self) -> str:
+        """All of them as a table."""
+        return _table(self.items)
+
+    def _named(self, name: str) -> Item:
+        same = [item for item in self.items if item.item == name]
+        found = same or [item for item in self.items if item.item.startswith(name)]
+        if len(found) != 1:
+            raise DataError(
+                f"papers: {len(found)} items of the table of what stands begin with a name that is to come first; "
+                f"got {name!r}. Write more of the item's own words."
+            )
+        return found[0]
+
+
+def _counted(items: Sequence[Item]) -> str:
+    """How many items are met, and what became of the others."""
+    kinds = {"met": "met", "met on": "met on some of the datasets", "missed": "missed", OTHER: OTHER}
+    counts = dict.fromkeys(kinds, 0)
+    for item in items:
+        kind = next((k for k in kinds if item.verdict == k or (k != "met" and item.verdict.startswith(k))), None)
+        if kind is not None:
+            counts[kind] += 1
+    told = [f"{n} {'is' if n == 1 else 'are'} {kinds[kind]}" for kind, n in counts.items() if n]
+    rest = len(items) - sum(counts.values())
+    told += [f"{rest} {'has' if rest == 1 else 'have'} nothing to be held against"] if rest else []
+    return f"Of {len(items)} items " + ", ".join(told[:-1]) + (" and " if told[:-1] else "") + f"{told[-1]}."
+
+
+def _table(items: Sequence[Item]) -> str:
+    return table(HEAD, [[i.item, i.ours, i.printed, i.seeds, i.verdict] for i in items])
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
 
 
 def compared(

@@ -8,14 +8,21 @@ import numpy as np
 
 from experiments._report import beside, cell, read, table
 from experiments.consistent_counterfactuals._tables import POOLS, printed_of
+from experiments.consistent_counterfactuals.published import what_is_there
 
 RESULTS = Path(__file__).parent / "results"
+READINGS = ", readings"
 NAMES = {"paper": "Min eps PGD, the paper's step", "code": "Min eps PGD, the code's step"}
 
 
 def published(folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
     """What was run as published, by dataset."""
     return {found["dataset"]: found for found in read(folder, "published-*").values()}
+
+
+def _of_readings(folder: Path) -> dict[str, dict[str, Any]]:
+    """Runs of other readings alone, by dataset."""
+    return {found["dataset"]: found for found in read(folder, "readings-*").values()}
 
 
 def figure(found: dict[str, Any], name: str, key: str) -> float | None:
@@ -28,7 +35,8 @@ def figure(found: dict[str, Any], name: str, key: str) -> float | None:
 def further(folder: Path) -> str:
     """Min-eps PGD as published, R2 as pooled by the paper, and other readings of two methods."""
     own = published(folder)
-    made = [_balls(own), _pooled(own), _readings(own), _run(own)] if own else []
+    read_otherwise = own | {f"{key}{READINGS}": found for key, found in _of_readings(folder).items()}
+    made = [_balls(own), _pooled(own), _readings(read_otherwise), _run(read_otherwise)] if own else []
     texts = [*made, _outside(folder)]
     return "\n\n".join(text for text in texts if text) + "\n"
 
@@ -102,11 +110,24 @@ def _readings(own: dict[str, Any]) -> str:
 def _run(own: dict[str, Any]) -> str:
     rows = [
         [found["title"], str(found["n_people"]), str(found["n_models"]), str(len(found["bases"])),
-         "-".join(str(n) for n in found["coder"]), f"`{found['command']}`"]
-        for found in own.values()
+         "-".join(str(n) for n in found["coder"]), f"`{what_is_there(found)}{_to(key)}`"]
+        for key, found in own.items()
     ]  # fmt: skip
-    head = ["", "people", "retrained models of each kind", "base models", "autoencoder", "command"]
+    head = [
+        "",
+        "people",
+        "retrained models of each kind",
+        "base models",
+        "autoencoder",
+        "command of what is there",
+    ]
     return f"### What was run as published\n\n{table(head, rows)}"
+
+
+def _to(key: str) -> str:
+    """Where the command of other readings writes, whose file has a name of its own."""
+    name = key.removesuffix(READINGS)
+    return "" if name == key else f" --out experiments/consistent_counterfactuals/results/readings-{name}.json"
 
 
 def _outside(folder: Path) -> str:

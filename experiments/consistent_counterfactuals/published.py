@@ -3,10 +3,11 @@
 Min-eps PGD without our move to the nearest point of the boundary, with the paper's step and with that of its code
 (``balls``); R2 pooled as the paper pools it, over its five methods and both kinds of retraining (``pooled``); and
 what Looveren et al. and Pawelczyk et al. give under other readings of their text (``readings``). Writes
-``results/published-DATASET.json``.
+``results/published-DATASET.json``, or where ``--out`` says: a folder, or the file of one dataset.
 """
 
 import argparse
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from experiments._encoded import EncodedSpace, Points
-from experiments._report import write
+from experiments._report import told_place, write
 from experiments._results import made_with
 from experiments.consistent_counterfactuals._run import (
     QUICK_CODER,
@@ -34,10 +35,10 @@ POOLED = ("Min l1", "Min l2", "Looveren et al.", "Pawelczyk et al.")
 """The paper's five, with Min-eps PGD under the paper's step."""
 
 
-def balls(setting: RetrainedDataset) -> dict[str, AbstractMethod]:
+def balls(setting: RetrainedDataset, steps: Sequence[str] = tuple(PUBLISHED)) -> dict[str, AbstractMethod]:
     """Min-eps PGD as published, and SNS from there."""
     out: dict[str, AbstractMethod] = {}
-    for step, name in PUBLISHED.items():
+    for step, name in ((step, PUBLISHED[step]) for step in steps):
         base = MinPGD(radius=setting.max_radius, n_steps=100, nearest=False, step=step, random_state=0)  # type: ignore[arg-type]
         out |= {name: base, f"{name} + SNS": SNS(base=base, radius=setting.sns_radius, random_state=0)}
     return out
@@ -61,7 +62,13 @@ def readings(setting: RetrainedDataset) -> dict[str, AbstractMethod]:
 
 
 def run(
-    name: str, n_models: int, n_people: int, n_bases: int, parts: list[str], folder: Path = RESULTS
+    name: str,
+    n_models: int,
+    n_people: int,
+    n_bases: int,
+    parts: list[str],
+    steps: Sequence[str],
+    out_to: Path = RESULTS,
 ) -> dict[str, Any]:
     """One dataset."""
     setting = SETTINGS[name]
@@ -81,7 +88,7 @@ def run(
         wanted = targets(predictor, people)
         side = wanted == predictor.decision.favourable
         mine = clf is first
-        asked = (readings(setting) if mine and "readings" in parts else {}) | balls(setting)
+        asked = (readings(setting) if mine and "readings" in parts else {}) | balls(setting, steps)
         if mine and "pooled" in parts:
             asked |= {key: value for key, value in methods(setting).items() if key in POOLED}
         found: dict[str, Any] = {}
@@ -102,10 +109,10 @@ def run(
             rates[label] = {key: 1 - part[:, ok].mean(axis=0) for key, part in yes.items()}
             if isinstance(method, LatentSearch):
                 found[label] |= _reconstructed(space, fitted, people, side, own)
-            _keep(out, n_bases, folder)
+            _keep(out, n_bases, steps, out_to)
         if mine and "pooled" in parts:
             out["bases"][-1]["r2"] = _pooled(cost, rates)
-            _keep(out, n_bases, folder)
+            _keep(out, n_bases, steps, out_to)
     return out
 
 
@@ -143,13 +150,28 @@ def _pooled(cost: dict[str, np.ndarray], rates: dict[str, dict[str, np.ndarray]]
     }
 
 
-def _keep(out: dict[str, Any], n_bases: int, folder: Path) -> None:
-    command = (
-        f"python -m experiments.consistent_counterfactuals.published {out['dataset']} --models {out['n_models']} "
-        f"--people {out['n_people']} --bases {n_bases} --parts {' '.join(out['parts'])}"
-        f"{' --quick' if out['coder'] == list(QUICK_CODER) else ''}"
+def command_of(found: Mapping[str, Any], n_bases: int, parts: Sequence[str], steps: Sequence[str]) -> str:
+    """What makes a file of so many base models, parts and steps of Min-eps PGD."""
+    return (
+        f"python -m experiments.consistent_counterfactuals.published {found['dataset']} --models "
+        f"{found['n_models']} --people {found['n_people']} --bases {n_bases} --parts {' '.join(parts)}"
+        f"{' --quick' if found['coder'] == list(QUICK_CODER) else ''}"
+        f"{'' if set(steps) == set(PUBLISHED) else f' --steps {chr(32).join(steps)}'}"
     )
-    write(folder / f"published-{out['dataset']}.json", out | {"command": command} | made_with({}))
+
+
+def what_is_there(found: Mapping[str, Any]) -> str:
+    """What makes the figures of a file again, where its own command was cut off before its end."""
+    methods = found["bases"][0]["methods"]
+    parts = [p for p in found["parts"] if p == "balls" or (p == "pooled" and "r2" in found["bases"][0])
+             or (p == "readings" and any(m.startswith(("Looveren,", "Pawelczyk,")) for m in methods))]  # fmt: skip
+    return command_of(found, len(found["bases"]), parts, [s for s, name in PUBLISHED.items() if name in methods])
+
+
+def _keep(out: dict[str, Any], n_bases: int, steps: Sequence[str], out_to: Path) -> None:
+    place = out_to if out_to.suffix == ".json" else out_to / f"published-{out['dataset']}.json"
+    command = command_of(out, n_bases, out["parts"], steps) + told_place(out_to, RESULTS)
+    write(place, out | {"command": command} | made_with({}))
 
 
 if __name__ == "__main__":
@@ -160,11 +182,15 @@ if __name__ == "__main__":
     parser.add_argument("--bases", type=int, default=3)
     parser.add_argument("--parts", nargs="+", default=["balls", "pooled", "readings"])
     parser.add_argument("--quick", action="store_true", help="a small autoencoder")
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--steps", nargs="+", choices=list(PUBLISHED), default=list(PUBLISHED),
+                        help="of Min-eps PGD: the paper's, the code's")  # fmt: skip
+    parser.add_argument("--out", type=Path, default=RESULTS, help="a folder, or the file of one dataset")
     given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
+    if given.out.suffix == ".json" and len(given.datasets) > 1:
+        parser.error("--out: one file is for one dataset; name a folder.")
+    (given.out.parent if given.out.suffix == ".json" else given.out).mkdir(parents=True, exist_ok=True)
     for which in given.datasets:
         if given.quick:
             SETTINGS[which] = replace(SETTINGS[which], coder=QUICK_CODER)
-        run(which, given.models, given.people, given.bases, given.parts, given.out)
+        run(which, given.models, given.people, given.bases, given.parts, given.steps, given.out)
         print(which, flush=True)

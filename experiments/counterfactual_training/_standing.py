@@ -5,17 +5,33 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from experiments._report import cell
-from experiments._standing import Item, Pair, claimed, compared, shown
+from experiments._standing import Item, Pair, Standing, claimed, compared
 from experiments.counterfactual_training._result import Against, Result
 from experiments.counterfactual_training._rq5 import claims, tried
 from experiments.counterfactual_training._settings import HELD, PAPER, PGD, PLAIN
 from experiments.counterfactual_training._tables import against, got, printed
 
 GAIN, VALIDITY = 5.0, 0.05
+SCALES = {
+    "paper": ("5.0", "length-scale 5, the public code's"),
+    "honest": ("median", "length-scale of the median"),
+}
+"""Of IP*, by protocol: as the results name it, and in words."""
+FIRST = (
+    "Table I, IP",
+    "Table I, IP, measured honestly",
+    "Table I, IP*, length-scale 5",
+    "Table I, cost, protected",
+    "Table II, ",
+    "Table III, validity: CT",
+    "Figure 5",
+    "RQ5, IP gained by ECCCo",
+)
+"""Items that the page begins with, of two that begin alike the shorter."""
 NOT_THEIRS = "the honest protocol"
 
 
-def standing(results: Sequence[Result]) -> str:
+def standing(results: Sequence[Result]) -> Standing:
     """Tables and figures, ours beside the print."""
     own = [r for r in results if r.title in printed()["ip"]]
     items = [*_table_1(own), *_table_2(own), *_table_3(own), *_figures(own), *claims(tried())]
@@ -25,7 +41,7 @@ def standing(results: Sequence[Result]) -> str:
         f"within {GAIN:.0f} points of the print, validity within {VALIDITY:.2f}; or beyond it in the way that the "
         "paper wants. Seeds are trainings, on one split."
     )
-    return shown(intro, items)
+    return Standing(intro, items, FIRST)
 
 
 def _n(own: Sequence[Result]) -> str:
@@ -44,17 +60,21 @@ def _gains(
 
 
 def _table_1(own: Sequence[Result]) -> list[Item]:
-    def star(found: Against) -> float | None:
-        gain = (found.ip_star or {}).get("5.0") or (found.ip_star or {}).get("5")
-        return gain and gain.gain
+    def star(scale: str) -> Callable[[Against], float | None]:
+        def get(found: Against) -> float | None:
+            gain = (found.ip_star or {}).get(scale)
+            return gain and gain.gain
 
-    columns: tuple[tuple[str, str, str, str, Callable[[Against], float | None]], ...] = (
-        ("IP", "ip", "free", PAPER, lambda f: f.ip and f.ip.gain),
-        ("IP* (length-scale 5, the public code's)", "ip_star", "free", PAPER, star),
-        ("cost, protected", "cost", "held", PAPER + HELD, lambda f: f.cost and f.cost.gain),
-    )
+        return get
+
     items = []
     for protocol, other in (("paper", None), ("honest", NOT_THEIRS)):
+        scale, told = SCALES[protocol]
+        columns: tuple[tuple[str, str, str, str, Callable[[Against], float | None]], ...] = (
+            ("IP", "ip", "free", PAPER, lambda f: f.ip and f.ip.gain),
+            (f"IP*, {told}", "ip_star", "free", PAPER, star(scale)),
+            ("cost, protected", "cost", "held", PAPER + HELD, lambda f: f.cost and f.cost.gain),
+        )
         for called, key, side, kind, get in columns:
             pairs = _gains(own, protocol, side, kind, key, get)
             title = f"Table I, {called}" + (", measured honestly" if other else "")

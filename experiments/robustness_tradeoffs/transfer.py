@@ -12,17 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from experiments._report import read, table, write
+from experiments._report import write
 from experiments._results import made_with
 from experiments.robustness_tradeoffs._measure import FirstCrossing, accepts
 from experiments.robustness_tradeoffs._run import carried, others
 from experiments.robustness_tradeoffs._settings import KINDS, SETTINGS, WAYS
 from experiments.robustness_tradeoffs._sweep import Encoded, space, sweep
-from experiments.robustness_tradeoffs._tables import shown
 
 RESULTS = Path(__file__).parent / "results"
 RADII = (0.0, 0.02, 0.05)
-CALLED = {"others": "SCFE's own point", "others_half_more": "half as far again", "others_twice": "twice as far"}
 
 
 def run(name: str, n_splits: int, n_people: int) -> dict[str, Any]:
@@ -45,19 +43,6 @@ def run(name: str, n_splits: int, n_people: int) -> dict[str, Any]:
             for key, way in WAYS.items()
         }
     return out
-
-
-def further(folder: Path) -> str:
-    """The table of what was run."""
-    rows = [
-        [found["title"], radius, *(shown(ways[key]) for key in WAYS)]
-        for found in read(folder, "transfer-*").values()
-        for radius, ways in found["found"].items()
-    ]
-    if not rows:
-        return ""
-    title = "### Other splits' networks that accept points along the way of SCFE (Figure 16), ten splits"
-    return f"{title}\n\n{table(['', 'ε', *CALLED.values()], rows)}\n"
 
 
 def main() -> None:

@@ -7,23 +7,34 @@ import numpy as np
 
 from experiments._report import read, table
 from experiments.rocoursenet._figures import spread
+from experiments.rocoursenet._tables import IN_TIME
+
+TOLD = "*Towards*: robust validity by the decision wanted, under the models of all other subsets"
+LATER = ";\n*later*: the same under those of later years alone, which are the ones that a promise meets."
+"""What the columns are, below a table's title."""
 
 
 def equal(folder: Path) -> str:
     """The generator and every search, judged alike, on the same predictors."""
     texts = []
     for found in read(folder, "equal-*").values():
+        in_time = found["dataset"] in IN_TIME
+        sides = [(key, label) for key in ("towards", "later")[: 2 if in_time else 1] for label in "10"]
         rows = [
             [name, *(_cell([s[key] for s in seeds if s[key] is not None], digits)
-                     for key, digits in (("robust", 3), ("validity", 3), ("proximity", 2))), str(len(seeds))]
+                     for key, digits in (("robust", 3), ("validity", 3), ("proximity", 2))),
+             *(_cell([s[key][label] for s in seeds if s[key][label] is not None], 3) for key, label in sides),
+             str(len(seeds))]
             for name, seeds in found["methods"].items()
         ]  # fmt: skip
         n = found["n_people"][0]
         title = (
             f"### {found['title']}: searches on the predictors of *RoCourseNet, guides*, {n} people of a subset"
         )
-        head = ["", "robust validity", "validity", "proximity (l1)", "seeds"]
-        texts.append(f"{title}\n\n{table(head, rows)}")
+        named = {"1": "a yes", "0": "a no"}
+        head = ["", "robust validity", "validity", "proximity (l1)",
+                *(f"{key}: {named[label]}" for key, label in sides), "seeds"]  # fmt: skip
+        texts.append(f"{title}\n\n{TOLD}{LATER if in_time else '.'}\n\n{table(head, rows)}")
     return "\n\n".join(texts)
 
 

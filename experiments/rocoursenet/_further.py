@@ -1,5 +1,6 @@
 """Tables of further files: searches on our predictors, and what the data themselves say (``facts.json``)."""
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ from experiments._results import typed
 from experiments.rocoursenet._beside import equal, nested
 from experiments.rocoursenet._figures import over
 from experiments.rocoursenet._result import OfSeed
-from experiments.rocoursenet._tables import forward
+from experiments.rocoursenet._tables import forward, printed
+
+GUIDED, LAST = "RoCourseNet, guides", "2009"
 
 
 def further(folder: Path) -> str:
@@ -20,6 +23,7 @@ def further(folder: Path) -> str:
         equal(folder),
         nested(folder),
         _told(folder),
+        _last_year(folder),
         _again(folder),
         *([] if found is None else [_loan(found["loan"]), _german(found["german"])]),
     ]
@@ -47,6 +51,46 @@ def _told(folder: Path) -> str:
     head = ["", *(f"{named[w]}, surest {float(share):.0%}: {side} years" for w, share, side in cells)]
     title = "### Loan: share of other years' models that decide as a year's own are surest of"
     return f"{title}, {len(runs)} seeds\n\n{table(head, rows)}"
+
+
+def _last_year(folder: Path) -> str:
+    """What the mean would be if 2009's people had what is surest by their own loans; what the print would take."""
+    told, loan = read(folder, "told").get("told"), read(folder, "loan").get("loan")
+    if told is None or loan is None:
+        return ""
+    matrices = np.array([seed["matrix"] for seed in loan["methods"][GUIDED]])
+    k = matrices.shape[1]
+    years = np.array([matrices[:, i, [j for j in range(k) if j != i]].mean() for i in range(k)])
+    to_no = float(np.mean([seed["favourable"][-1] for seed in loan["performance"][GUIDED]]))
+
+    def surest(wanted: str, share: str) -> float:
+        return float(np.mean([run[LAST][wanted][share]["earlier"] for run in told["found"]]))
+
+    rows = [["as it is", "-", "-", cell(years[-1], 3), cell(years.mean(), 3)]]
+    for share in told["found"][0][LAST]["0"]:
+        parts = [surest(wanted, share) for wanted in "01"]
+        row = to_no * parts[0] + (1 - to_no) * parts[1]
+        mean = (years[:-1].sum() + row) / k
+        title = f"the surest {float(share):.0%} of 2009's own rows"
+        rows.append([title, *(cell(part, 3) for part in parts), cell(row, 3), cell(mean, 3)])
+    theirs = printed()["table 2"]["RoCourseNet"]["loan"]["robust"][0]
+    row = theirs * k - years[:-1].sum()
+    rows.append(
+        ["what the print takes", cell((row - (1 - to_no)) / to_no, 3), cell(1.0, 3), cell(row, 3), cell(theirs, 3)]
+    )
+    head = [
+        "2009's people go to",
+        "kept towards a no",
+        "towards a yes",
+        "2009's row",
+        "robust validity of all years",
+    ]
+    text = (
+        f"The other years' rows are those of *RoCourseNet, guides*; {to_no:.0%} of 2009's people stand to be "
+        "moved towards a no, the others towards a yes."
+    )
+    title = "### Loan: 2009's people, by what 2009's own loans tell"
+    return f"{title}\n\n{textwrap.fill(text, 120)}\n\n{table(head, rows)}"
 
 
 def _again(folder: Path) -> str:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from experiments import EXPERIMENTS
-from experiments._standing import OTHER, claimed, compared, shown
+from experiments._standing import OTHER, Item, Standing, claimed, compared
 from experiments.robustness_tradeoffs.__main__ import merge, merge_folders
 from experiments.rocoursenet._result import OfSeed
 from experiments.rocoursenet._tables import forward
@@ -39,7 +39,27 @@ def test_what_lacks_a_figure_is_shown_and_not_judged():
 def test_a_claim_is_met_where_it_is_found():
     item = claimed("Figure 1", {"a": "1 → 2", "b": "2 → 1"}, "rises", 3, lambda name: name == "a")
     assert item.verdict == "met on 1 of 2, not on b"
-    assert "Of 1 items 0 are met, 1 on some of the datasets; 0 are missed." in shown("Read so.", [item])
+    assert "Of 1 items 1 is met on some of the datasets." in Standing("Read so.", [item], ["Figure 1"]).brief()
+
+
+def test_every_item_is_counted_once():
+    verdicts = ["met", "met", "met on 1 of 3", "missed", f"{OTHER}: another search", "beside Table 2", "missed"]
+    items = [Item(f"Table {i}", "0.5", "0.6", "3", verdict) for i, verdict in enumerate(verdicts)]
+    told = Standing("Read so.", items, ["Table 1"]).brief()
+    assert " ".join(told.split()).startswith(
+        "Read so. Of 7 items 2 are met, 1 is met on some of the datasets, 2 are missed, "
+        f"1 is {OTHER} and 1 has nothing to be held against."
+    )
+    assert "| Table 1 |" in told
+    assert "| Table 2 |" not in told
+    assert Standing("Read so.", items, []).whole().count("| Table") == 7
+
+
+def test_what_comes_first_is_named_so_that_one_item_is_meant():
+    items = [Item(name, "0.5", "0.6", "3", "met") for name in ("Table 1, l1", "Table 1, l1 + SNS")]
+    assert "+ SNS" not in Standing("", items, ["Table 1, l1"]).brief()
+    with pytest.raises(DataError, match="2 items of the table of what stands begin with a name"):
+        Standing("", items, ["Table 1"]).brief()
 
 
 @pytest.mark.parametrize("paper", EXPERIMENTS)
@@ -47,8 +67,11 @@ def test_every_page_begins_with_what_stands(paper):
     own = EXPERIMENTS[paper]
     if not own.results.is_dir():
         pytest.skip("a source distribution has no results")
-    rows = [line for line in own.standing(own.committed()).splitlines() if line.startswith("| ")][2:]
-    assert len(rows) >= 10
+    standing = own.standing(own.committed())
+    assert 5 <= len(standing.first) <= 8
+    assert len(standing.brief().splitlines()) <= 16
+    rows = [line for line in standing.whole().splitlines() if line.startswith("| ")][2:]
+    assert len(rows) == len(standing.items) >= 10
     verdicts = [row.split(" | ")[-1].removesuffix(" |") for row in rows]
     assert all(v.startswith(("met", "missed", OTHER, "beside", "nothing")) for v in verdicts), verdicts
 
