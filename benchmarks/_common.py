@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 import holdtrue as ht
-from holdtrue._json import to_json, write_text
+from holdtrue._json import write_result
 from holdtrue.models import n_cores
 
 RESULTS = Path(__file__).parent / "results"
@@ -109,7 +109,7 @@ def record(name: str, command: str, values: dict[str, Any], *, folder: Path = RE
     }
     target = folder / f"{name}.json"
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_text(target, to_json(header | values, indent=None) + "\n", "the result")
+    write_result(target, header | values)
     if not shown:
         return
     print(f"\n{name}  ({command})")

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from holdtrue._json import to_json, write_text
+from holdtrue._json import write_result
 
 
 def write(place: Path, result: Any) -> None:
     """Write a result on one line; what was there stays until it is done."""
-    write_text(place, to_json(result, indent=None) + "\n", "the results")
+    write_result(place, result)
 
 
 def told_place(out: Path, usual: Path) -> str:

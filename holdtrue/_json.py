@@ -47,3 +47,8 @@ def write_text(path: str | Path, text: str, what: str) -> None:
             stream.write(text.encode())
     except OSError as error:
         raise DataError(f"write: cannot write {what}; got {str(path)!r} ({error}).") from error
+
+
+def write_result(path: str | Path, value: object, what: str = "the results") -> None:
+    """Write a result as JSON on one line: who reads it is a program, and a diff of it says nothing."""
+    write_text(path, to_json(value, indent=None) + "\n", what)

@@ -19,6 +19,7 @@ import numpy as np
 import holdtrue as ht
 from experiments._results import made_with
 from experiments.hold.grid import DATASETS, KINDS, PEOPLE, SPLITS, TRAIN, _trees
+from holdtrue._json import write_result
 from holdtrue.hold._search import PanelSearch
 from holdtrue.methods._leaves import search_leaves
 from holdtrue.methods._sparse_search import PANEL_BOXES
@@ -79,7 +80,7 @@ def main() -> None:
     which = vars(parser.parse_args())
     out = reach(**which)
     path = RESULTS / f"reach-{which['dataset']}-{which['kind']}-{which['split']}.json"
-    path.write_text(json.dumps(out, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    write_result(path, out)
     print(json.dumps(out["panel"]))
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdtrue._cache import use_cache
-from holdtrue._json import to_json, write_text
+from holdtrue._json import write_result
 from holdtrue._types import JsonObject, Keywords
 from holdtrue.cli._console import Interrupted, interruptible, print_json, results, say
 from holdtrue.cli._options import json_option, ray_options, where
@@ -186,7 +186,7 @@ def _read(chosen: Experiment, folder: Path | None, name: str, options: Keywords)
 
 def _write(folder: Path | None, name: str, result: JsonObject) -> None:
     if folder is not None:
-        write_text(folder / f"{name}.json", to_json(result, indent=None) + "\n", "the results")
+        write_result(folder / f"{name}.json", result)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from pandas.util import hash_pandas_object
 from sklearn.utils import check_random_state
 
-from holdtrue._json import to_json, write_text
+from holdtrue._json import write_result
 from holdtrue._registry import made
 from holdtrue._types import Estimator, JsonObject, Label, NativeFrame
 from holdtrue.batch import Predictor, predictor_of, wrap
@@ -485,6 +485,6 @@ def _keep(keep: str | Path | None, task: _Task, t: int, period: Replayed) -> Rep
             Path(keep).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DataError(f"backtest: `keep` is no folder; got {str(keep)!r} ({error}).") from error
-        text = to_json({"format": KEPT, "key": task.key(t), "period": period.to_dict()}, indent=1)
-        write_text(_place(keep, task, t), text + "\n", "a period")
+        said = {"format": KEPT, "key": task.key(t), "period": period.to_dict()}
+        write_result(_place(keep, task, t), said, "a period")
     return period

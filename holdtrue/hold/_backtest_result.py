@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from holdtrue._json import plain, to_json, write_text
+from holdtrue._json import plain, write_result
 from holdtrue._types import Json, JsonObject
 from holdtrue.errors import DataError
 from holdtrue.hold._calibrate import FEWEST_FOUND
@@ -369,8 +369,8 @@ class Backtest:
         return cls(tuple(raw["labels"]), periods, tuple(raw["terms"]), *known)
 
     def write(self, path: str | Path) -> None:
-        """Write all that was measured as JSON."""
-        write_text(path, to_json(self.to_dict(), indent=1) + "\n", "the backtest")
+        """Write all that was measured as JSON on one line."""
+        write_result(path, self.to_dict(), "the backtest")
 
     @classmethod
     def read(cls, path: str | Path) -> "Backtest":

@@ -213,3 +213,9 @@ def test_every_extra_is_scanned_or_named_as_left_out() -> None:
     scanned = re.search(r"'\.\[([a-z,]+)\]'", str(jobs["supply"]["steps"]).replace('"', ""))
     assert scanned is not None
     assert set(EXTRAS) - set(scanned[1].split(",")) == {"torch", "site", "dev"}
+
+
+def test_results_are_on_one_line_each() -> None:
+    results = [p for p in files() if p.suffix == ".json" and "results" in p.parts and "tests" not in p.parts]
+    assert len(results) > 100 or not results, "an sdist has none"
+    assert [p.relative_to(ROOT) for p in results if p.read_bytes().count(b"\n") > 1] == []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from holdtrue._json import plain, write_text
+from holdtrue._json import plain, to_json, write_result
 from holdtrue._types import JsonObject, Keywords, NativeFrame
 from holdtrue.errors import DataError
 
@@ -202,11 +202,11 @@ class Comparison:
 
     def to_json(self, *, people: bool = False) -> str:
         """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(people=people), indent=1, allow_nan=False, ensure_ascii=False)
+        return to_json(self.to_dict(people=people))
 
     def write(self, path: str | Path) -> None:
-        """Write JSON, every person's figures included, beside its place and move it there."""
-        write_text(path, self.to_json(people=True) + "\n", "the comparison")
+        """Write JSON on one line, every person's figures included, beside its place and move it there."""
+        write_result(path, self.to_dict(people=True), "the comparison")
 
     @classmethod
     def read(cls, path: str | Path) -> "Comparison":
