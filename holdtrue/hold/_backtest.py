@@ -25,7 +25,7 @@ from holdtrue.hold._holding import Holding
 from holdtrue.methods import AbstractMethod, Level, RecourseFrame, checked_level
 from holdtrue.parameters import Count, Probability, require
 from holdtrue.retraining import AbstractRetrained, retrain, seeded
-from holdtrue.schema import Schema, TableLike, as_table, favourable_of, shown
+from holdtrue.schema import Schema, TableLike, as_table, favourable_of, hinted, shown
 
 LADDER = (-1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0)
 FEWEST_ROWS, FEWEST_OF_A_CLASS = 50, 5  # of a single period that a guide may learn from
@@ -56,6 +56,7 @@ class Period:
         return hashlib.sha256(rows.tobytes() + json.dumps(self.y.tolist(), default=str).encode()).hexdigest()
 
 
+@hinted()
 def backtest(
     recipe: Estimator,
     periods: Periods,

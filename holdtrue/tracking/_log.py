@@ -17,6 +17,7 @@ from holdtrue._optional import need
 from holdtrue._types import Json, JsonObject
 from holdtrue.classifier import AbstractClassifier, RecourseClassifier
 from holdtrue.reports import Report, ShelfLife
+from holdtrue.schema import hinted
 from holdtrue.tracking._pyfunc import LOADER, signature
 
 FILE = "model.holdtrue"
@@ -25,6 +26,7 @@ CURVE = range(0, 101, 5)
 """Percent of retrained models, at which the shelf-life curve is logged."""
 
 
+@hinted()
 def log(
     clf: AbstractClassifier,
     *,

@@ -17,11 +17,12 @@ from holdtrue.models.adapters._columns import Column
 from holdtrue.models.adapters._onnx_graph import Graph, Node, as_model
 from holdtrue.models.adapters._onnx_operators import OPERATORS, labels, tree_outputs
 from holdtrue.models.adapters._outputs import Outputs, check_outputs, proba_from
-from holdtrue.schema import Table
+from holdtrue.schema import Table, hinted
 
 _THROUGH = ("ZipMap", "Cast", "Identity", "Reshape", "Flatten", "Normalizer")  # what leaves the kind of output
 
 
+@hinted()
 def from_onnx(
     model: Any,
     *,

@@ -22,11 +22,12 @@ from holdtrue.models.adapters._layers import Activation, Affine, Front, Head, ch
 from holdtrue.models.adapters._outputs import Outputs, check_outputs, proba_from
 from holdtrue.models.adapters._torch_file import module_of, with_state
 from holdtrue.models.adapters._torch_program import Program, as_module, exported, of_exported
-from holdtrue.schema import TableLike
+from holdtrue.schema import TableLike, hinted
 
 TINY = 1e-12
 
 
+@hinted()
 def from_torch(
     module: Estimator,
     reads: Any = None,
