@@ -3,14 +3,16 @@
     python -m benchmarks.matrix [--kinds xgboost,stack] [--rows 800] [--table taiwan_credit] [--ray] [--again]
 
 The numbers of a table of people, their schema guessed and not corrected, are learned by every kind of model;
-`holdtrue adopt` takes it into a file, and each command is then a process: recourse with a ledger, audit,
-shelf-life, certify, verify, replay, gate, letter, reasons, evidence (made, and verified), serve (an answer and a
-page) and MLflow (logged, and asked again from there); with `--ray`, recourse on a local cluster too. A command
-counts as done where its process ends well and what it says is what the model's own library says. A model that does
-not say how it was trained cannot be trained again: there shelf-life is done where it says so. `seconds` are
-those of the clock for all commands of a kind, `processor` each command's own. What is done is written after every
-kind, and a later call goes on with the kinds that
-are not in the result; those of another table or number of rows, or all with `--again`, are asked anew.
+kinds "with words" learn its columns with levels too, as texts that the model itself makes sense of. `holdtrue
+adopt` takes it into a file, a guided one with copies of the model to make recourse hold, and each command is
+then a process: recourse with a ledger, audit, shelf-life, certify, verify, replay, gate, letter, reasons,
+evidence (made, and verified), serve (an answer), pages (the officer's page of a refused person) and MLflow
+(logged, and asked again from there); with `--ray`, recourse on a local cluster too. A command counts as done
+where its process ends well and what it says is what the model's own library says. A model that does not say how
+it was trained cannot be trained again: there shelf-life is done where it says so. `seconds` are those of the
+clock for all commands of a kind, `processor` each command's own. What is done is written after every kind, and a
+later call goes on with the kinds that are not in the result; those of another table or number of rows, or all
+with `--again`, are asked anew.
 """
 
 import argparse
@@ -37,6 +39,7 @@ from sklearn.ensemble import (
     VotingClassifier,
 )
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, PowerTransformer, StandardScaler
@@ -80,10 +83,10 @@ def lightgbm() -> Any:
     return LGBMClassifier(n_estimators=50, n_jobs=1, verbose=-1)
 
 
-def catboost() -> Any:
+def catboost(**more: Any) -> Any:
     from catboost import CatBoostClassifier
 
-    return CatBoostClassifier(iterations=50, verbose=0, allow_writing_files=False, thread_count=1)
+    return CatBoostClassifier(iterations=50, verbose=0, allow_writing_files=False, thread_count=1, **more)
 
 
 def scorecard() -> Any:
@@ -144,7 +147,17 @@ KINDS: dict[str, Callable[[], Any]] = {
     "votes": lambda: VotingClassifier([("f", forest()), ("l", logistic())], voting="soft"),
     "stack": lambda: StackingClassifier([("f", forest()), ("l", logistic())], cv=2),
     "scorecard": scorecard,
+    "neighbours": lambda: make_pipeline(StandardScaler(), KNeighborsClassifier(15)),
+    "guided xgboost": xgboost,
+    "guided stack": lambda: StackingClassifier([("f", forest()), ("l", logistic())], cv=2),
+    "boosting with words": lambda: HistGradientBoostingClassifier(
+        random_state=0, categorical_features="from_dtype"
+    ),
+    "lightgbm with words": lightgbm,
+    "catboost with words": lambda: catboost(one_hot_max_size=10),
+    "catboost with counters": lambda: catboost(one_hot_max_size=2),
 }
+WORDS = [kind for kind in KINDS if kind.endswith((" words", " counters"))]
 FILES: dict[str, Callable[[pd.DataFrame, np.ndarray, Path], list[Any]]] = {
     "raw xgboost": raw,
     "onnx": onnx,
@@ -160,6 +173,7 @@ class Commands:
     """The commands, one process each, over one model file."""
 
     def __init__(self, folder: Path, X: pd.DataFrame, y: np.ndarray) -> None:
+        folder.mkdir()
         self.folder, self.X, self.y = folder, X, y
         self.processor: dict[str, float] = {}
         self.train, self.people = folder / "train.csv", folder / "people.csv"
@@ -241,6 +255,9 @@ class Commands:
             "reasons": reasons,
             "evidence": evidence,
             "serve": lambda: self.serve(model, own),
+            "pages": lambda: self.serve(
+                model, own, "--applicants", self.people, "--subject", KEY, "--ledger", ledger
+            ),
             "mlflow": mlflow,
         }
         jobs |= {"ray": on_ray} if ray else {}
@@ -255,7 +272,8 @@ class Commands:
             self.processor[name] = round(_processor() - before, 1)
         return out
 
-    def serve(self, model: Path, own: np.ndarray) -> None:
+    def serve(self, model: Path, own: np.ndarray, *pages: Any) -> None:
+        """What a warm service answers: to a program, or with applicants, on the officer's page."""
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
@@ -271,15 +289,22 @@ class Commands:
             "1",
             "--deadline",
             "120",
+            *map(str, pages),
         ]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         with subprocess.Popen(command, **quiet) as process:  # type: ignore[call-overload]
             try:
                 _until_ready(f"http://localhost:{port}/health", 300)
-                person = json.loads(self.X[:40][~own].head(1).to_json(orient="records"))[0]
-                said = _get(f"http://localhost:{port}/v1/recourse", {"people": [person]})
+                person = int(np.flatnonzero(~own)[0])
+                if pages:
+                    assert f"{(~own).sum()} applicants".encode() in _get(f"http://localhost:{port}/desk")
+                    said = _get(f"http://localhost:{port}/desk/{person}")
+                    assert b"The answer is no." in said, said[:200]
+                    assert b'name="option"' in said, "no recourse on the page"
+                    return
+                row = json.loads(self.X.iloc[[person]].to_json(orient="records"))[0]
+                said = _get(f"http://localhost:{port}/v1/recourse", {"people": [row]})
                 assert b"FOUND" in said or b"OPTIMAL" in said, said[:200]
-                assert b"<html" in _get(f"http://localhost:{port}/")
             finally:
                 process.terminate()
 
@@ -321,8 +346,9 @@ def main() -> None:
     parser.add_argument("--again", action="store_true")
     args = parser.parse_args()
     bank = ht.datasets.load(args.table)
-    numbers = [f.name for f in bank.schema if not f.has_levels]
-    X, y = bank.X[numbers].head(args.rows).reset_index(drop=True), np.asarray(bank.y)[: args.rows]
+    X, y = bank.X.head(args.rows).reset_index(drop=True), np.asarray(bank.y)[: args.rows]
+    levels = [f.name for f in bank.schema if f.has_levels]
+    words = X.astype(dict.fromkeys(levels, str)).assign(**{c: "group " + X[c].astype(str) for c in levels})
     y = (y == np.unique(y)[-1]).astype(int)
     command = f"python -m benchmarks.matrix --table {args.table} --rows {args.rows}" + (
         " --ray" if args.ray else ""
@@ -330,11 +356,12 @@ def main() -> None:
     found = {} if args.again else _done_before(command)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     with tempfile.TemporaryDirectory() as folder:
-        commands = Commands(Path(folder), X, y)
+        numbers = Commands(Path(folder) / "numbers", X.drop(columns=levels), y)
+        texts = Commands(Path(folder) / "words", words, y)
         for kind in args.kinds.split(","):
             if kind in found:
                 continue
-            found[kind] = _asked(kind, commands, args.ray)
+            found[kind] = _asked(kind, texts if kind in WORDS else numbers, args.ray)
             print(kind, found[kind], flush=True)
             counts = {name: sum(one[name] for one in found.values()) for name in ("done", "of")}
             record("matrix", command, counts | {"kinds": found}, shown=False)
@@ -349,6 +376,14 @@ def _done_before(command: str) -> dict[str, Any]:
     return before["kinds"] if before["command"] == command else {}
 
 
+def _learned(model: Any, X: pd.DataFrame, y: np.ndarray) -> Any:
+    """The model, fitted; words as its library wants them."""
+    texts = [c for c in X if X[c].dtype.kind not in "iufb"]
+    if texts and type(model).__name__ == "CatBoostClassifier":
+        return model.fit(X, y, cat_features=texts)
+    return model.fit(X.astype(dict.fromkeys(texts, "category")), y)
+
+
 def _asked(kind: str, commands: Commands, ray: bool) -> dict[str, Any]:
     """One kind: adopted, and asked by every command."""
     X, y, folder = commands.X, commands.y, commands.folder
@@ -359,8 +394,14 @@ def _asked(kind: str, commands: Commands, ray: bool) -> dict[str, Any]:
         commands.call("adopt", theirs, *more, "--reference", commands.train, "--out", model, "--threshold", 0.8,
                       "--schema", folder / "schema.yaml")  # fmt: skip
     else:
-        fitted = (optbinning(X) if kind == OPTBINNING else KINDS[kind]()).fit(X, y)
-        ht.adopt(fitted, ht.Schema.infer(X), reference=X, threshold=0.8).save(model)
+        theirs = optbinning(X) if kind == OPTBINNING else KINDS[kind]()
+        ht.adopt(
+            _learned(theirs, X, y),
+            ht.Schema.infer(X),
+            reference=X,
+            threshold=0.8,
+            **({"labels": y, "hold": 0.8, "n_guides": 4} if kind.startswith("guided") else {}),
+        ).save(model)
     clf = ht.load(model)
     foreign = clf.predictor_.foreign
     own = foreign.estimator.predict_proba(foreign.frame(clf._read(X[:40])))[:, 1] >= 0.8
