@@ -64,7 +64,7 @@ def _guides(cls: Any, own: object) -> Keywords:
 
 
 def read_restrictions(path: str | None) -> dict[int, JsonObject]:
-    """Read a JSON file that maps row positions to limits."""
+    """Read a JSON file that maps row positions to restrictions."""
     if path is None:
         return {}
     try:
@@ -74,7 +74,7 @@ def read_restrictions(path: str | None) -> dict[int, JsonObject]:
     if isinstance(raw, list):
         raw = {i: restriction for i, restriction in enumerate(raw) if restriction}
     if not isinstance(raw, dict):
-        raise DataError(f"--restrictions: must map rows to limits; got {type(raw).__name__} in {path!r}.")
+        raise DataError(f"--restrictions: must map rows to restrictions; got {type(raw).__name__} in {path!r}.")
     try:
         return {int(row): restriction for row, restriction in raw.items()}
     except ValueError as error:

@@ -104,7 +104,7 @@ def command(
         raise DataError(
             f"--ray: chunks are finished in any order, so it needs a file; got --out {out}. Write --out FILE."
         )
-    asked, limits = parse_settings(settings), read_restrictions(restrictions)
+    asked, restricted = parse_settings(settings), read_restrictions(restrictions)
     level: Any = {} if hold is None else {"hold": read_hold(hold, files=True)}
     use_cache()
     executor = where(**ray)  # before jax begins: a local cluster is forked from this process
@@ -116,7 +116,7 @@ def command(
         with progress("recourse", source.n_rows, "rows", hidden=hidden) as bar:
             done = run(
                 classifier, source, out, format=format_, method=chosen, target=label, deadline=deadline,
-                only_refused=only_refused, restrictions=limits, bad_rows=bad_rows, chunk_rows=chunk_rows,
+                only_refused=only_refused, restrictions=restricted, bad_rows=bad_rows, chunk_rows=chunk_rows,
                 n_recourses=n_recourses, ledger=ledger, subject=subject, valid_for=valid_for,
                 model_version=model_version, reason=reason, resume=resume, executor=executor, on_rows=bar.by,
                 **level,

@@ -22,14 +22,14 @@ def feasible_sets(encoder: Encoder, factual: Table, restrictions: RestrictionsLi
     schema, layout = encoder.schema, encoder.layout
     n, d = factual.n_rows, encoder.n_columns
     own = encoder.encode(factual)
-    limits = normalise_restrictions(restrictions, schema, n)
+    by_person = normalise_restrictions(restrictions, schema, n)
     lower, upper = own.copy(), own.copy()
     step = np.zeros((n, d))
     movable = np.zeros((n, d), bool)
     for slot in layout.numbers:
         feature, c = schema[slot.name], slot.start
         raw = own[:, c] * encoder.scale[c] + encoder.offset[c]
-        low, high = _interval(feature, raw, factual.missing(slot.name), limits)
+        low, high = _interval(feature, raw, factual.missing(slot.name), by_person)
         grid = 1.0 if feature.has_levels else feature.grid
         movable[:, c] = low <= high
         lower[:, c] = np.where(movable[:, c], (low - encoder.offset[c]) / encoder.scale[c], own[:, c])
@@ -41,7 +41,7 @@ def feasible_sets(encoder: Encoder, factual: Table, restrictions: RestrictionsLi
     for slot in layout.groups:
         feature, part = schema[slot.name], slice(slot.start, slot.stop)
         codes = level_codes(feature, factual.columns[slot.name], factual.missing(slot.name))
-        movable[:, part] = reachable(feature, codes, limits)
+        movable[:, part] = reachable(feature, codes, by_person)
         lower[:, part] = (0.0 - encoder.offset[part]) / encoder.scale[part]
         upper[:, part] = (1.0 - encoder.offset[part]) / encoder.scale[part]
     a, b = constraint_rows(encoder, own)
@@ -72,7 +72,7 @@ def decode_recourse(
     outside its interval is put back on the bound.
     """
     columns = encoder.decode(x, factual)
-    limits = normalise_restrictions(restrictions, encoder.schema, factual.n_rows)
+    by_person = normalise_restrictions(restrictions, encoder.schema, factual.n_rows)
     for feature in encoder.schema:
         if feature.has_levels:
             continue
@@ -80,14 +80,14 @@ def decode_recourse(
         after = columns[feature.name]
         if not (after != before).any():
             continue
-        low, high = permitted(feature, factual, limits)
+        low, high = permitted(feature, factual, by_person)
         moved = (after != before) & (low <= high)
         inside = np.clip(after, low, np.maximum(low, high))
         if feature.grid is not None:  # steps finer than float32 can count come back between grid points
             inside = np.clip(to_grid(inside, feature.grid), low, np.maximum(low, high))
         columns[feature.name] = np.where(moved, inside, after)
     units = {f.name: f.grid or _finest(f) for f in encoder.schema if not f.has_levels}
-    return Table(within_constraints(encoder, columns, factual, limits, units), factual.n_rows, factual.native)
+    return Table(within_constraints(encoder, columns, factual, by_person, units), factual.n_rows, factual.native)
 
 
 def within_constraints(
@@ -197,7 +197,7 @@ def broken_limits(
     """
     schema = encoder.schema
     n = factual.n_rows
-    limits = normalise_restrictions(restrictions, schema, n)
+    by_person = normalise_restrictions(restrictions, schema, n)
     broken: list[list[str]] = [[] for _ in range(n)]
 
     def mark(mask: np.ndarray, text: str) -> None:
@@ -217,7 +217,7 @@ def broken_limits(
             before = level_codes(feature, factual.columns[name], factual.missing(name))
             after = level_codes(feature, recourse.columns[name], recourse.missing(name))
             if feature.kind == "categorical":
-                allowed = reachable(feature, before, limits)[np.arange(n), after]
+                allowed = reachable(feature, before, by_person)[np.arange(n), after]
                 mark(changed & ~allowed, f"{name} may not take that level")
                 continue
             before, after = before.astype(float), after.astype(float)
@@ -226,7 +226,7 @@ def broken_limits(
             before = factual.columns[name].astype(np.float64)
             after = recourse.columns[name].astype(np.float64)
             grid = feature.grid
-        low, high = _interval(feature, np.nan_to_num(before), factual.missing(name), limits, on_grid=False)
+        low, high = _interval(feature, np.nan_to_num(before), factual.missing(name), by_person, on_grid=False)
         if follows.any():
             bounds = (0.0, len(feature.levels or ()) - 1.0) if feature.has_levels else feature.bounds
             assert bounds is not None  # a resolved schema has them
@@ -247,7 +247,7 @@ def broken_limits(
 
 
 def _interval(
-    feature: Feature, raw: np.ndarray, absent: np.ndarray, limits: Restrictions, *, on_grid: bool = True
+    feature: Feature, raw: np.ndarray, absent: np.ndarray, restrictions: Restrictions, *, on_grid: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
     """Permitted raw interval per person; empty (low > high) where the number may not move."""
     bounds = (0.0, len(feature.levels or ()) - 1.0) if feature.has_levels else feature.bounds
@@ -255,7 +255,7 @@ def _interval(
     low, high = np.full(len(raw), bounds[0]), np.full(len(raw), bounds[1])
     rises = np.full(len(raw), feature.direction in ("free", "increase"))
     falls = np.full(len(raw), feature.direction in ("free", "decrease"))
-    for row, restriction in limits.items():
+    for row, restriction in restrictions.items():
         limit = restriction.get(feature.name, {})
         if "direction" in limit:
             rises[row] &= limit["direction"] in ("free", "increase")
@@ -275,7 +275,7 @@ def _interval(
     return np.where(fixed, np.inf, low), np.where(fixed, -np.inf, high)
 
 
-def reachable(feature: Feature, codes: np.ndarray, limits: Restrictions) -> np.ndarray:
+def reachable(feature: Feature, codes: np.ndarray, restrictions: Restrictions) -> np.ndarray:
     """For each person, the levels of a category they may take."""
     levels = feature.levels or ()
     k = len(levels)
@@ -289,7 +289,7 @@ def reachable(feature: Feature, codes: np.ndarray, limits: Restrictions) -> np.n
         may[:] = False
     np.fill_diagonal(may, True)
     out = may[codes]
-    for row, restriction in limits.items():
+    for row, restriction in restrictions.items():
         limit = restriction.get(feature.name, {})
         keep = np.ones(k, bool)
         if "levels" in limit:

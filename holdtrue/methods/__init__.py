@@ -16,7 +16,6 @@ from holdtrue.methods._frame import RecourseFrame, Sentences, phrase
 from holdtrue.methods._generated import Generated
 from holdtrue.methods._generic import Generic
 from holdtrue.methods._growing_spheres import GrowingSpheres
-from holdtrue.methods._held import COLUMNS, UNKNOWN, Held, Level, Tally, checked_level
 from holdtrue.methods._highest_score import HighestScore
 from holdtrue.methods._latent_search import LatentSearch
 from holdtrue.methods._linear_program import LinearProgram
@@ -31,6 +30,7 @@ from holdtrue.methods._robx import RobX
 from holdtrue.methods._sns import SNS
 from holdtrue.methods._sparse_search import SparseSearch
 from holdtrue.methods._stable_search import StableSearch
+from holdtrue.methods._survival import COLUMNS, UNKNOWN, Held, Level, Tally, checked_level
 from holdtrue.methods._trex import TRex
 from holdtrue.methods._vanilla_random import VanillaRandom
 from holdtrue.methods._wachter import Wachter

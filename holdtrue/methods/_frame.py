@@ -14,8 +14,8 @@ from holdtrue.batch import Predictor
 from holdtrue.causal import overwrite
 from holdtrue.encoding import Norm, about, differs, feasible_sets, join, number, shortened
 from holdtrue.methods._effort import asked, efforts
-from holdtrue.methods._held import COLUMNS, UNKNOWN, Held
 from holdtrue.methods._plot import draw
+from holdtrue.methods._survival import COLUMNS, UNKNOWN, Held
 from holdtrue.schema import Feature, Restrictions, Schema, Table, TableLike, plain
 from holdtrue.search import Status, is_found
 

@@ -60,9 +60,9 @@ class Search:
     def _search(self, cases: Sequence[Case], start: str) -> list[JsonObject]:
         """What each person could do from where they start."""
         answers = [_nothing() for _ in cases]
-        rows, table, targets, limits = self._askable(cases, start)
+        rows, table, targets, restrictions = self._askable(cases, start)
         if rows:
-            plan = self.method.recourse(table, target=targets, restrictions=limits or None)
+            plan = self.method.recourse(table, target=targets, restrictions=restrictions or None)
             paid = self._paid([cases[i] for i in rows], table) if start == "factual" else np.zeros(len(rows))
             for i, answer in zip(rows, _answers(plan, paid), strict=True):
                 answers[i] = answer
@@ -72,13 +72,13 @@ class Search:
         """A search from the promised row may have found a better way for those who start at their own."""
         encoder = self.predictor.encoder
         names = encoder.schema.names
-        rows, table, _, limits = self._askable(cases, "factual")
+        rows, table, _, restrictions = self._askable(cases, "factual")
         some = [k for k, i in enumerate(rows) if further[i]["row"] is not None and instead[i]["cost"] != 0]
         if not some:
             return
         start = as_table({n: table.columns[n][some] for n in names})
         way = as_table({n: _objects([further[rows[k]]["row"][n] for k in some]) for n in names})
-        own = {new: limits[k] for new, k in enumerate(some) if k in limits}
+        own = {new: restrictions[k] for new, k in enumerate(some) if k in restrictions}
         broken = broken_limits(encoder, start, way, own or None)
         cost = distances(encoder, encoder.encode(start), encoder.encode(way), self.method.norm)
         paid = self._paid([cases[rows[k]] for k in some], start)
@@ -97,7 +97,7 @@ class Search:
     def _askable(
         self, cases: Sequence[Case], start: str
     ) -> tuple[list[int], Table, np.ndarray, dict[int, JsonObject]]:
-        """Those whose row, wanted class and limits the new model understands."""
+        """Those whose row, wanted class and restrictions the new model understands."""
         predictor = self.predictor
         schema = predictor.encoder.schema
         index = {label_key(label): i for i, label in enumerate(predictor.classes.tolist())}
@@ -110,20 +110,20 @@ class Search:
         columns = {n: _objects([getattr(cases[i].record, start)[n] for i in rows]) for n in schema.names}
         table = as_table(columns, where="gate")
         refused = schema.refusals(table, where="gate") if rows else {}
-        limits: dict[int, JsonObject] = {}
+        restrictions: dict[int, JsonObject] = {}
         for k, i in enumerate(rows):
             own = {n: limit for n, limit in _record(cases[i]).restrictions.items() if n in schema}
             try:
                 normalise_restrictions({0: own} if own else None, schema, 1)
-                limits[k] = own
+                restrictions[k] = own
             except SchemaError as error:  # a limit that the new schema has no words for is not left out
                 refused.setdefault(k, str(error))
         kept = [k for k in range(len(rows)) if k not in refused]
         table = as_table({name: values[kept] for name, values in table.columns.items()}, where="gate")
         rows_kept = [rows[k] for k in kept]
         targets = np.array([index[label_key(_record(cases[i]).target)] for i in rows_kept], int)
-        own_limits = {new: limits[k] for new, k in enumerate(kept) if limits.get(k)}
-        return rows_kept, table, predictor.classes[targets], own_limits
+        restricted = {new: restrictions[k] for new, k in enumerate(kept) if restrictions.get(k)}
+        return rows_kept, table, predictor.classes[targets], restricted
 
     def _paid(self, cases: Sequence[Case], factual: Table) -> np.ndarray:
         """What the promised change costs, in the new model's units; NaN where it cannot read that row."""

@@ -52,7 +52,7 @@ class Instead:
     method, norm : str
     n_searched : int
     counts : dict
-        By `Status`; NOT_ASKED where the new model cannot read the person's row, or their limits.
+        By `Status`; NOT_ASKED where the new model cannot read the person's row, or their restrictions.
     cost, extra : Summary
         Of what was found, in the new model's units; `extra` is what it costs beyond the promise.
     """

@@ -18,7 +18,7 @@ from holdtrue.search._menu import Menu, Support, menu
 from holdtrue.search._options import SAME, TINY, by_feature, column_factors
 from holdtrue.search._problem import Problems, Solutions, Status, is_found
 from holdtrue.search._solver import CLEARANCE
-from holdtrue.search.exact._dive import Cost, dive
+from holdtrue.search.exact._layered_descent import Cost, dive
 from holdtrue.search.exact._layers import Member, Members, members_of
 from holdtrue.search.exact._programme import Answer, Spans, solve
 from holdtrue.search.exact._relaxed import Reach
