@@ -16,6 +16,7 @@ from holdtrue.schema import _lexicon as lexicon
 from holdtrue.schema._checks import did_you_mean, is_level, shown
 from holdtrue.schema._columns import LARGEST, sorted_levels
 from holdtrue.schema._feature import MISSING_LEVEL, Feature
+from holdtrue.schema._levels import sex_by_letter, who
 from holdtrue.schema._lexicon import first_word, has_word, spoken, words_of
 from holdtrue.schema._schema import Schema
 from holdtrue.schema._table import Table, TableLike, as_table, holds_dates
@@ -111,9 +112,9 @@ def guess(
     """Guess what each column of a table is and how it may change.
 
     Texts become categorical, two-valued columns binary, whole numbers integer, other numbers numeric. Columns
-    whose names speak of sex, origin, faith, health, family or age are fixed and protected, those of places, of the
-    past and of the economy fixed; time passed, income and savings may only rise, debts and what measures them only
-    fall. Identifiers, dates, free text, constants, texts with too many levels and copies of the target are left
+    whose names or levels speak of sex, origin, faith, health, family or age are fixed and protected, those of
+    places, of the past and of the economy fixed; time passed, income and savings may only rise, debts and what
+    measures them only fall. Identifiers, dates, free text, constants, texts with too many levels and copies of the target are left
     out. Bounds are the 1st and 99th percentile of people, steps two digits of their spread. Read the notes, then
     correct what is wrong: nobody but the owner of the data knows what a person can change.
 
@@ -365,13 +366,17 @@ class _Looking:
     def _direction(self, present: np.ndarray, fields: Keywords) -> None:
         words = words_of(self.name)
         of_a_thing = has_word(words, lexicon.OF_A_THING)
+        number = fields["kind"] in ("numeric", "integer")
         for what, entries, unless in lexicon.PROTECTED:
             word = first_word(words, entries)
             if word is not None and not has_word(words, unless):
                 fields |= {"direction": "fixed", "protected": True}
                 self.why.append(f"fixed and protected, because of its name: {word!r} is about {what}.")
                 return
-        number = fields["kind"] in ("numeric", "integer")
+        told = None if number else who(self.name, fields["levels"])
+        if told is not None:
+            self._protect(fields, told)
+            return
         time = first_word(words, lexicon.TIME)
         passes = time is not None and number and not has_word(words, lexicon.TERM)
         if passes and bool(((present >= 1900) & (present <= 2100)).all()):
@@ -408,12 +413,24 @@ class _Looking:
             self.why.append(f"{how}, because of its name: {learned!r} is not lost again{told}.")
             self.doubt = None if ordered else "May a person learn more, and in what order?"
             return
+        letters = None if number else sex_by_letter(fields["levels"])
+        if letters is not None:
+            self._protect(fields, ("sex", *letters))
+            self.doubt = "Is it whether a person is a woman or a man?"
+            return
         if number and seen.heavy_tailed(present.astype(np.float64)):
             fields["cost"] = "percentile"
             self.why.append("a change costs by the people it passes, since a few lie far from the rest.")
         self.doubt = self.doubt or "May a person change it, and in which direction?"
         if not (number and self._one_way(words, fields)):
             self.why.append("free to change, since nothing in its name speaks against it.")
+
+    def _protect(self, fields: Keywords, told: tuple[str, str, str]) -> None:
+        what, one, other = told
+        fields |= {"direction": "fixed", "protected": True}
+        self.why.append(
+            f"fixed and protected, because of its levels: {shown(one)} and {shown(other)} are about {what}."
+        )
 
     def _one_way(self, words: Sequence[str], fields: Keywords) -> bool:
         """Whether a number may be changed in one direction only, since advice to go the other way is none."""

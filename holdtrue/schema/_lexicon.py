@@ -80,15 +80,15 @@ def _rule(text: str) -> re.Pattern[str]:
 
 
 @functools.cache
-def _list(text: str) -> tuple[str, ...]:
+def entries(text: str) -> tuple[str, ...]:
     """Entries; one with an umlaut counts as `words_of` leaves it and as a keyboard without umlauts has it."""
-    entries = (part.strip() for part in text.replace("\n", ",").split(","))
-    return tuple(dict.fromkeys(entry.translate(how) for entry in entries if entry for how in _UMLAUTS))
+    parts = (part.strip() for part in text.replace("\n", ",").split(","))
+    return tuple(dict.fromkeys(part.translate(how) for part in parts if part for how in _UMLAUTS))
 
 
-NEGATIONS = _list("not, no, non, un, nicht, kein, ne, pas, nao, mai")
+NEGATIONS = entries("not, no, non, un, nicht, kein, ne, pas, nao, mai")
 
-GOOD_OUTCOMES = _list("""
+GOOD_OUTCOMES = entries("""
     approve*, accept*, grant*, good, paid, repaid, repay, current, solvent, funded, admitted, hired,
     healthy, benign
     success*, pass, passed, eligible, qualified, creditworthy, retained, survived, fulfilled, originated
@@ -99,7 +99,7 @@ GOOD_OUTCOMES = _list("""
     approvat*, accettat*, buono, buona, pagato, concess*""")
 """Outcomes that people want."""
 
-BAD_OUTCOMES = _list("""
+BAD_OUTCOMES = entries("""
     deny, denied, denial, default*, bad, reject*, refus*, decline*, charged off, ~chargedoff, ~chargeoff,
     late
     delinq*, arrears, churn*, fraud*, fail*, bankrupt*, insolvent, insolvency, recid*, reoffend*, malignant,
@@ -131,7 +131,7 @@ def _put_together(about: str) -> str:
     return f"/{_COUNTED}{_WHO}*{about}{_WHO}*{_CODED}/"
 
 
-SEX = _list("""
+SEX = entries("""
     sex, gender, gndr, male, female, girl, boy, man, woman, men, women, mr, mrs, ~gender, salutation,
     ~pregnan*, ~pregnan,
     maternity
@@ -140,7 +140,7 @@ SEX = _list("""
     sexo, genero, hombre, mujer, embaraz*
     homem, mulher, gravid*, genere, sesso, uomo, donna, maschio, femmina, incinta""")
 SEX += (_put_together("(?:male|female|femal|fem|woman|women|sex|gender)"),)
-ORIGIN = _list("""
+ORIGIN = entries("""
     race, races, racial, ethnic*, ~ethnic, black, white, asian, hispan*, hisp, latino, latina, latinx,
     caucasian,
     african*, afro*, afam, amerind*, pacific islander, islander, eskimo, aleut, native american, minority,
@@ -155,18 +155,18 @@ ORIGIN = _list("""
     raca, nacionalidade, estrangeir*, origem, cidadania
     razza, nazionalita, stranier*, cittadinanza""")
 ORIGIN += (_put_together("(?:black|blk|white|asian|hisp|hispan|hispanic|latino|afam|race)"),)
-NO_ORIGIN = _list("""
+NO_ORIGIN = entries("""
     foreign exchange, foreign currency, foreign transaction*, foreign trade, foreign investment*, black box,
     black friday, white collar, white label, white wine, white goods, nationwide, native app, native ad*,
     minority interest, minority stake, race time*, race distance, race track, auslandsuberweisung*,
     new born, newborn, unborn""")
-FAITH = _list("""
+FAITH = entries("""
     relig*, church, faith, muslim, jewish, christian, orientation, lgbt*, politic*, party affiliation,
     union member, veteran
     konfession, kirche, gewerkschaft, orientierung, croyance, eglise, orientacion, iglesia, orientacao,
     igreja, chiesa
     sindacato, sindicato, syndicat""")
-HEALTH = _list("""
+HEALTH = entries("""
     disab*, ~disability, handicap*, illness, genetic*, genotyp*, pregnant, hiv, aids, vih, sida, diabet*,
     cancer,
     epilep*, asthma, hepatitis, psychiatr*, dementia, sclerosis, comorbid*, chronic, diagnos*, heart disease,
@@ -174,8 +174,8 @@ HEALTH = _list("""
     schwerbehind*
     behinder*, ~behinderung, krank*, maladie, invalid*, discapac*, enfermedad, deficien*, doenca, disabil*,
     malattia""")
-NO_HEALTH = _list("~insur, ~versicher, ~assuranc, ~seguro, ~assicuraz, krankenkasse*, screening, clinic*")
-FAMILY = _list("""
+NO_HEALTH = entries("~insur, ~versicher, ~assuranc, ~seguro, ~assicuraz, krankenkasse*, screening, clinic*")
+FAMILY = entries("""
     ~marital, ~married, *marr, marrstat*, marst*, marriage*, spous*, ~spouse, husband*, husb, wife*, nwife*,
     single, widow*, divorce*, separated, never married, cohabit*, partner status, partnerstatus, has partner,
     =partner, lives with partner, ~dependent, ~dependant, people liable, number people
@@ -195,7 +195,7 @@ FAMILY += (
     ),
     "/hus(?:b|band)?(?:age|educ|ed|wage|inc|hrs|hours|occ\\w*|race|empl\\w*)/",
 )
-NO_FAMILY = _list("""
+NO_FAMILY = entries("""
     single famil*, single premium, single payment, single purpose, single trip, single account, single largest,
     largest single, single entry, single item, dep time, dep delay, dep airport, dep date, dep hour,
     parent compan*,
@@ -203,7 +203,7 @@ NO_FAMILY = _list("""
     relationship manager, relationship duration, relationship tenure, relationship type, relationship score,
     relationship value, relationship with, customer relationship, bank relationship, banking relationship,
     business relationship, client relationship, kidney*""")
-HOUSEHOLD = _list("""
+HOUSEHOLD = entries("""
     family size, famsize, fam size, fsize, ~familysize, family members, fam members, ~familymembers,
     ~membersoffamily,
     household size, hh size, hhsize, ~householdsize, household members, hh members, persons in household,
@@ -213,7 +213,7 @@ HOUSEHOLD = _list("""
     hogar, nucleo familiar, miembros familia, tamano familia, grupo familiar, agregado familiar,
     nucleo familiare,
     componenti famiglia, membros familia""")
-AGE = _list("""
+AGE = entries("""
     age, ages, aged, age group, dob, mob, birth*, ~birth, brth*, bthyr, bthmo, ~dateofbirth, born, *born, yob,
     senior citizen, pensioner, minor
     alter, geburt*, ~geburts, gebjahr, gebdat*, geb dat*, geb jahr, geb datum, jahrgang, rentner*
@@ -228,7 +228,7 @@ AGE += (
     "/(?:kunden|lebens|antragsteller|kreditnehmer|patienten|eintritts|personen|mitarbeiter|bewerber)?"
     "alter(?:s?(?:gruppe|klasse|stufe|kategorie|band))?/",
 )
-OF_A_THING = _list("""
+OF_A_THING = entries("""
     account, acct, car, vehicle, auto, house, home, building, property, loan, line, lines, trade, trades,
     credit, file, card, policy
     company, business, firm, oldest, newest, device, customer relationship, membership, konto, kredit,
@@ -240,7 +240,7 @@ OF_A_THING = _list("""
     contrato,
     contratto, minor repair*, minor damage*, minor issue*, minor defect*, minor injur*""")
 """What else has an age, which a person does not share."""
-MONEY = _list("""
+MONEY = entries("""
     income, incomes, ~income, expense*, spending, budget, debt, wealth, assets, rent, einkommen, ausgaben,
     miete,
     revenu, revenus, ressources, charges, depenses, loyer, ingreso, ingresos, gasto, gastos, renta, deuda,
@@ -254,7 +254,7 @@ PROTECTED = (
 )  # fmt: skip
 """What nobody may be asked to change, and what is no reason of a refusal; last, beside which words it is not."""
 
-PLACE = _list("""
+PLACE = entries("""
     zip, ~zipcode, zip code, postal, ~postcode, ~postal, postcode, post code, county, city, town, state,
     addr state, region, province
     district, neighbourhood, neighborhood, ~neighbo, borough, tract, censustract, ward, country, latitude,
@@ -267,7 +267,7 @@ PLACE = _list("""
     cep, cidade, estado, endereco, bairro, municipio, uf
     =cap, citta, paese, comune, indirizzo, provincia, regione""")
 PLACE += ("/(?:north|south|east|west|midwest|midatl\\w*)(?:east|west|central|ern)?/",)
-PAST = _list("""
+PAST = entries("""
     ~bankrupt, ~delinq, delq*, dlq*, ~foreclos, ~chargeoff, ~chargedoff, ~repossess, ~derog, ~inquir,
     ~enquir, inq*,
     ~pubrec, public record, public records, ~insolven, defaults, in default, has default, =default, dpd, ccj*
@@ -291,7 +291,7 @@ PAST += (
     r"/late (?:of )?(?:payments?|days?|\d+)/",
     r"/\d+ (?:days? )?late/",
 )
-MACRO = _list("""
+MACRO = entries("""
     unemployment, ~unemployment, *unemp, *unem, unempl, unemprate, unemrate, unemployrate, inflation, infl,
     cpi*, gdp*,
     gnp, pce, hpi, vix, euribor, libor, sofr, macro*, economy, fedfund*, fed funds, federal funds, ffr, tbill*,
@@ -303,17 +303,17 @@ MACRO = _list("""
     verbraucherpreis*
     chomage, taux directeur, pib, paro, desempleo, tasa de paro, pbi, desemprego, selic, disoccupazione,
     tasso di riferimento, pil, inflacion, inflacao, inflazione""")
-UPBRINGING = _list("""
+UPBRINGING = entries("""
     mother, father, mothers, fathers, medu, fedu, mjob, fjob, parental, parent, guardian, grandparent,
     sibling*, sibs, nsibs, momdad, momed*, daded*, meduc, feduc, mutter*, vater*, eltern*, mere, pere
     madre, padre, mae, pai, height, körpergrösse, ~birthweight, blood type, blood group, blutgruppe, genes, iq""")
 UPBRINGING += (
     "/(?:moth|mother|fath|father|par|parent|parents|mom|dad)(?:educ|ed|occ|occup|job|inc|wage|coll|alc|age)/",
 )
-PURPOSE = _list("""
+PURPOSE = entries("""
     purpose, ~purpose, zweck, ~verwendungszweck, ~kreditzweck, proposito, finalidad, finalidade, finalita,
     objet du pret, destino""")
-CODES = _list("code, codes, naics, sic, soc, occ, isco, schlüssel, cod, codigo, codice")
+CODES = entries("code, codes, naics, sic, soc, occ, isco, schlüssel, cod, codigo, codice")
 """Numbers that stand for something, so that more is not more."""
 
 FIXED = (
@@ -323,7 +323,7 @@ FIXED = (
 )  # fmt: skip
 """What nobody can change by themselves, though it may be a reason."""
 
-TIME = _list("""
+TIME = entries("""
     years, yrs, year, months, month, mths, mnths, days, weeks, tenure, seniority, experience, exper, expersq,
     duration employed, emp length, ~emplength, ~yearsat
     time at, time in, time since, since, ~monthssince, ~mthssince, ~dayssince, age, length of,
@@ -331,12 +331,12 @@ TIME = _list("""
     jahre, monate, tage, seit, ~beschäftigtseit, ~dienstjahr, dauer, ~betriebszugehörig, berufserfahrung, alter
     annees, annee, mois, jours, depuis, anciennete, anos, meses, dias, desde, antiguedad, anios, experiencia
     tempo, desde, antiguidade, anni, mesi, giorni, anzianita, esperienza""")
-TERM = _list("""
+TERM = entries("""
     term, terms, loan, duration, maturity, repayment, instalment*, installment*, laufzeit, duree, plazo,
     prazo, durata, remaining, left, requested
     until, per month, per year, monthly, annual, yearly, hours per week, payment, income, amount""")
 """Beside a word for time: no time that passes by itself, but one that is agreed, or money per time."""
-BURDEN = _list("""
+BURDEN = entries("""
     debt, debts, ~debtto, ~debtratio, dti, indebted*, liabilit*, owed, owing, obligation*, utilisation,
     utilization, ~utiliz, ~utilis, overdraft, leverage, loan to value, ltv, loan to price, loan to income, lti,
     payment to income, pti, expense ratio
@@ -344,8 +344,8 @@ BURDEN = _list("""
     dette, dettes, endettement, ~endettement, decouvert
     deuda, deudas, endeudamiento, divida, dividas, endividamento, debito, debiti, indebitamento""")
 """What weighs on a person: nobody is advised to have more of it."""
-NO_BURDEN = _list("coverage, cover, dscr, service, paid, repaid, settled, forgiven, collected, receivable*")
-MEANS = _list("""
+NO_BURDEN = entries("coverage, cover, dscr, service, paid, repaid, settled, forgiven, collected, receivable*")
+MEANS = entries("""
     income, incomes, salary, wage, wages, earnings, savings, assets, net worth, networth, wealth, down payment,
     ~downpayment, ~annualinc, ~monthlyinc, annual inc, ~income, faminc, hhinc, totinc, netinc, grossinc, inctot,
     incwage, wage*
@@ -359,24 +359,24 @@ MEANS += (
     "(?:wage|inc|income|salary|earn|earnings)(?:sq)?/",
 )
 """What a person lives on: nobody is advised to have less of it."""
-NO_MEANS = _list(
+NO_MEANS = entries(
     "tax, taxes, ratio, share, percent, rank, decile, to income, steuer, impot, impuesto, imposto, imposta"
 )
 
-LEARNING = _list("""
+LEARNING = entries("""
     education, educ*, edu, schooling, school, hschool, high school, nodegree, degree, diploma, qualification*,
     grade completed, studies, training, certificate, literacy, college, university
     bildung, ausbildung, schulabschluss, abschluss, studium, etudes, formation, diplome, niveau etude
     educacion, estudios, titulo, formacion, educacao, escolaridade, estudos, formacao, istruzione, studi,
     titolo di studio, scolarita""")
-NO_LEARNING = _list("""
+NO_LEARNING = entries("""
     charge, offen*, crime, burn, angle, polynomial, temperature, latitude, degree of, in degree,
     out degree, vertex,
     node, average degree, severity""")
-SINCE = _list("since, ~monthssince, ~mthssince, ~dayssince, seit, depuis, desde")
-EVENT = (*SINCE, *_list("last, letzt*, dernier*, ultim*"))
+SINCE = entries("since, ~monthssince, ~mthssince, ~dayssince, seit, depuis, desde")
+EVENT = (*SINCE, *entries("last, letzt*, dernier*, ultim*"))
 """Beside a word for time: of an event that may never have been."""
-IDENTIFIER = _list("""
+IDENTIFIER = entries("""
     id, ids, uid, uuid, guid, identifier, rownames, rowname, row names, rowid, unnamed, ssn, iban,
     account number, acct no, account no, ~accountnumber
     customer number, application number, case number, reference number, passport, email, phone, telephone,
