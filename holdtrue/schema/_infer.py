@@ -114,9 +114,9 @@ def guess(
     Texts become categorical, two-valued columns binary, whole numbers integer, other numbers numeric. Columns
     whose names or levels speak of sex, origin, faith, health, family or age are fixed and protected, those of
     places, of the past and of the economy fixed; time passed, income and savings may only rise, debts and what
-    measures them only fall. Identifiers, dates, free text, constants, texts with too many levels and copies of the target are left
-    out. Bounds are the 1st and 99th percentile of people, steps two digits of their spread. Read the notes, then
-    correct what is wrong: nobody but the owner of the data knows what a person can change.
+    measures them only fall. Identifiers, dates, free text, constants, texts with too many levels and copies of the
+    target are left out. Bounds are the 1st and 99th percentile of people, steps two digits of their spread. Read
+    the notes, then correct what is wrong: nobody but the owner of the data knows what a person can change.
 
     Parameters
     ----------

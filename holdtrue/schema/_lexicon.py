@@ -106,13 +106,30 @@ BAD_OUTCOMES = entries("""
     risk*, attrition
     dropout, drop out, died, dead, death, loss, lost, unpaid, overdue, foreclos*, evict*, ~dlq, ~delinq,
     sick, disease
-    terminated, fired, quit, cancel*, withdrawn, rearrest*, arrest*, violation
-    abgelehnt, ablehnung, schlecht, ausfall*, verweigert, gekündigt, kündigung, betrug, zahlungsverzug,
+    terminated, fired, quit, cancel*, withdrawn, rearrest*, arrest*, violation, dflt*, deflt*, def, npl*, npa,
+    nonperform*, non perform*, impaired, impairment, turned down, turneddown, nopay*, nonpay*, non pay*,
+    defrauded
+    write off, writeoff*, written off, writtenoff, charge off, exit, exited, exits, leaver*, =left, lapse*,
+    abandon*,
+    unsubscri*, blacklist*, distress*, bkrpt*, bk, suspicious, laundering, spam, attack, intrusion, hacked
+    guilty, jailed, reincarcerat*, incarcerat*, detain*, detention, relapse*, readmi*, mortality, stroke,
+    cancer,
+    tumor*, tumour*, diabet*, infect*, complication*, injur*, accident*, crash, dropped out, expelled,
+    suspended,
+    absent*, loan status, turnover
+    abgelehnt, ablehnung*, schlecht, ausfall*, *ausfall, ausgefallen, *ausfalls, abwanderung*, abgewandert,
+    storno*,
+    storniert*, uneinbringlich, notleidend*, rückfall*, rückfällig*, krank, gescheitert, mahnung*, inkasso,
+    pleite verweigert, gekündigt, kündigung, betrug, zahlungsverzug,
     insolvenz
-    refuse*, rejete*, mauvais*, defaut, impaye*, faillite, fraude, retard
-    denegad*, rechazad*, malo, mala, impago, moroso, morosidad, incumplimiento, quiebra
-    negad*, recusad*, rejeitad*, mau, inadimpl*, fraude, atraso
-    negat*, rifiutat*, respint*, cattivo, insolvente, insolvenza, sofferenza, frode""")
+    refuse*, rejete*, mauvais*, defaut, impaye*, faillite, fraude, retard, defaillan*, defaillance, resilie*,
+    resiliation, contentieux, douteux, recidive*, licencie*, perdu*, surendett*, deces
+    denegad*, rechazad*, malo, mala, impago*, moroso*, morosa*, morosidad, mora, incumpl*, quiebra, vencido*,
+    mal pagador, fuga, desercion, abandono, baja, reincid*, despedid*, fallecid*, muerte
+    negad*, recusad*, rejeitad*, mau, inadimpl*, fraude, atraso*, mau pagador, evasao, demitid*, obito
+    negat*, rifiutat*, respint*, cattivo, cattiva, insolvente, insolvenza, sofferenza*, frode, abbandono,
+    deteriorat*,
+    mancato pagamento, licenziat*, recidiv*, morte, decess*, fallit*""")
 """Outcomes that people do not want: where a target is named so, 1 is not what is wanted."""
 
 _COUNTED = (
@@ -306,7 +323,8 @@ MACRO = entries("""
 UPBRINGING = entries("""
     mother, father, mothers, fathers, medu, fedu, mjob, fjob, parental, parent, guardian, grandparent,
     sibling*, sibs, nsibs, momdad, momed*, daded*, meduc, feduc, mutter*, vater*, eltern*, mere, pere
-    madre, padre, mae, pai, height, körpergrösse, ~birthweight, blood type, blood group, blutgruppe, genes, iq""")
+    madre, padre, mae, pai, height, körpergrösse, ~birthweight, blood type, blood group, blutgruppe, genes,
+    iq""")
 UPBRINGING += (
     "/(?:moth|mother|fath|father|par|parent|parents|mom|dad)(?:educ|ed|occ|occup|job|inc|wage|coll|alc|age)/",
 )

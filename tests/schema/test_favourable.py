@@ -7,6 +7,24 @@ import pytest
 from holdtrue.errors import DataError
 from holdtrue.schema import favourable_of, plainly_wanted
 
+BAD_NAMES = """
+    dflt dflt_flag isDflt default Default defaulted default_12m default.payment.next.month def_flag loan_default
+    NPL npl_flag isNPL nonperforming non_performing NonPerformingLoan impaired turned_down turnedDown deny denied
+    reject rejected refused declined Kreditausfall kredit_ausfall Zahlungsausfall Ausfall ausgefallen notleidend
+    Kündigung Abwanderung Exited exited Exit churn Churn churned Attrition Attrition_Flag left lapsed bad bad_flag
+    isBad BAD GB_bad charged_off chargeOff writeoff written_off recid two_year_recid is_recid reoffend rearrest
+    arrested fraud isFraud bankrupt Bankrupt. SeriousDlqin2yrs delinquent late unpaid not_paid not.fully.paid
+    nonpayment risk_flag foreclosed evicted impago moroso en_mora incumplimiento fuga abandono defaut impaye
+    défaillance contentieux resilie inadimplente atraso insolvenza sofferenza deteriorato abbandono
+    readmitted stroke death DEATH_EVENT mortality diabetes HeartDisease dropout loan_status
+"""
+"""Targets of which nobody wants the 1."""
+OTHER_NAMES = """
+    approved approve accepted granted y label class outcome target paid_back repaid good creditworthy hired
+    admitted passed graduated survived income inlf employed Kreditzusage bewilligt accordé aprobado aprovado
+    approvato selected defence definite rebadged baden abadia deft leftover stays
+"""
+
 
 @pytest.mark.parametrize(
     ("classes", "name", "wanted"),
@@ -54,6 +72,20 @@ def test_what_is_not_plain_is_asked(classes, name) -> None:
     assert plainly_wanted(classes, name) is None
     with pytest.raises(DataError, match=r"which class.* people want is not plain; got .*Write favourable=LABEL"):
         favourable_of(classes, name=name)
+
+
+@pytest.mark.parametrize("name", BAD_NAMES.split())
+def test_a_bad_outcome_of_0_and_1_is_never_wanted_by_itself(name) -> None:
+    assert plainly_wanted([0, 1], name) is None
+    assert plainly_wanted([False, True], name) is None
+    assert plainly_wanted(["No", "Yes"], name) is None
+    with pytest.raises(DataError, match="people want is not plain"):
+        favourable_of([0, 1], name=name)
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES.split())
+def test_a_good_or_neutral_outcome_of_0_and_1_is_1(name) -> None:
+    assert plainly_wanted([0, 1], name) == 1
 
 
 def test_the_question_has_the_shares() -> None:
