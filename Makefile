@@ -55,10 +55,10 @@ shapes: $(TOOLS)
 oldest: $(TOOLS)
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/oldest
-	$(BIN)/uv pip compile --quiet --resolution lowest-direct $(foreach extra,$(EXTRAS),--extra $(extra)) pyproject.toml \
-		--python $(VENV)/oldest/bin/python --output-file $(VENV)/oldest/versions.txt
+	echo 'polars>=1.10' | $(BIN)/uv pip compile --quiet --resolution lowest-direct - pyproject.toml \
+		$(foreach extra,$(EXTRAS),--extra $(extra)) --python $(VENV)/oldest/bin/python --output-file $(VENV)/oldest/versions.txt
 	$(BIN)/uv pip install --quiet --python $(VENV)/oldest/bin/python --requirements $(VENV)/oldest/versions.txt \
-		hypothesis httpx polars pytest
+		hypothesis httpx pytest
 	$(BIN)/uv pip install --quiet --python $(VENV)/oldest/bin/python --no-deps --editable .
 	$(VENV)/oldest/bin/holdtrue demo --retrain 5
 	$(VENV)/oldest/bin/python -m pytest -q -o filterwarnings=default $(OLDEST)

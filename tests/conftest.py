@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 
 from holdtrue.classifier import RecourseClassifier
@@ -9,6 +10,9 @@ from holdtrue.classifier import RecourseClassifier
 DEFAULTS = RecourseClassifier.__init__.__kwdefaults__
 AS_USERS_HAVE_IT = DEFAULTS["hold"]
 DEFAULTS["hold"] = None
+# Beside other work a call may take long by itself.
+hypothesis.settings.register_profile("unhurried", deadline=None)
+hypothesis.settings.load_profile("unhurried")
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ import time
 
 from holdtrue.ledger import Ledger, Record, read_records
 
+AT_END = os.WEXITED | os.WNOHANG | os.WNOWAIT
+
 
 def issue_all(ledger: Ledger, records: list[Record], acks: str, batch_size: int) -> None:
     """Issue records a batch at a time; note each that the ledger says it has."""
@@ -48,13 +50,16 @@ def kill(place: str, file: str, n: int, acks: str) -> None:
     """`n` times one process that issues, killed at a random moment."""
     ledger = opened(place)
     records, rng = list(read_records(file)), random.Random(20261115)
-    for _ in range(n):
+    for i in range(n):
+        before = os.path.getsize(acks)
         pid = os.fork()
         if pid == 0:
             with open(acks, encoding="ascii") as stream:
                 done = len(set(stream.read().split()))
             issue_all(ledger, records[max(0, done - 5) :], acks, 2)
             os._exit(0)
+        while i % 2 and os.path.getsize(acks) == before and not os.waitid(os.P_PID, pid, AT_END):
+            time.sleep(0.001)  # every second one is killed at work, however little of a core there is for it
         time.sleep(rng.uniform(0.002, 0.12))
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)

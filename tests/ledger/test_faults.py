@@ -69,7 +69,7 @@ def test_the_server_restarts_while_issuing(server, postgres: str) -> None:
         for i, record in enumerate(records):
             if i == 50:
                 asked.set()
-                assert down.wait(30)  # the next write meets no server
+                assert down.wait(120)  # the next write meets no server
             if i == 100:
                 asked.set()  # stopped while writing, at whatever moment that is
             yield record
@@ -78,7 +78,7 @@ def test_the_server_restarts_while_issuing(server, postgres: str) -> None:
         worker = threading.Thread(target=ledger.issue, args=(stream(),), kwargs={"batch_size": 1})
         worker.start()
         for _ in range(2):
-            assert asked.wait(30)
+            assert asked.wait(120)
             asked.clear()
             server.stop()
             down.set()
