@@ -43,6 +43,18 @@ class Experiment:
         """Run one dataset."""
         return self._part("run")(dataset, **options)
 
+    def command(self, paper: str, dataset: str, options: Mapping[str, Any], out: str = "FOLDER") -> str:
+        """The command that runs one dataset with some options; sizes of a full run are left out."""
+        told = [f"holdtrue papers {paper} --dataset {dataset}"]
+        told += ["--quick"] if options.get("quick") else []
+        for part in options.get("parts", ()):
+            kind, number = part.split()
+            told.append(f"--{kind} {number}")
+        for name, usual in self.options.items():
+            if options.get(name, usual) != usual:
+                told.append(f"--{name.removeprefix('n_')} {options[name]}")
+        return " ".join([*told, f"--out {out}"])
+
     def result(self, kept: Mapping[str, Any]) -> AbstractResult:
         """A result from what its `to_dict` gave."""
         return self._part("Result").from_dict(kept)

@@ -25,7 +25,7 @@ class AbstractResult:
     options, versions, device
         What it was made with; None until it is kept. Devices by part, where parts were made on several.
     command : str, optional
-        Where it was not `holdtrue papers` alone.
+        What makes it again; several, with `` && `` between them, where it was put together of parts.
     """
 
     dataset: str
@@ -45,9 +45,16 @@ class AbstractResult:
         """What JSON can hold; what a run left out is left out."""
         return untyped(self)
 
-    def made_with(self, options: dict[str, Any]) -> Self:
-        """The same, with the options it was asked for, versions and device."""
-        return replace(self, **made_with(options))
+    def made_with(self, options: dict[str, Any], command: str | None = None) -> Self:
+        """The same, with the options it was asked for, versions and device, and the command that makes it."""
+        told = {} if command is None else {"command": command}
+        return replace(self, **made_with(options), **told)
+
+
+def in_turn(*commands: str | None) -> str | None:
+    """One command after the other, each once: what makes a file that is put together of parts."""
+    steps = [step for command in commands if command for step in command.split(" && ")]
+    return " && ".join(dict.fromkeys(steps)) or None
 
 
 def made_with(options: dict[str, Any]) -> dict[str, Any]:

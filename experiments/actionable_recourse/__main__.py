@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments._report import write
+from experiments._results import in_turn
 from experiments.actionable_recourse._result import Result
 from holdtrue.errors import DataError
 
@@ -41,12 +42,20 @@ def merge(into: dict[str, Any], found: dict[str, Any], parts: Sequence[str] = BY
     return out
 
 
+def merge_command(parts: Sequence[str]) -> str:
+    """The command that puts a folder's files into the results."""
+    only = "" if set(parts) == set(BY_KIND) else "".join(f" --only {part}" for part in parts)
+    return f"python -m experiments.actionable_recourse merge FOLDER{only}"
+
+
 def merge_folders(folders: Sequence[Path], parts: Sequence[str], results: Path = RESULTS) -> list[Path]:
     """Put every file of some folders into the results; the files that were written."""
     written = []
     for place in (p for folder in folders for p in sorted(folder.glob("*.json"))):
         target = results / place.name
-        merged = merge(json.loads(target.read_text("utf-8")), json.loads(place.read_text("utf-8")), parts)
+        into, found = (json.loads(p.read_text("utf-8")) for p in (target, place))
+        merged = merge(into, found, parts)
+        merged["command"] = in_turn(into.get("command"), found.get("command"), merge_command(parts))
         write(target, Result.from_dict(merged).to_dict())
         written.append(target)
     return written

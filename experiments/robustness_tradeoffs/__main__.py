@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments._report import write
+from experiments._results import in_turn
 from experiments.robustness_tradeoffs._result import Result
 from experiments.robustness_tradeoffs._run import PARTS
 from experiments.robustness_tradeoffs._run import run as experiment
@@ -39,7 +40,11 @@ def run(dataset: str, folder: Path, parts: list[str], n_splits: int, n_people: i
         print(f"{time.monotonic() - began:7.1f} {dataset}: {what}", flush=True)
 
     found = experiment(dataset, n_splits=n_splits, n_people=n_people, parts=parts, say=say)
-    made = found.made_with({"n_splits": n_splits, "n_people": n_people, "quick": False})
+    command = (
+        f"python -m experiments.robustness_tradeoffs run {dataset} FOLDER {' '.join(parts)} --splits {n_splits} "
+        f"--people {n_people}"
+    )
+    made = found.made_with({"n_splits": n_splits, "n_people": n_people, "quick": False}, command)
     assert isinstance(made.device, str)
     write(place, replace(made, device={", ".join(parts): made.device}).to_dict())
     say("done")
@@ -64,6 +69,9 @@ def merge(into: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     out["seconds"] = into["seconds"] | found["seconds"]
     if isinstance(into.get("device"), dict) and isinstance(found.get("device"), dict):
         out["device"] = into["device"] | found["device"]
+    merging = "python -m experiments.robustness_tradeoffs merge FOLDER"
+    before = [step for step in (into.get("command") or "").split(" && ") if step != merging]
+    out["command"] = in_turn(*before, found.get("command"), merging)
     return out
 
 

@@ -21,13 +21,13 @@ def further(folder: Path) -> str:
 
 def _transfer(folder: Path) -> str:
     rows = [
-        [found["title"], radius, *(shown(ways[key]) for key in WAYS)]
+        [f"{found['title']}, {found.get('kind', 'MLP')}", radius, *(shown(ways[key]) for key in WAYS)]
         for found in read(folder, "transfer-*").values()
         for radius, ways in found["found"].items()
     ]
     if not rows:
         return ""
-    title = "### Other splits' networks that accept points along the way of SCFE (Figure 16), ten splits"
+    title = "### Other splits' models that accept points along the way of SCFE (Figure 16), ten splits"
     return f"{title}\n\n{table(['', 'ε', *CALLED.values()], rows)}"
 
 

@@ -11,21 +11,26 @@ import argparse
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 
 from benchmarks._common import record
 from experiments import experiment
+from experiments._report import told_place
 from experiments.robustness_tradeoffs._measure import FirstCrossing
 from experiments.robustness_tradeoffs._settings import KINDS, RADII, SETTINGS
 from experiments.robustness_tradeoffs._sweep import Encoded, space, sweep
 from holdtrue.models import AbstractModel
+
+RESULTS = experiment("robustness-tradeoffs").results
 
 
 def main() -> None:
     """Time the whole sweep, and recourse under one of its models."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--out", type=Path, default=RESULTS / "speed.json", help="the file")
     options = parser.parse_args()
     workers = max(1, min(6, (os.cpu_count() or 1) // 2))
     values: dict[str, object] = {"splits": options.splits, "radii": len(RADII), "programs at a time": workers}
@@ -54,8 +59,9 @@ def main() -> None:
     own.recourse(method, people)
     values["seconds, recourse for 1,000 people of Adult, MLP"] = time.perf_counter() - began
     values |= {"seconds, all": total, "processor seconds, all": processor}
-    command = f"python -m experiments.robustness_tradeoffs.speed --splits {options.splits}"
-    record("speed", command, values, folder=experiment("robustness-tradeoffs").results)
+    told = "" if options.out == RESULTS / "speed.json" else told_place(options.out, RESULTS)
+    command = f"python -m experiments.robustness_tradeoffs.speed --splits {options.splits}{told}"
+    record(options.out.stem, command, values, folder=options.out.parent)
 
 
 if __name__ == "__main__":

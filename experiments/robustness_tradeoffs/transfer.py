@@ -1,9 +1,10 @@
 """Figure 16, further along the way: ``python -m experiments.robustness_tradeoffs.transfer DATASET``.
 
-Networks of the sweep for three radii, trained anew for every split; SCFE for the refused, and how many of the
+Networks of the sweep (or its linear models, ``--kind LR``) for three radii, trained anew for every split; SCFE for
+the refused, and how many of the
 other splits' models accept its points, and points half as far again and twice as far along each person's way. The
 sweep itself asks the same of every radius and kind of model, beside much else. Writes
-``results/transfer-DATASET.json``.
+``results/transfer-DATASET.json``, of linear models ``results/transfer-DATASET-LR.json``.
 """
 
 import argparse
@@ -21,13 +22,14 @@ from experiments.robustness_tradeoffs._sweep import Encoded, space, sweep
 
 RESULTS = Path(__file__).parent / "results"
 RADII = (0.0, 0.02, 0.05)
+NETWORKS = "MLP"
 
 
-def run(name: str, n_splits: int, n_people: int) -> dict[str, Any]:
+def run(name: str, kind: str, n_splits: int, n_people: int) -> dict[str, Any]:
     """By radius and way, a share per split; None where a split has too few."""
     data = Encoded.load(name)
     tasks = [data.task(seed, n_people) for seed in range(n_splits)]
-    models = sweep(tasks, KINDS["MLP"], RADII)
+    models = sweep(tasks, KINDS[kind], RADII)
     out: dict[str, Any] = {}
     for radius, row in zip(RADII, models, strict=True):
         ends = []
@@ -49,18 +51,22 @@ def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("dataset", choices=list(SETTINGS))
+    parser.add_argument("--kind", choices=list(KINDS), default=NETWORKS)
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--people", type=int, default=200)
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
+    linear = given.kind != NETWORKS
     kept = {
-        "dataset": given.dataset, "title": SETTINGS[given.dataset].title, "n_splits": given.splits,
-        "n_people": given.people, "found": run(given.dataset, given.splits, given.people),
-        "command": f"python -m experiments.robustness_tradeoffs.transfer {given.dataset} --splits {given.splits} "
-        f"--people {given.people}",
+        "dataset": given.dataset, "title": SETTINGS[given.dataset].title, "kind": given.kind,
+        "n_splits": given.splits, "n_people": given.people,
+        "found": run(given.dataset, given.kind, given.splits, given.people),
+        "command": f"python -m experiments.robustness_tradeoffs.transfer {given.dataset} "
+        f"{f'--kind {given.kind} ' if linear else ''}--splits {given.splits} --people {given.people}",
     }  # fmt: skip
-    write(given.out / f"transfer-{given.dataset}.json", kept | made_with({}))
+    ending = f"-{given.kind}" if linear else ""
+    write(given.out / f"transfer-{given.dataset}{ending}.json", kept | made_with({}))
 
 
 if __name__ == "__main__":

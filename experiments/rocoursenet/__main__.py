@@ -1,6 +1,6 @@
 """RoCourseNet's experiment, part by part in processes of their own, and what they found put together.
 
-    python -m experiments.rocoursenet run DATASET FOLDER PART [PART ...] [--seeds N] [--first S] [--whole]
+    python -m experiments.rocoursenet run DATASET FOLDER PART [PART ...] [--seeds N] [--whole] [--out FILE]
     python -m experiments.rocoursenet.choose DATASET --out FOLDER/DATASET-choice.json
     python -m experiments.rocoursenet merge FOLDER [FOLDER ...]
 
@@ -15,10 +15,12 @@ settings that `choose` tried go along.
 import argparse
 import json
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments._report import write
+from experiments._report import told_place, write
+from experiments._results import in_turn
 from experiments.rocoursenet._run import PARTS
 
 RESULTS = Path(__file__).parent / "results"
@@ -26,25 +28,44 @@ BY_SEED = ("methods", "performance", "oracle")
 """Of a result: by name, a list with an entry per seed."""
 
 
-def run(dataset: str, folder: Path, parts: list[str], n_seeds: int, *, quick: bool, **others: Any) -> None:
+def run(
+    dataset: str,
+    folder: Path,
+    parts: list[str],
+    n_seeds: int,
+    *,
+    quick: bool,
+    out: Path | None = None,
+    **others: Any,
+) -> None:
     """Run some parts of one dataset; what is there so far is always on disk."""
     import jax
 
     from experiments.rocoursenet import run as experiment
 
     own = [*parts, f"seed{others['first']}"] if others.get("first") else parts
-    place = folder / f"{dataset}-{'-'.join(own)}.json".replace(", ", "-").replace(" ", "-")
-    began = time.monotonic()
-    folder.mkdir(parents=True, exist_ok=True)
+    place = out or folder / f"{dataset}-{'-'.join(own)}.json".replace(", ", "-").replace(" ", "-")
+    began, command = time.monotonic(), _command(dataset, parts, n_seeds, out, others)
+    place.parent.mkdir(parents=True, exist_ok=True)
 
     def say(what: str) -> None:
         print(f"{time.monotonic() - began:7.1f} {dataset}: {what}", flush=True)
 
     def keep(found: dict[str, Any]) -> None:
-        write(place, found | {"device": jax.devices()[0].device_kind})
+        write(place, found | {"device": jax.devices()[0].device_kind, "command": command})
 
     keep(experiment(dataset, n_splits=n_seeds, quick=quick, parts=parts, say=say, keep=keep, **others).to_dict())
     say("done")
+
+
+def _command(dataset: str, parts: list[str], n_seeds: int, out: Path | None, others: Mapping[str, Any]) -> str:
+    """What runs these parts again."""
+    named = " ".join(f"'{part}'" if " " in part else part for part in parts)
+    told = f"python -m experiments.rocoursenet run {dataset} FOLDER {named} --seeds {n_seeds}"
+    told += f" --first {others['first']}" if others.get("first") else ""
+    told += f" --updates {others['n_updates']}" if others.get("n_updates") else ""
+    told += "".join(f" --subset {name}" for name in others.get("subsets") or ())
+    return told + (" --whole" if others.get("whole") else "") + ("" if out is None else told_place(out, RESULTS))
 
 
 def merge(into: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
@@ -62,6 +83,9 @@ def merge(into: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
         into[key] = rows
     devices |= dict.fromkeys(sorted(taken), found.get("device", "-"))
     times = {name: t for name, t in found.get("times", {}).items() if name in taken}
+    merging = "python -m experiments.rocoursenet merge FOLDER"
+    before = [step for step in (into.get("command") or "").split(" && ") if step != merging]
+    into["command"] = in_turn(*before, found.get("command"), merging)
     into |= {"device_of": devices, "times": {**into.get("times", {}), **times}}
     for key in ("sweeps_of", "attacks", "losses"):
         into[key] = {**into.get(key, {}), **found.get(key, {})}
@@ -111,12 +135,13 @@ if __name__ == "__main__":
     running.add_argument("--updates", type=int, dest="n_updates", help="minibatches that every model learns from")
     running.add_argument("--subset", action="append", help="some of the subsets, for attacks and sweeps on them")
     running.add_argument("--whole", action="store_true", help="attacks and sweeps on every subset")
+    running.add_argument("--out", type=Path, help="the file; by default named in FOLDER by dataset and parts")
     running.add_argument("--quick", action="store_true", help="one seed and few updates, to see that it runs")
     commands.add_parser("merge").add_argument("folders", nargs="+", type=Path)
     given = parser.parse_args()
     if given.command == "run":
-        run(given.dataset, given.folder, given.parts, given.seeds, quick=given.quick, first=given.first,
-            n_updates=given.n_updates, whole=given.whole,
+        run(given.dataset, given.folder, given.parts, given.seeds, quick=given.quick, out=given.out,
+            first=given.first, n_updates=given.n_updates, whole=given.whole,
             subsets=tuple(given.subset) if given.subset else None)  # fmt: skip
     else:
         merge_folders(given.folders)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -47,7 +48,7 @@ ROOT = Path(__file__).parents[2]
 @click.option("--quick", is_flag=True, help="One dataset and little of everything, in about a minute.")
 @click.option("--out", metavar="FOLDER",
               help="Write NAME.json for every dataset as it is done, and tables.md; a dataset that is there "
-              "already is not run again.")  # fmt: skip
+              "already is not run again. Of one dataset it may be a file that ends in .json.")  # fmt: skip
 @ray_options
 @json_option
 def command(
@@ -83,9 +84,7 @@ def command(
     for name in given:
         if name not in chosen.options:
             raise DataError(f"--{_option(name)}: is not a size of {paper}. It has {_sizes(chosen)}.")
-    folder = None if out is None else Path(out)
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
+    places = _places(out, names)
     use_cache()
     options = chosen.options | given | {"quick": quick} | ({"parts": parts} if parts else {})
     executor = where(ray, ray_cores, ray_gpus)
@@ -94,13 +93,13 @@ def command(
     def work() -> None:
         tasks = []
         for number, name in enumerate(names):
-            kept = _read(chosen, folder, name, options)
+            kept = _read(chosen, places.get(name), name, options)
             if kept is None:
                 tasks.append((number, name))
             else:
                 done[number] = kept
-        for number, found in executor.map(Dataset(paper, options), tasks):
-            _write(folder, names[number], found)
+        for number, found in executor.map(Dataset(paper, options, out), tasks):
+            _write(places.get(names[number]), found)
             done[number] = chosen.result(found)
 
     try:
@@ -110,8 +109,8 @@ def command(
         raise Interrupted(f"Interrupted. {kept}.") from error
     found = [done[number] for number in range(len(names))]
     text = chosen.markdown(found, parts)
-    if folder is not None:
-        (folder / "tables.md").write_text(text, encoding="utf-8")
+    if out is not None and not _is_file(out):
+        (Path(out) / "tables.md").write_text(text, encoding="utf-8")
     if as_json:
         print_json({"paper": paper, "results": [result.to_dict() for result in found]})
     else:
@@ -169,9 +168,28 @@ def _option(name: str) -> str:
     return name.removeprefix("n_")
 
 
-def _read(chosen: Experiment, folder: Path | None, name: str, options: Keywords) -> AbstractResult | None:
+def _is_file(out: str) -> bool:
+    return out.endswith(".json")
+
+
+def _places(out: str | None, names: Sequence[str]) -> dict[str, Path]:
+    """Where every dataset's result is kept; folders are made."""
+    if out is None:
+        return {}
+    if not _is_file(out):
+        Path(out).mkdir(parents=True, exist_ok=True)
+        return {name: Path(out) / f"{name}.json" for name in names}
+    if len(names) > 1:
+        raise DataError(
+            f"--out: a file is for one dataset; got {out!r} and {len(names)} datasets. Name a folder, or one "
+            "--dataset."
+        )
+    Path(out).parent.mkdir(parents=True, exist_ok=True)
+    return {names[0]: Path(out)}
+
+
+def _read(chosen: Experiment, place: Path | None, name: str, options: Keywords) -> AbstractResult | None:
     """What an earlier run with the same options left of a dataset, or None."""
-    place = None if folder is None else folder / f"{name}.json"
     if place is None or not place.exists():
         return None
     kept = json.loads(place.read_text(encoding="utf-8"))
@@ -184,9 +202,9 @@ def _read(chosen: Experiment, folder: Path | None, name: str, options: Keywords)
     return chosen.result(kept)
 
 
-def _write(folder: Path | None, name: str, result: JsonObject) -> None:
-    if folder is not None:
-        write_result(folder / f"{name}.json", result)
+def _write(place: Path | None, result: JsonObject) -> None:
+    if place is not None:
+        write_result(place, result)
 
 
 @dataclass(frozen=True)
@@ -195,9 +213,12 @@ class Dataset:
 
     paper: str
     options: Keywords
+    out: str | None = None
 
     def __call__(self, name: str) -> JsonObject:
         """A dataset's result as plain values, which travel from any worker, with what it was made by."""
         use_cache()
-        result = experiment(self.paper).run(name, **self.options, say=lambda what: say(f"{name}: {what}"))
-        return result.made_with(self.options).to_dict()
+        chosen = experiment(self.paper)
+        result = chosen.run(name, **self.options, say=lambda what: say(f"{name}: {what}"))
+        out = self.out if self.out is not None and _is_file(self.out) else "FOLDER"
+        return result.made_with(self.options, chosen.command(self.paper, name, self.options, out)).to_dict()
