@@ -10,8 +10,9 @@ from holdtrue._types import Estimator, Label
 from holdtrue.attribution._codes import CodeTable
 from holdtrue.attribution._players import Players, players_of
 from holdtrue.attribution._reference import Reference, at_cutoff
-from holdtrue.attribution._result import Panel, Reasons, owned, top, units_of
+from holdtrue.attribution._result import Panel, Reasons, top, units_of
 from holdtrue.attribution._scores import AbstractScore, Sharing, score_of
+from holdtrue.attribution._sums import added
 from holdtrue.batch import Predictor, predictor_of, wrap
 from holdtrue.errors import DataError
 from holdtrue.schema import LAST, Schema, Table, TableLike, as_table, hinted
@@ -172,7 +173,7 @@ class Reasoner:
     def _panel(self, made: Reasons, x: np.ndarray, wanted: np.ndarray, other: np.ndarray) -> Panel:
         guides = self.guides
         assert guides is not None
-        matrix, ranked = owned(self.units, len(self.players.names)), made.ranked
+        ranked, groups = made.ranked, [unit.players for unit in self.units]
         votes = np.zeros((len(x), len(self.units)), int)
         overlap, first = np.full((len(guides), len(x)), np.nan), np.zeros((len(guides), len(x)), bool)
         named = _named(ranked, len(self.units))
@@ -183,7 +184,7 @@ class Reasoner:
                 mine = np.flatnonzero(made.refused & (wanted == to) & (other == away))
                 if len(mine):
                     theirs[mine] = -standpoint.pair(to, away).share(x[mine])[0]
-            best = top(theirs @ matrix, self.n, made.refused)
+            best = top(added(theirs, groups), self.n, made.refused)
             also = _named(best, len(self.units))
             votes += also
             with np.errstate(invalid="ignore"):

@@ -10,6 +10,7 @@ from holdtrue._types import Cell, JsonObject, NativeFrame
 from holdtrue.attribution._codes import CodeTable
 from holdtrue.attribution._players import Players
 from holdtrue.attribution._reference import Reference
+from holdtrue.attribution._sums import added
 from holdtrue.encoding import about
 from holdtrue.metrics import clopper_pearson
 from holdtrue.schema import Schema, Table, plain
@@ -144,7 +145,7 @@ class Reasons:
     @functools.cached_property
     def unit_contributions(self) -> np.ndarray:
         """Contributions of what may be named, of shape (people, units)."""
-        return self.contributions @ owned(self.units, len(self.players.names))
+        return added(self.contributions, [unit.players for unit in self.units])
 
     @functools.cached_property
     def ranked(self) -> np.ndarray:
@@ -313,14 +314,6 @@ def units_of(players: Players, codes: CodeTable | None) -> tuple[Unit, ...]:
     if rest and codes.otherwise is not None:
         out.append(Unit(codes.otherwise.code, codes.otherwise.text, rest))
     return tuple(out)
-
-
-def owned(units: tuple[Unit, ...], n_players: int) -> np.ndarray:
-    """Which player belongs to which unit, as a matrix."""
-    out = np.zeros((n_players, len(units)))
-    for at, unit in enumerate(units):
-        out[list(unit.players), at] = 1.0
-    return out
 
 
 def top(contributions: np.ndarray, n: int, refused: np.ndarray) -> np.ndarray:

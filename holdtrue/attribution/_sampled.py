@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from holdtrue.attribution._sums import weighted
+
 PAIRS = 2  # orders per reference row, each with its reverse; two tell how far apart they are
 FEW = 6  # players, up to which asking about all their sets costs little more
 ROWS_AT_ONCE = 2**16  # rows that the model is asked about in one go
@@ -103,5 +105,5 @@ def enumerated(
         some = np.asarray(x[start : start + at_once], np.float32)
         mixed = np.where(mine[:, None], some[:, None, None, :], np.asarray(reference, np.float32))
         asked = margins(mixed.reshape(-1, x.shape[1])).reshape(len(some), len(taken), -1)
-        out.append(asked @ weights @ counts)
+        out.append(np.einsum("ns,sp->np", weighted(asked, weights), counts))
     return np.concatenate(out) if out else np.zeros((0, n_players))

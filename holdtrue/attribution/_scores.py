@@ -11,6 +11,7 @@ import numpy as np
 from holdtrue.attribution import _sampled
 from holdtrue.attribution._networks import along_network
 from holdtrue.attribution._players import Players
+from holdtrue.attribution._sums import added, weighted
 from holdtrue.attribution._trees import Paths, Shares, seen
 from holdtrue.batch import Predictor
 from holdtrue.models import LinearModel, PiecewiseModel, TreesModel
@@ -143,9 +144,9 @@ class AdditiveScore(AbstractScore):
 
     def against(self, reference: np.ndarray, weights: np.ndarray) -> Sharing:
         """What each column adds, less what it adds on average over the reference."""
-        usual, owned = weights @ self._columns(reference), np.zeros((len(self.weight), len(self.players.names)))
-        owned[np.arange(len(self.weight)), self.players.owner] = 1.0
-        return lambda x: ((self._columns(x) - usual) @ owned, None)
+        usual = weights @ self._columns(reference)
+        groups = [np.flatnonzero(self.players.owner == i).tolist() for i in range(len(self.players.names))]
+        return lambda x: (added(self._columns(x) - usual, groups), None)
 
 
 def _additive_score(
@@ -197,7 +198,7 @@ def _piecewise(knots: np.ndarray, weights: np.ndarray) -> Callable[[np.ndarray],
     """What the pieces of a number add to the score: see `PiecewiseModel.pieces`."""
     low, wide = knots[:-1], knots[1:] > knots[:-1]
     width = np.where(wide, knots[1:] - low, 1.0)
-    return lambda x: np.where(wide, np.clip((x[:, None] - low) / width, 0.0, 1.0), 0.0) @ weights
+    return lambda x: weighted(np.where(wide, np.clip((x[:, None] - low) / width, 0.0, 1.0), 0.0), weights)
 
 
 def _adds(part: Steps | Bent, pick: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

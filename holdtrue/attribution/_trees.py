@@ -21,6 +21,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from holdtrue.attribution._players import Players
+from holdtrue.attribution._sums import weighted
 from holdtrue.errors import CapabilityError
 from holdtrue.models import AbstractTrees, Boxes, Flat, boxes_of, n_cores, sums_at
 
@@ -117,7 +118,10 @@ class Paths:
 
     def margins(self, rows: Seen, contrast: np.ndarray) -> np.ndarray:
         """Sums over the trees, as a contrast of the outputs, by walking down: not by the leaves' boxes."""
-        return sums_at(self.flat, rows.numbers, rows.codes) @ contrast
+        numbers, codes = rows.numbers, rows.codes
+        if len(numbers) == 1:  # see `Shares.of`
+            numbers, codes = np.repeat(numbers, 2, axis=0), np.repeat(codes, 2, axis=0)
+        return weighted(sums_at(self.flat, numbers, codes), contrast)[: len(rows.numbers)]
 
     def values(self, contrast: np.ndarray) -> np.ndarray:
         """What each leaf adds to a contrast of the outputs."""
@@ -193,6 +197,8 @@ class Shares:
         """Each player's part, for encoded rows, of the score less the reference's; of shape (rows, players)."""
         if not len(x):
             return np.zeros((0, self.paths.n_players))
+        if len(x) % AT_ONCE == 1:  # numpy adds a single column in another order than one of several
+            return self.of(np.concatenate([x, x[-1:]]))[:-1]
         rows = seen(self.paths.flat, x)
         chunks = [slice(i, i + AT_ONCE) for i in range(0, len(x), AT_ONCE)]
         parts = [Seen(rows.numbers[c], rows.codes[c]) for c in chunks]
@@ -219,7 +225,7 @@ class Shares:
         """The same for leaves whose paths are too long for a table."""
         n, r = len(rows.numbers), len(self.weights)
         out = np.zeros(self.paths.n_players * n)
-        step = max(1, PAIRS_AT_ONCE // max(n * r, 1))
+        step = max(1, PAIRS_AT_ONCE // (AT_ONCE * max(r, 1)))  # however many people: sums are added in one order
         person = np.arange(n)
         player_of = np.full((len(self.tabled), 64), -1)
         for player in range(self.paths.n_players):

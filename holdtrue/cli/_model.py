@@ -35,7 +35,7 @@ def choose_method(classifier: Any, name: str | None, settings: Keywords, referen
     inner = own.unfitted_base() if isinstance(own, Holding) else own
     cls = type(inner) if name is None or by_name(name) is type(own) else by_name(name)
     same = cls is type(inner)
-    if same and not settings and reference is None:
+    if same and not settings and (reference is None or not cls.needs_rows):
         return own
     make = (lambda: clone(inner)) if same else cls
     chosen = configure(make, settings)
@@ -85,22 +85,16 @@ def reasoner_of(
     classifier: Any, reference: str | None, codes: str | None, schema: str | None = None, **options: Any
 ) -> Any:
     """What gives the reasons of a model's refusals; None without reference rows."""
-    from holdtrue.attribution import CodeTable, Reasoner
     from holdtrue.runs import Source
+    from holdtrue.runs import reasoner_of as of_rows
     from holdtrue.schema import Schema
 
     if reference is None:
         if codes is not None:
             raise DataError(f"--codes: is for reasons, which need --reference; got {codes!r} without it.")
         return None
-    return Reasoner(
-        classifier.predictor_,
-        Source(reference).whole(classifier.schema_),
-        schema=None if schema is None else Schema.load(schema),
-        codes=None if codes is None else CodeTable.load(codes),
-        guides=getattr(classifier.method_, "guides_", None),
-        **options,
-    )
+    rows = Source(reference).whole(classifier.schema_)
+    return of_rows(classifier, rows, codes, None if schema is None else Schema.load(schema), **options)
 
 
 def applicants_of(table: str, subject: str, classifier: "AbstractClassifier") -> "Applicants":

@@ -34,7 +34,9 @@ from holdtrue.errors import DataError, HoldtrueError
 @click.option("--hold", metavar="SHARE",
               help="The chance that the model trained again accepts: 95% or 0.95; none for the cheapest recourse; "
               "or a level file.  [default: as the model was fitted]")  # fmt: skip
-@click.option("--reference", metavar="TABLE", help="Training rows, for methods that need them.")
+@click.option("--reference", metavar="TABLE",
+              help="Rows that the model knows: for methods that need some and, with --ledger, for the reasons "
+              "of refusals, which promises keep and letters name.")  # fmt: skip
 @click.option("--target", metavar="LABEL", help="The wanted class; the model's favourable one by default.")
 @click.option("--deadline", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
               help="For the whole table; who is not reached by then has the status NOT_REACHED.")  # fmt: skip
@@ -52,6 +54,9 @@ from holdtrue.errors import DataError, HoldtrueError
               help="Recourses per person that differ from one another, a row each.")  # fmt: skip
 @click.option("--ledger", metavar="PLACE",
               help="Issue what is found as promises here; needs --subject and --out FILE.")  # fmt: skip
+@click.option(
+    "--codes", metavar="FILE", help="With --ledger and --reference: your table of reason codes, in YAML."
+)
 @click.option("--subject", metavar="COLUMN", help="With --ledger: the column with your key for each person.")
 @click.option("--valid-for", type=click.FloatRange(min=0, min_open=True), metavar="DAYS",
               help="With --ledger: how long the promises hold.  [default: without an end]")  # fmt: skip
@@ -66,7 +71,7 @@ def command(
     model: str, table: str, out: str, format_: Any, method: str | None, settings: tuple[str, ...],
     hold: str | None, reference: str | None, target: str | None, deadline: float | None, only_refused: bool,
     restrictions: str | None, bad_rows: Any, chunk_rows: int, n_recourses: int,
-    ledger: str | None, subject: str | None,
+    ledger: str | None, codes: str | None, subject: str | None,
     valid_for: float | None, model_version: str | None, reason: str | None, resume: bool,
     as_json: bool, **ray: Any,
 ) -> None:  # fmt: skip
@@ -112,12 +117,16 @@ def command(
     try:
         source, classifier = Source(table), load_model(model)
         chosen = choose_method(classifier, method, asked, reference)
+        rows = None
+        if ledger is not None and reference is not None:
+            rows = Source(reference).whole(classifier.schema_)
         label = pick_label(target, classifier.classes_.tolist(), "--target")
         with progress("recourse", source.n_rows, "rows", hidden=hidden) as bar:
             done = run(
                 classifier, source, out, format=format_, method=chosen, target=label, deadline=deadline,
                 only_refused=only_refused, restrictions=restricted, bad_rows=bad_rows, chunk_rows=chunk_rows,
-                n_recourses=n_recourses, ledger=ledger, subject=subject, valid_for=valid_for,
+                n_recourses=n_recourses, ledger=ledger, reference=rows, codes=codes, subject=subject,
+                valid_for=valid_for,
                 model_version=model_version, reason=reason, resume=resume, executor=executor, on_rows=bar.by,
                 **level,
             )  # fmt: skip

@@ -1,5 +1,5 @@
 from holdtrue.runs._read import DATASET, Source, dataset
-from holdtrue.runs._reasons import Told, reasons_of
+from holdtrue.runs._reasons import Told, reasoner_of, reasons_of
 from holdtrue.runs._run import Run, run
 from holdtrue.runs._write import Sink, check_place, format_of, is_stream, open_stream, write_table
 
@@ -14,6 +14,7 @@ __all__ = [
     "format_of",
     "is_stream",
     "open_stream",
+    "reasoner_of",
     "reasons_of",
     "run",
     "write_table",

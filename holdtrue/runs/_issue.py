@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from holdtrue.attribution import Reasoner
 from holdtrue.methods import RecourseFrame
 from holdtrue.runs._identity import promise_id
+from holdtrue.runs._reasons import Grounds, of_plan
 
 if TYPE_CHECKING:  # brings SQLAlchemy along, which only those who keep promises need
     from holdtrue.ledger import Record
@@ -29,6 +31,8 @@ class Terms:
         The owner's own name for the model.
     reason : str or None
         Why what is known not to hold is promised all the same; without one it is not.
+    grounds : Grounds or None
+        What the reasons of refusals rest on, which promises then keep.
     """
 
     subject: str
@@ -36,8 +40,11 @@ class Terms:
     valid_for: float | None = None
     model_version: str | None = None
     reason: str | None = None
+    grounds: Grounds | None = None
 
-    def records(self, plan: RecourseFrame, keys: Sequence[str], rows: np.ndarray) -> "list[Record]":
+    def records(
+        self, plan: RecourseFrame, keys: Sequence[str], rows: np.ndarray, reasoner: Reasoner | None
+    ) -> "list[Record]":
         """Make a record of every recourse of a plan that may be promised.
 
         Parameters
@@ -47,12 +54,18 @@ class Terms:
             Of the person of each row of the plan.
         rows : array of int
             Where in the table they stand.
+        reasoner : Reasoner or None
+            What gives reasons on the grounds of these terms.
         """
         from holdtrue.promises import promise
 
+        some = np.flatnonzero(plan.found)  # nobody else is promised anything, so nobody else is given reasons
+        if not len(some):
+            return []
+        plan, keys, rows = plan.take(some), [keys[i] for i in some.tolist()], rows[some]
         places = zip(rows.tolist(), plan.option.tolist(), strict=True)
         ids = [promise_id(self.promised, row, option) for row, option in places]
         return promise(
             plan, keys, ids=ids, valid_for=self.valid_for, model_version=self.model_version, reason=self.reason,
-            only_holding=True,
+            only_holding=True, reasons=None if reasoner is None else of_plan(reasoner, plan),
         )  # fmt: skip

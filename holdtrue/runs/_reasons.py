@@ -1,17 +1,22 @@
 """Reasons for a table of any length, chunk by chunk."""
 
+import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from holdtrue._types import JsonObject
-from holdtrue.attribution import Reasoner, Reasons
+from holdtrue.attribution import CodeTable, Reasoner, Reasons
+from holdtrue.classifier import AbstractClassifier
+from holdtrue.methods import RecourseFrame
 from holdtrue.runs._read import Chunk, Source
 from holdtrue.runs._write import Sink, check_place, format_of, is_stream, open_stream, write_tables
+from holdtrue.schema import Schema, Table, TableLike
 
 
 @dataclass
@@ -21,6 +26,70 @@ class Told:
     rows: int = 0
     refused: int = 0
     holding: str = ""
+
+
+def reasoner_of(
+    clf: AbstractClassifier,
+    reference: TableLike,
+    codes: CodeTable | str | Path | None = None,
+    schema: Schema | None = None,
+    **options: Any,
+) -> Reasoner:
+    """What gives the reasons of a classifier's refusals, and asks its guides for theirs.
+
+    Parameters
+    ----------
+    clf : RecourseClassifier or Adopted
+    reference : dataframe
+        Rows that the model knows.
+    codes : CodeTable or path, optional
+        Codes and sentences for the reasons.
+    schema : Schema, optional
+        Groups and protected columns, where they are not those of the classifier's own.
+    options
+        `n`, `n_reference` and `random_state` of `holdtrue.reasons`.
+    """
+    codes = codes if isinstance(codes, CodeTable | None) else CodeTable.load(codes)
+    guides = getattr(clf.method_, "guides_", None)
+    return Reasoner(clf.predictor_, reference, schema=schema, codes=codes, guides=guides, **options)
+
+
+@dataclass(frozen=True)
+class Grounds:
+    """What the reasons of a run's promises rest on. Travels to workers elsewhere.
+
+    Attributes
+    ----------
+    reference : Table
+        Rows that the model knows.
+    codes : CodeTable or None
+    """
+
+    reference: Table
+    codes: CodeTable | None = None
+
+    @classmethod
+    def of(cls, clf: AbstractClassifier, reference: TableLike, codes: CodeTable | str | Path | None) -> "Grounds":
+        """Grounds that can be used: what does not fit the classifier is refused here, before any work."""
+        reasoner = reasoner_of(clf, reference, codes)
+        return cls(clf.schema_.check(reference, where="run: `reference`"), reasoner.codes)
+
+    def reasoner(self, clf: AbstractClassifier) -> Reasoner:
+        """Give reasons for a classifier."""
+        return reasoner_of(clf, self.reference, self.codes)
+
+    def identity(self, clf: AbstractClassifier) -> JsonObject:
+        """What tells these grounds from others."""
+        rows = hashlib.sha256(clf.predictor_.encoder.encode(self.reference).astype(np.float32).tobytes())
+        codes = {} if self.codes is None else {"codes": self.codes.digest()}
+        return {"reference": rows.hexdigest(), **codes}
+
+
+def of_plan(reasoner: Reasoner, plan: RecourseFrame) -> Reasons:
+    """Reasons of the rows of a plan, whose people are asked about once however many options they have."""
+    _, first, whose = np.unique(plan.person, return_index=True, return_inverse=True)
+    why = reasoner.of(plan.factual.take(first), np.asarray(plan.target)[first])
+    return plan.with_recourse(why.take(whose))
 
 
 def reasons_of(

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from holdtrue.attribution import CodeTable
 from holdtrue.batch import AbstractExecutor, EmbeddedExecutor
 from holdtrue.classifier import AbstractClassifier, load
 from holdtrue.errors import DataError, HoldtrueError, Interrupted
@@ -17,12 +18,14 @@ from holdtrue.hold import AS_FITTED, Hold, Holding, held_method
 from holdtrue.methods import UNKNOWN, AbstractMethod, Tally
 from holdtrue.methods import method as method_by_name
 from holdtrue.models import fresh
+from holdtrue.runs._checks import check_numbers, check_output, check_promises
 from holdtrue.runs._identity import Identity, certificate_of, hold_of, method_of, model_digest
 from holdtrue.runs._issue import Terms
 from holdtrue.runs._parts import Parts, finished, tidied
 from holdtrue.runs._read import CHUNK, Chunk, Source
+from holdtrue.runs._reasons import Grounds
 from holdtrue.runs._work import WITH_RECOURSE, Work
-from holdtrue.runs._write import FORMATS, Sink, check_place, format_of, is_stream, open_stream
+from holdtrue.runs._write import Sink, is_stream, open_stream
 from holdtrue.schema import TableLike, hinted, normalise_restrictions, plain
 
 if TYPE_CHECKING:  # brings SQLAlchemy along, which only those who keep promises need
@@ -132,6 +135,7 @@ def run(
     chunk_rows: int = CHUNK,
     n_recourses: int = 1,
     ledger: "str | Path | Ledger | None" = None,
+    codes: CodeTable | str | Path | None = None,
     subject: str | None = None,
     valid_for: float | None = None,
     model_version: str | None = None,
@@ -164,7 +168,9 @@ def run(
         Another chance of holding than the classifier's own; None: the cheapest recourse, judged where there are
         judges.
     reference : dataframe, optional
-        Training rows, for a method that learns from them and is not fitted.
+        Rows that the model knows. A `method` that is not fitted learns from them, the classifier's own too where
+        it needs rows. With a `ledger` promises keep the reasons of the refusal (see `holdtrue.reasons`), for which
+        people are compared with those of these rows that are at the cut-off.
     target : label, optional
         The wanted class; the favourable one when omitted.
     deadline : float, optional
@@ -182,6 +188,8 @@ def run(
     ledger : path, URL or Ledger, optional
         Issue what is found as promises here; needs `subject`, and a file to write to. The same run, gone on with
         or repeated, promises nothing twice.
+    codes : CodeTable or path, optional
+        Codes and sentences for the reasons that promises keep; needs `ledger` and `reference`.
     subject : str, optional
         The column with your key for each person.
     valid_for : float, optional
@@ -221,9 +229,12 @@ def run(
     out = str(out)
     if bad_rows not in ("stop", "report"):
         raise DataError(f"run: `bad_rows` must be 'stop' or 'report'; got {bad_rows!r}.")
-    _check_numbers(deadline=deadline, chunk_rows=chunk_rows, n_recourses=n_recourses, valid_for=valid_for)
-    written = _check_output(out, format, table, resume, executor)
-    _check_promises(ledger, out, subject=subject, valid_for=valid_for, model_version=model_version, reason=reason)
+    check_numbers(deadline=deadline, chunk_rows=chunk_rows, n_recourses=n_recourses, valid_for=valid_for)
+    written = check_output(out, format, table, resume, executor)
+    check_promises(
+        ledger, out, reference, subject=subject, valid_for=valid_for, model_version=model_version, reason=reason,
+        codes=codes,
+    )  # fmt: skip
     with ExitStack() as stack:
         source = table if isinstance(table, Source) else Source(table)
         clf = clf if isinstance(clf, AbstractClassifier) else load(clf)
@@ -248,76 +259,38 @@ def run(
                 "only_refused": only_refused, "restrictions": limits, "format": written, "chunk_rows": chunk_rows,
                 "n_recourses": n_recourses, **({"hold": hold_of(hold)} if isinstance(chosen, Holding) else {}),
             }  # fmt: skip
+            grounds = None if opened is None or reference is None else Grounds.of(clf, reference, codes)
             terms = None if opened is None else {
                 "ledger": opened.head().ledger, "subject": subject, "valid_for": valid_for,
                 "model_version": model_version, "certificate": certificate_of(clf.certificate_),
                 **({} if reason is None else {"reason": reason}),
+                **({} if grounds is None else {"reasons": grounds.identity(clf)}),
             }  # fmt: skip
             identity = Identity(model_digest(clf), source.identity(), options, terms)
             if opened is not None:
-                work.terms = Terms(str(subject), identity.promised, valid_for, model_version, reason)
+                work.terms = Terms(str(subject), identity.promised, valid_for, model_version, reason, grounds)
             job.to_file(identity, resume, EmbeddedExecutor() if executor is None else executor, opened)
     return job.summary(time.monotonic() - began)
 
 
-def _check_numbers(**given: float | None) -> None:
-    for name, value in given.items():
-        if name in ("chunk_rows", "n_recourses"):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise DataError(f"run: `{name}` must be a whole number from 1 on; got {value!r}.")
-        elif value is not None and not value > 0:
-            raise DataError(f"run: `{name}` must be above 0; got {value!r}.")
-
-
-def _check_output(
-    out: str, format: str | None, table: str | Path | Source, resume: bool, executor: AbstractExecutor | None
-) -> str:
-    """Refuse an output that cannot be written, before any work; returns its format."""
-    check_place(out, "run: `out`")
-    if format is not None and format not in FORMATS:
-        raise DataError(f"run: `format` must be one of {FORMATS}; got {format!r}.")
-    format = format_of(out, format, "run: `out`")
-    name = table.name if isinstance(table, Source) else str(table)
-    if resume and (name == "-" or is_stream(out)):
-        raise DataError(
-            "run: `resume`: needs files; got `-`. Standard input cannot be read again: save it to a file first."
-        )
-    if is_stream(out) and not isinstance(executor, EmbeddedExecutor | None):
-        raise DataError(
-            f"run: `executor`: chunks are finished in any order, so it needs a file; got {out!r}. Write to a file."
-        )
-    return format
-
-
-def _check_promises(ledger: object, out: str, **terms: object) -> None:
-    given = [name for name, value in terms.items() if value is not None]
-    if ledger is None and given:
-        raise DataError(f"run: `{given[0]}`: is for promises; got no `ledger`. Name the ledger.")
-    if ledger is not None and "subject" not in given:
-        raise DataError("run: `ledger`: needs your key for each person; got no `subject`. Name the column.")
-    if ledger is not None and is_stream(out):
-        raise DataError(
-            "run: `ledger`: needs a file to write to, so that an interrupted run can go on without promising "
-            f"twice; got {out!r}. Write `out=FILE`."
-        )
-
-
 def _fitted(clf: AbstractClassifier, method: str | AbstractMethod | None, reference: Any) -> AbstractMethod:
     """The method that was asked for, fitted to the classifier."""
-    if method is None and reference is None:
-        return clf.method_
     own = clf.method_
+    base = own.unfitted_base() if isinstance(own, Holding) else own
+    if method is None and (reference is None or not type(base).needs_rows):
+        return own
     if method is None and isinstance(own, Holding):
         return own.around(own.unfitted_base().fit(clf, reference))
     method = own if method is None else method
     chosen: Any = method_by_name(method)() if isinstance(method, str) else method
-    if hasattr(chosen, "predictor_") and reference is None:
-        if chosen.predictor_ is not clf.predictor_:
+    if hasattr(chosen, "predictor_"):
+        if chosen.predictor_ is clf.predictor_:
+            return chosen
+        if reference is None:
             raise DataError(
                 f"run: `method`: was fitted to another classifier; got {type(chosen).__name__}. Call fit(clf, X) "
                 "with this one."
             )
-        return chosen
     if type(chosen).needs_rows and reference is None:
         raise DataError(
             f"run: `method`: {type(chosen).__name__} learns from training rows; got no `reference`. Give the "

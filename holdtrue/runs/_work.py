@@ -1,5 +1,6 @@
 """One chunk of people: check, search, and the table that is written."""
 
+import functools
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -9,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from holdtrue._types import JsonObject, Keywords
+from holdtrue.attribution import Reasoner
 from holdtrue.classifier import AbstractClassifier
 from holdtrue.errors import DataError
 from holdtrue.hold import AS_FITTED, Hold, Holding
@@ -70,6 +72,12 @@ class Work:
         """What the columns are."""
         return self.classifier.schema_
 
+    @functools.cached_property
+    def reasoner(self) -> Reasoner | None:
+        """What gives the reasons that promises keep, made where it is used."""
+        grounds = None if self.terms is None else self.terms.grounds
+        return None if grounds is None else grounds.reasoner(self.classifier)
+
     def __call__(self, chunk: Chunk) -> "Done":
         """Find recourse for a chunk."""
         return self.run(chunk)
@@ -118,7 +126,7 @@ class Work:
         if keys is not None and plan is not None and self.terms is not None:
             person = rows[plan.person]
             whom = [keys[i] for i in person.tolist()]
-            promised = self.terms.records(plan, whom, chunk.first_row + person)
+            promised = self.terms.records(plan, whom, chunk.first_row + person, self.reasoner)
             note["unpromised"] = int(plan.found.sum()) - len(promised)
         return Done(table, note | {"written": table.num_rows}, promised)
 

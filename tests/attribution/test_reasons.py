@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import holdtrue as ht
-from holdtrue.attribution import Code, CodeTable, sample_codes
+from holdtrue.attribution import Code, CodeTable, Reasoner, sample_codes
 from holdtrue.attribution._reference import at_cutoff
 from holdtrue.errors import DataError
 from holdtrue.schema import Table
@@ -272,6 +275,35 @@ def test_a_frame_of_the_same_kind(why, people):
     i = int(np.flatnonzero(why.refused)[0])
     assert frame["holdtrue_reason_1"].iloc[i] == why.of(i)[0].text
     assert frame["holdtrue_reason_1_agreement"].iloc[i] == why.of(i)[0].agreement
+
+
+@pytest.mark.parametrize("kind", ["linear", "curves", "network", "pipeline", "trees", "opaque"])
+def test_reasons_do_not_depend_on_who_else_is_asked_about(kind, clf, people):
+    """To the last bit: a record is made again, from a table that was cut up otherwise, and must be the same."""
+    frame, y, _, schema = people
+    if kind == "linear":
+        model = clf
+    elif kind in ("curves", "network"):
+        inner = {"curves": ht.Additive(), "network": ht.MLP(widths=(8, 4))}[kind]
+        regime = {} if kind == "curves" else {"regime": ht.StandardTraining(n_epochs=3)}
+        model = ht.RecourseClassifier(schema=schema, model=inner, hold=None, random_state=0, **regime).fit(
+            frame, y
+        )
+    else:
+        numbers, texts = ["income", "inquiries"], ["house", "grade", "sex"]
+        front = make_column_transformer((StandardScaler(), numbers), (OneHotEncoder(), texts))
+        last = LogisticRegression() if kind == "pipeline" else GradientBoostingClassifier(n_estimators=10)
+        fitted = make_pipeline(front, last).fit(frame, y)
+        model = ht.wrap(fitted.predict_proba if kind == "opaque" else fitted, schema, frame, favourable=1)
+    reasoner = Reasoner(
+        model if kind in ("pipeline", "trees", "opaque") else model.predictor_, frame, n_reference=20
+    )
+    some = frame[:37]
+    whole = reasoner.of(some)
+    for size in (1, 5, 16):
+        parts = [reasoner.of(some[i : i + size]) for i in range(0, len(some), size)]
+        for name in ("contributions", "gap", "unit_contributions"):
+            assert np.array_equal(np.concatenate([getattr(p, name) for p in parts]), getattr(whole, name)), name
 
 
 @pytest.mark.parametrize("wrong", [{"n": 0}, {"n_reference": 0}, {"n": 1.5}])
