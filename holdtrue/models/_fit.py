@@ -263,6 +263,7 @@ def fit_many(
     patience: int | None = None,
     strategy: Strategy = "auto",
     on_model: Callable[[int], None] | None = None,
+    on_fitted: Callable[[int, AbstractModel], None] | None = None,
 ) -> list[AbstractModel]:
     """Fit many models of one shape on data of one shape.
 
@@ -276,6 +277,10 @@ def fit_many(
         ``auto`` is ``vmap`` on an accelerator and ``threads`` on a CPU: XLA's batched matrix product loses
         on small matrices there, while two runs side by side use two cores
         (``benchmarks/retrain.py`` measures all three).
+    on_model : callable, optional
+        Told how many models are done.
+    on_fitted : callable, optional
+        Told the place of a model and the model, as each is done; with ``vmap`` all are done at once.
     """
     spare_maps()
     if strategy == "auto":
@@ -288,13 +293,19 @@ def fit_many(
         numbers, rules = eqx.partition(steps, eqx.is_array)
         one = _FitOne(static[0], rules[0], n_epochs, batch_size, patience)
         fitted = one(_stacked(arrays), _stacked(numbers), _stacked(data), jnp.stack(list(keys)), _stacked(held))
-        return [eqx.combine(jax.tree.map(lambda a, i=i: a[i], fitted), static[0]) for i in range(len(models))]
+        every = [eqx.combine(jax.tree.map(lambda a, i=i: a[i], fitted), static[0]) for i in range(len(models))]
+        if on_fitted is not None:
+            for i, model in enumerate(every):
+                on_fitted(i, model)
+        return every
 
     done = itertools.count(1)
 
     def run(i: int) -> AbstractModel:
         model, history = _fit(models[i], steps[i], data[i], keys[i], held[i], None, n_epochs, batch_size, patience)
         jax.block_until_ready(history)
+        if on_fitted is not None:
+            on_fitted(i, model)
         if on_model is not None:
             on_model(next(done))
         return model

@@ -2,10 +2,11 @@
 
 from holdtrue.retraining._any import retrain
 from holdtrue.retraining._classifier import ClassifierWithRows, TrainedClassifier, TrainingData
-from holdtrue.retraining._estimators import Refit, Refitted, seeded
+from holdtrue.retraining._estimators import Refitted
 from holdtrue.retraining._finetune import TopLayerStep
 from holdtrue.retraining._retrain import Layers, Retrained, Vary, retrain_own, start_keys, training_rows
 from holdtrue.retraining._retrained import AbstractRetrained
+from holdtrue.retraining._trainer import Refit, seeded
 
 __all__ = [
     "AbstractRetrained",

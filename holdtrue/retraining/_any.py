@@ -2,22 +2,24 @@
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from holdtrue._types import Estimator, Label, RandomState
+from holdtrue._types import Estimator, Keywords, Label, RandomState
 from holdtrue.batch import AbstractExecutor, FittedClassifier, Predictor, predictor_of, wrap
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models import Strategy
 from holdtrue.retraining._classifier import TrainedClassifier
-from holdtrue.retraining._estimators import Kind, Refit, retrain_estimator
+from holdtrue.retraining._estimators import Kind, retrain_estimator
 from holdtrue.retraining._retrain import Layers, Vary, retrain_own, training_rows
 from holdtrue.retraining._retrained import AbstractRetrained
+from holdtrue.retraining._trainer import Refit
 from holdtrue.schema import Schema, Table, TableLike, hinted, shown
 
-OWN = ("new_order", "layers", "n_epochs", "strategy", "executor")  # for holdtrue's own models
+OWN = ("new_order", "layers", "n_epochs", "strategy")  # for holdtrue's own models
 FOREIGN = ("alike", "refit", "schema", "threshold", "favourable")  # for models made elsewhere
 
 
@@ -42,6 +44,7 @@ def retrain(
     strategy: Strategy | None = None,
     on_model: Callable[[int], None] | None = None,
     executor: AbstractExecutor | None = None,
+    keep: str | Path | None = None,
 ) -> AbstractRetrained:
     """Train a fitted model again, `n` times, and return the models as one.
 
@@ -87,10 +90,14 @@ def retrain(
     strategy : {"auto", "sequential", "threads", "vmap"}
         See `holdtrue.models.fit_many`.
     on_model : callable, optional
-        Told how many models are done.
+        Told how many models are done; first, how many of them `keep` had.
     executor : AbstractExecutor, optional
         Where they are trained, some at a time: `holdtrue.batch.RayExecutor` for a cluster. The models are the
         same.
+    keep : path, optional
+        A folder in which every model is kept as soon as it is trained, in a format that runs no code when it is
+        read: the same call goes on where it was cut. A model is found again by its recipe, the rows it learns
+        from, its seed and the versions of the libraries that train; of a `refit` by the text of the function.
 
     Returns
     -------
@@ -113,16 +120,17 @@ def retrain(
     predictor = predictor_of(model)
     own = predictor is not None and predictor.foreign is None
     given = {
-        "new_order": new_order, "layers": layers, "n_epochs": n_epochs, "strategy": strategy, "executor": executor,
+        "new_order": new_order, "layers": layers, "n_epochs": n_epochs, "strategy": strategy,
         "alike": alike, "refit": refit, "schema": schema, "threshold": threshold, "favourable": favourable,
     }  # fmt: skip
     odd = [name for name in (FOREIGN if own else OWN) if given[name] is not None]
     if odd:
         whose = "models made elsewhere" if own else "holdtrue's own models"
         raise DataError(f"retrain: `{odd[0]}` is for {whose}; got {type(model).__name__}. Leave it out.")
+    places: Keywords = {"executor": executor, "keep": keep}
     if own or (isinstance(model, FittedClassifier) and predictor is None):
         options = {name: given[name] for name in OWN if given[name] is not None}
-        return _own(model, X, y, n, vary, tables, options, random_state, on_model)
+        return _own(model, X, y, n, vary, tables, options | places, random_state, on_model)
     if predictor is None:
         reference = tables[0][0] if X is None and tables else X
         if reference is None:
@@ -131,7 +139,7 @@ def retrain(
             )
         name = getattr(y, "name", None)
         predictor = wrap(model, schema, reference, threshold=threshold, favourable=favourable, label_name=name)
-    return _elsewhere(predictor, X, y, n, vary, tables, alike, refit, random_state, on_model)
+    return _elsewhere(predictor, X, y, n, vary, tables, alike, refit, random_state, on_model, places)
 
 
 def _check_given(X: object, y: object) -> None:
@@ -157,7 +165,7 @@ def _own(
 
 def _elsewhere(
     predictor: Predictor, X: Any, y: Any, n: int, vary: Vary | None, tables: Any, alike: Any, refit: Refit | None,
-    random_state: Any, on_model: Callable[[int], None] | None,
+    random_state: Any, on_model: Callable[[int], None] | None, places: Keywords,
 ) -> AbstractRetrained:  # fmt: skip
     if vary == "shift" and not tables:
         raise DataError("retrain: vary='shift' needs `tables`, a list of (X, y); got none.")
@@ -178,7 +186,7 @@ def _elsewhere(
     read = [_read(predictor, *pair) for pair in (tables if tables is not None else [(X, y)])]
     return retrain_estimator(
         predictor, read, n=int(n), vary=kind, alike=() if alike is None else alike, refit=refit,
-        random_state=random_state, on_model=on_model,
+        random_state=random_state, on_model=on_model, **places,
     )  # fmt: skip
 
 

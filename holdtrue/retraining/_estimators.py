@@ -3,7 +3,8 @@
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, get_args
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 import equinox as eqx
 import jax
@@ -11,10 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state, resample
+from sklearn.utils import check_random_state
 
 from holdtrue._types import Estimator
-from holdtrue.batch import Predictor
+from holdtrue.batch import AbstractExecutor, Predictor
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models import (
     AbstractMembers,
@@ -23,7 +24,6 @@ from holdtrue.models import (
     SideBySide,
     Stacked,
     TreesModel,
-    fresh,
     model_digest,
     stack,
 )
@@ -31,30 +31,14 @@ from holdtrue.models.adapters import alike as same_trees
 from holdtrue.models.adapters import can_train_again, check_recipe, is_raw, merged, recipe_of
 from holdtrue.models.adapters._adapt import understand
 from holdtrue.models.adapters._columns import NotUnderstood
+from holdtrue.retraining._kept import Kept, stored
 from holdtrue.retraining._retrained import AbstractRetrained, both_kinds, places
-from holdtrue.schema import Table, TableLike, shown
+from holdtrue.retraining._trainer import Draw, Refit, Trainer, asked_as, drawn, has_seed
+from holdtrue.schema import Table, TableLike
 
 Kind = Literal["bootstrap", "seed", "anew", "leave_one_out", "as it is"]
 CLOSE = 1e-3  # by which a guide's probability, as a search reads it, may differ from the model's own
 LOOKED_AT = 256  # rows that are asked to see whether it does
-
-
-class Refit(Protocol):
-    """Trains the model again: ``refit(X, y, seed=..., sample_weight=None)`` returns one with `predict_proba`."""
-
-    def __call__(self, X: object, y: object, *, seed: int, sample_weight: object = None) -> Any:
-        """Learn from a table."""
-        ...
-
-
-@dataclass(frozen=True)
-class Draw:
-    """One model to be trained: by which recipe, from which rows of which table, with which seed."""
-
-    recipe: int
-    table: int
-    rows: np.ndarray | None
-    seed: int
 
 
 @dataclass(frozen=True, repr=False)
@@ -172,18 +156,6 @@ def _together(models: Sequence[AbstractModel]) -> Iterator[tuple[AbstractMembers
         yield SideBySide(tuple(models[i] for i in asked)), asked
 
 
-def seeded(estimator: Any, seed: int, *, only_unset: bool = False) -> Any:
-    """A copy, not fitted, with every `random_state` in it set; with `only_unset`, those that are None."""
-    copy: Any = fresh(estimator)
-    states = {k: v for k, v in copy.get_params().items() if k == "random_state" or k.endswith("__random_state")}
-    return copy.set_params(**{k: seed for k, v in states.items() if v is None or not only_unset})
-
-
-def has_seed(estimator: Any) -> bool:
-    """Whether a `random_state` is anywhere in an estimator."""
-    return any(k == "random_state" or k.endswith("__random_state") for k in estimator.get_params())
-
-
 def retrain_estimator(
     predictor: Predictor,
     tables: Sequence[tuple[Table, np.ndarray]],
@@ -194,6 +166,8 @@ def retrain_estimator(
     refit: Refit | None = None,
     random_state: int | None = 0,
     on_model: Callable[[int], None] | None = None,
+    executor: AbstractExecutor | None = None,
+    keep: str | Path | None = None,
 ) -> Refitted:
     """Train a model made elsewhere again.
 
@@ -217,6 +191,10 @@ def retrain_estimator(
         Chooses resamples, seeds and rows left out.
     on_model : callable, optional
         Told how many models are done.
+    executor : AbstractExecutor, optional
+        Where they are trained.
+    keep : path, optional
+        A folder in which every model is kept as it is trained.
     """
     foreign = predictor.foreign
     if foreign is None:
@@ -228,15 +206,39 @@ def retrain_estimator(
     recipes = [_own_recipe(foreign, tables) if refit is None else refit, *_recipes(alike)]
     for recipe in recipes:
         _check_recipe(recipe, vary, refit)
-    draws = list(_draws(tables, len(recipes), n, vary, check_random_state(random_state)))
-    models = []
-    for done, draw in enumerate(draws, start=1):
-        models.append(_trained(recipes[draw.recipe], draw, tables[draw.table], predictor, vary))
-        if on_model is not None:
-            on_model(done)
-    out = Refitted(predictor, tuple(models), tables[0][0], _words(vary, len(tables), len(recipes)))
+    draws = list(drawn(tables, len(recipes), n, vary, check_random_state(random_state)))
+    trainer = Trainer(recipes, tables, foreign, new_seeds=vary in ("seed", "anew"))
+    models = _all_of(trainer, draws, predictor.classes, on_model, executor, keep)
+    out = Refitted(predictor, models, tables[0][0], _words(vary, len(tables), len(recipes)))
     _check_different(out)
     return out
+
+
+def _all_of(
+    trainer: Trainer, draws: Sequence[Draw], classes: np.ndarray, on_model: Callable[[int], None] | None,
+    executor: AbstractExecutor | None, keep: str | Path | None,
+) -> tuple[BlackBox, ...]:  # fmt: skip
+    """The models of all draws: those that were kept, and the rest trained."""
+    found: dict[int, BlackBox] = {}
+    kept, keys = None if keep is None else Kept.at(keep), []
+    if kept is not None:
+        if any(recipe is trainer.foreign.estimator for recipe in trainer.recipes):
+            stored(trainer.foreign.estimator)  # one that cannot be kept is told of before any is trained
+        keys = trainer.keys(draws)
+        for i, (key, draw) in enumerate(zip(keys, draws, strict=True)):
+            model = kept.estimator(key)
+            if model is not None:
+                found[i] = asked_as(model, trainer.foreign, trainer.rows_of(draw)[0], classes)
+        if found and on_model is not None:
+            on_model(len(found))
+    left = [(i, draw) for i, draw in enumerate(draws) if i not in found]
+    for i, model in trainer.all(left, executor):
+        found[i] = asked_as(model, trainer.foreign, trainer.rows_of(draws[i])[0], classes)
+        if kept is not None:
+            kept.put_estimator(keys[i], model)
+        if on_model is not None:
+            on_model(len(found))
+    return tuple(found[i] for i in range(len(draws)))
 
 
 def _own_recipe(foreign: BlackBox, tables: Sequence[tuple[Table, np.ndarray]]) -> Estimator:
@@ -270,67 +272,6 @@ def _check_recipe(recipe: object, vary: str, refit: Refit | None) -> None:
             f"retrain: {type(recipe).__name__} has no `random_state`, so every seed gives the same model. Use "
             "vary='bootstrap'."
         )
-
-
-def _draws(
-    tables: Sequence[tuple[Table, np.ndarray]], n_recipes: int, n: int, vary: str, rng: np.random.RandomState
-) -> Iterator[Draw]:
-    for table, (rows, labels) in enumerate(tables):
-        everyone = np.arange(rows.n_rows)
-        for i in range(n):
-            seed = int(rng.randint(2**31 - 1))
-            picked = None
-            if vary in ("bootstrap", "anew"):
-                # Within classes: a resample without one of them could not be asked.
-                picked = np.sort(np.asarray(resample(everyone, stratify=labels, random_state=seed)))
-            elif vary == "leave_one_out":
-                picked = np.delete(everyone, seed % rows.n_rows)
-            yield Draw(i % n_recipes, table, picked, seed)
-
-
-def _trained(
-    recipe: Any, draw: Draw, learned_from: tuple[Table, np.ndarray], predictor: Predictor, vary: str
-) -> BlackBox:
-    assert predictor.foreign is not None
-    rows, labels = learned_from
-    if draw.rows is not None:
-        rows, labels = rows.take(draw.rows), labels[draw.rows]
-    frame = predictor.foreign.learning_frame(rows)
-    if hasattr(recipe, "get_params"):
-        # One without a seed of its own is given one, so that the same call gives the same models.
-        model = seeded(recipe, draw.seed, only_unset=vary not in ("seed", "anew"))
-        try:
-            model.fit(frame, labels)
-        except Exception as error:
-            raise DataError(
-                f"retrain: this {type(model).__name__} cannot be trained again on these rows; it raised "
-                f"{type(error).__name__}: {error}. Give rows like those that it learned from, or `refit`."
-            ) from error
-    else:
-        try:
-            model = recipe(frame, labels, seed=draw.seed, sample_weight=None)
-        except Exception as error:
-            raise DataError(f"retrain: `refit` failed with {type(error).__name__}: {error}.") from error
-        if not callable(getattr(model, "predict_proba", None)):
-            raise DataError(
-                f"retrain: `refit` must return a fitted model with `predict_proba`; got {shown(model)}. Return "
-                "the model that it trained."
-            )
-    first, other = (getattr(of, "classes_", None) for of in (predictor.foreign.estimator, model))
-    if first is not None and other is not None and list(first) != list(other):
-        raise DataError(
-            "retrain: a retrained model has other classes, or the same in another order; got "
-            f"{shown(np.asarray(other).tolist())} after {shown(np.asarray(first).tolist())}. Train it on the "
-            "labels that it is given."
-        )
-    asked = BlackBox(model, predictor.encoder, rows)
-    n_classes = asked.n_classes(rows)
-    if n_classes != len(predictor.classes):
-        raise DataError(
-            f"retrain: a retrained model has {n_classes} classes; got {len(predictor.classes)} of the first. "
-            "Train it on rows of every class."
-        )
-    return asked
 
 
 def _check_different(models: Refitted) -> None:

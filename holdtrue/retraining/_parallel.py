@@ -1,8 +1,9 @@
-"""Retrainings in parts, each done by whoever an executor gives it to."""
+"""Retrainings of which some may be on disk, the rest here or in parts, by whoever an executor gives them to."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
@@ -13,6 +14,7 @@ from holdtrue._types import Keywords, RandomState
 from holdtrue.batch import AbstractExecutor, from_bytes, to_bytes
 from holdtrue.models import AbstractModel, Data, to_arrays, with_arrays
 from holdtrue.retraining._classifier import TrainedClassifier, TrainingData
+from holdtrue.retraining._kept import Kept
 from holdtrue.retraining._retrain import Trainings, trainings
 
 PARTS = 4  # for every worker: small enough that nobody waits long for the last
@@ -20,17 +22,17 @@ PARTS = 4  # for every worker: small enough that nobody waits long for the last
 
 @dataclass
 class Part:
-    """Trains the models from one number up to another. To another process it goes as a model file and rows."""
+    """Trains the models of some places. To another process it goes as a model file and rows."""
 
     clf: TrainedClassifier
     asked: Keywords
     plan: Trainings | None = None
 
-    def __call__(self, span: tuple[int, int]) -> list[dict[str, np.ndarray]]:
+    def __call__(self, places: Sequence[int]) -> list[dict[str, np.ndarray]]:
         """Arrays of every model trained."""
         if self.plan is None:
             self.plan = trainings(self.clf, **self.asked)
-        return [to_arrays(model, "") for model in self.plan.fit(slice(*span))]
+        return [to_arrays(model, "") for model in self.plan.fit(places)]
 
     def __reduce__(self) -> tuple[object, ...]:
         training, rows = self.clf.training_, None
@@ -48,25 +50,44 @@ def _part(cls: type[TrainedClassifier], model: bytes, rows: Any, asked: Keywords
     return Part(clf, asked)
 
 
-def in_parts(
+def all_models(
     clf: TrainedClassifier,
     asked: Keywords,
-    n: int,
-    executor: AbstractExecutor,
+    executor: AbstractExecutor | None,
     on_model: Callable[[int], None] | None,
+    keep: str | Path | None,
 ) -> list[AbstractModel]:
-    """Train `n` models, in order; `asked` is what `trainings` takes."""
+    """Every model, in order; `asked` is what `trainings` takes, `keep` a folder for what is trained."""
     # One seed for all parts, whoever draws from it.
     asked = asked | {"random_state": _fixed(asked["random_state"])}
-    size = max(1, -(-n // (PARTS * executor.width)))
-    spans = [(first, min(n, first + size)) for first in range(0, n, size)]
-    found: dict[int, list[dict[str, np.ndarray]]] = {}
-    for number, arrays in executor.map(Part(clf, asked), list(enumerate(spans))):
-        found[number] = arrays
+    plan, like = trainings(clf, **asked), clf.predictor_.decision.model
+    n, found = len(plan.sets), dict[int, AbstractModel]()
+    kept, keys = None if keep is None else Kept.at(keep), [] if keep is None else plan.keys()
+    if kept is not None:
+        read = {i: kept.arrays(key) for i, key in enumerate(keys)}
+        found = {i: with_arrays(like, arrays, "") for i, arrays in read.items() if arrays is not None}
+        if found and on_model is not None:
+            on_model(len(found))
+    left, before = [i for i in range(n) if i not in found], len(found)
+
+    def on_fitted(place: int, model: AbstractModel) -> None:
+        if kept is not None:
+            kept.put_arrays(keys[left[place]], to_arrays(model, ""))
+
+    if executor is None:
+        further = None if on_model is None else lambda done: on_model(before + done)
+        trained = plan.fit(left, further, on_fitted) if left else []
+        return [model for _, model in sorted((found | dict(zip(left, trained, strict=True))).items())]
+    size = max(1, -(-len(left) // (PARTS * executor.width)))
+    parts = [left[first : first + size] for first in range(0, len(left), size)]
+    for number, part in executor.map(Part(clf, asked), list(enumerate(parts))):
+        for i, arrays in zip(parts[number], part, strict=True):
+            if kept is not None:
+                kept.put_arrays(keys[i], arrays)
+            found[i] = with_arrays(like, arrays, "")
         if on_model is not None:
-            on_model(sum(map(len, found.values())))
-    like = clf.predictor_.decision.model
-    return [with_arrays(like, arrays, "") for number in range(len(spans)) for arrays in found[number]]
+            on_model(len(found))
+    return [found[i] for i in range(n)]
 
 
 def _fixed(random_state: RandomState) -> RandomState:

@@ -2,9 +2,11 @@
 
 import functools
 import itertools
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal, get_args
 
 import equinox as eqx
@@ -34,12 +36,14 @@ from holdtrue.models import (
 )
 from holdtrue.retraining._classifier import TrainedClassifier, TrainingData
 from holdtrue.retraining._finetune import top_layer_step
+from holdtrue.retraining._kept import Described, described, digest, versions
 from holdtrue.retraining._retrained import AbstractRetrained, both_kinds, places
 from holdtrue.schema import TableLike, as_table
 
 Vary = Literal["seed", "leave_one_out", "bootstrap", "anew", "shift", "finetune"]
 Layers = Literal["top", "all"]
 FINETUNE_EPOCHS = 5
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 @dataclass(frozen=True, repr=False)
@@ -124,6 +128,7 @@ def retrain_own(
     strategy: Strategy = "auto",
     on_model: Callable[[int], None] | None = None,
     executor: AbstractExecutor | None = None,
+    keep: str | Path | None = None,
 ) -> Retrained:
     """Train one of holdtrue's classifiers again; the parameters are those of `holdtrue.retrain`."""
     vary = vary or usual_vary(clf)
@@ -146,12 +151,9 @@ def retrain_own(
         "n": n, "vary": vary, "tables": tables, "new_order": new_order, "layers": layers, "n_epochs": n_epochs,
         "random_state": random_state, "strategy": strategy,
     }  # fmt: skip
-    if executor is None:
-        models = trainings(clf, **asked).fit(slice(None), on_model)
-    else:
-        from holdtrue.retraining._parallel import in_parts
+    from holdtrue.retraining._parallel import all_models
 
-        models = in_parts(clf, asked, n if tables is None else len(tables), executor, on_model)
+    models = all_models(clf, asked, executor, on_model, keep)
     return Retrained(clf.predictor_, stack(models), _how(vary, new_order, layers))
 
 
@@ -184,15 +186,22 @@ class Trainings:
     patience: int | None
     strategy: Strategy
 
-    def fit(self, some: slice, on_model: Callable[[int], None] | None = None) -> list[AbstractModel]:
-        """Train some of the models."""
-        starts, sets, orders = self.starts[some], list(self.sets[some]), self.orders[some]
+    def fit(
+        self,
+        some: Sequence[int],
+        on_model: Callable[[int], None] | None = None,
+        on_fitted: Callable[[int, AbstractModel], None] | None = None,
+    ) -> list[AbstractModel]:
+        """Train the models of some places; `on_fitted` is told the place among these and the model."""
+        starts, sets = [self.starts[i] for i in some], [self.sets[i] for i in some]
+        orders = [self.orders[i] for i in some]
         regime, held = self.clf.regime_, [None] * len(sets)
         if isinstance(starts[0], AbstractClosedForm) or (self.vary != "finetune" and regime.solves(starts[0])):
-            return _solved(self.clf, self.vary, starts, sets, orders, on_model)
+            return _solved(self.clf, self.vary, starts, sets, orders, on_model, on_fitted)
         if self.patience is not None:
             # Early stopping is part of the procedure: the same rows are held out as in the first training.
-            pairs = [regime.split(data, s) for data, s in zip(sets, self.seeds[some], strict=True)]
+            seeds = [self.seeds[i] for i in some]
+            pairs = [regime.split(data, s) for data, s in zip(sets, seeds, strict=True)]
             sets, held = [p[0] for p in pairs], [p[1] for p in pairs]
         return fit_many(
             starts,
@@ -205,7 +214,34 @@ class Trainings:
             patience=self.patience,
             strategy=self.strategy,
             on_model=on_model,
+            on_fitted=on_fitted,
         )
+
+    def keys(self) -> list[str]:
+        """A digest of all that each model follows from."""
+        seen: dict[int, tuple[object, Described]] = {}  # an array that many share is looked at once
+
+        def of(tree: PyTree) -> Described:
+            arrays, rest = eqx.partition(tree, lambda leaf: isinstance(leaf, (jax.Array, np.ndarray)))
+            leaves = jax.tree.leaves(arrays)
+            for leaf in leaves:  # which is held, since another could have its id later
+                if id(leaf) not in seen:
+                    plain = np.asarray(jax.random.key_data(leaf) if is_key(leaf) else leaf)
+                    seen[id(leaf)] = (leaf, described(plain))
+            return [seen[id(leaf)][1] for leaf in leaves], ADDRESS.sub("", eqx.tree_pformat(rest))
+
+        clf = self.clf
+        alike = digest(
+            clf.regime_, of(clf.context_), of(self.step), self.vary, self.n_epochs, self.patience, self.strategy,
+            versions(),
+        )  # fmt: skip
+        parts = zip(self.starts, self.sets, self.seeds, self.orders, strict=True)
+        return [digest(alike, of(start), of(rows), seed, order) for start, rows, seed, order in parts]
+
+
+def is_key(leaf: Array) -> bool:
+    """Whether an array holds keys of jax's random numbers."""
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def trainings(
@@ -257,6 +293,7 @@ def _solved(
     sets: Sequence[Data],
     seeds: Sequence[int],
     on_model: Callable[[int], None] | None,
+    on_fitted: Callable[[int, AbstractModel], None] | None,
 ) -> list[AbstractModel]:
     """Models that are solved for: one solution each, which remembers nothing of a start."""
     if vary == "finetune":
@@ -266,8 +303,10 @@ def _solved(
         )
     done, context = itertools.count(1), clf.context_
 
-    def run(start: AbstractModel, data: Data, seed: int) -> AbstractModel:
-        model, _ = clf.regime_.solve(start, data, start_keys(seed)[1], context)
+    def run(i: int) -> AbstractModel:
+        model, _ = clf.regime_.solve(starts[i], sets[i], start_keys(seeds[i])[1], context)
+        if on_fitted is not None:
+            on_fitted(i, model)
         if on_model is not None:
             on_model(next(done))
         return model
@@ -275,7 +314,7 @@ def _solved(
     # Side by side where that takes little memory; a kernel of all rows takes much.
     n_workers = 1 if isinstance(starts[0], AbstractClosedForm) else n_cores()
     with threadpool_limits(1 if n_workers > 1 else None), ThreadPoolExecutor(n_workers) as pool:
-        return list(pool.map(run, starts, sets, seeds))
+        return list(pool.map(run, range(len(sets))))
 
 
 def _check_options(

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from catboost import CatBoostClassifier
 from lightgbm import LGBMClassifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier, StackingClassifier
@@ -67,6 +68,7 @@ def test_models_differ_and_decide_as_their_own(vary):
         (RandomForestClassifier(5, max_depth=3, random_state=0), TreesMembers, y),
         (XGBClassifier(n_estimators=4, max_depth=2), TreesMembers, codes),
         (LGBMClassifier(n_estimators=4, min_child_samples=5, verbose=-1), TreesMembers, codes),
+        (CatBoostClassifier(iterations=4, depth=2, verbose=0, allow_writing_files=False), TreesMembers, codes),
         (make_pipeline(StandardScaler(), LogisticRegression()), Stacked, y),
         # With a penalty: without one its slopes grow to where the last bits of float32 are a ten-thousandth here.
         (MLPClassifier((4,), solver="lbfgs", alpha=0.1, max_iter=2000, random_state=0), Stacked, y),
