@@ -13,6 +13,7 @@ from holdtrue.errors import DataError
 if TYPE_CHECKING:
     from holdtrue.schema import Guess
 
+MONEY = "In which currency?"
 ANSWERS = ("free", "fixed", "increase", "decrease", "drop")
 
 
@@ -20,7 +21,9 @@ ANSWERS = ("free", "fixed", "increase", "decrease", "drop")
 @click.argument("table", metavar="[TABLE]", required=False)
 @click.option("--target", metavar="COLUMN", help="The label column, to leave out.")
 @drop_option
-@click.option("--ask", is_flag=True, help="Ask about the columns of which only you know what a person can do.")
+@click.option(
+    "--ask", is_flag=True, help="Ask what only you know: what a person can do, and in what numbers are counted."
+)
 @out_option
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of YAML; so does FILE ending in .json.")
 @click.option("--json-schema", "of_the_file", is_flag=True,
@@ -95,6 +98,7 @@ def _asked(made: "Guess", frame: NativeFrame) -> "Guess":
     """The guess with every doubtful column settled by who is asked; an empty answer takes the guess."""
     from holdtrue.cli._console import visible
 
+    currency = ""  # of the last amount of money: most tables have one
     for column in made.doubtful:
         now = "drop" if column.feature is None else column.feature.direction
         say(f"\n{visible(column.name)}: {_seen(frame[column.name])}")
@@ -107,6 +111,16 @@ def _asked(made: "Guess", frame: NativeFrame) -> "Guess":
         answer = click.prompt(f"  {column.doubt}", type=click.Choice(known), default=now, err=True)
         if answer != now:
             made = made.answered(column.name, answer)
+        if column.feature.has_levels or answer in ("drop", "fixed"):
+            continue
+        guessed = column.feature.unit or (currency if column.unit == MONEY else "")
+        told = column.unit or "In what is it counted?"
+        question = f"  {told} Such as € or months; empty for none"
+        unit = click.prompt(question, default=guessed, show_default=bool(guessed), err=True).strip()
+        if unit != (column.feature.unit or ""):
+            made = made.counted_in(column.name, unit)
+        if column.unit == MONEY:
+            currency = unit
     return made
 
 

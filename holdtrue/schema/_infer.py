@@ -1,7 +1,7 @@
 """A first schema from a table, with every guess said aloud."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from holdtrue.schema._levels import sex_by_letter, who
 from holdtrue.schema._lexicon import first_word, has_word, spoken, words_of
 from holdtrue.schema._schema import Schema
 from holdtrue.schema._table import Table, TableLike, as_table, holds_dates
+from holdtrue.schema._units import unit_of, without_unit
 
 MANY_MISSING = 0.3  # from here on, it is worth asking why
 TRIMMED_FROM = 100  # rows, with fewer of which a percentile says nothing
@@ -45,12 +46,15 @@ class ColumnGuess:
         The guess in sentences, without the column's name.
     doubt : str or None
         What only the owner of the data can say; None where the guess is as good as any.
+    unit : str or None
+        What only the owner can say of a number's unit; None where the guess is as good as any, or none is needed.
     """
 
     name: str
     feature: Feature | None
     why: tuple[str, ...] = ()
     doubt: str | None = None
+    unit: str | None = None
 
     @property
     def notes(self) -> list[str]:
@@ -85,6 +89,17 @@ class Guess:
     def doubtful(self) -> list[ColumnGuess]:
         """Columns about which their owner should be asked."""
         return [c for c in self.columns if c.doubt is not None]
+
+    def counted_in(self, name: str, unit: str) -> "Guess":
+        """The same with the unit of one column settled; an empty one is none."""
+        columns = []
+        for column in self.columns:
+            if column.name == name and column.feature is not None:
+                made = column.feature.replace(unit=unit or None)
+                said = f"in {unit}, as you said." if unit else "without a unit, as you said."
+                column = replace(column, feature=made, why=(*column.why, said), unit=None)
+            columns.append(column)
+        return Guess(tuple(columns))
 
     def answered(self, name: str, answer: str) -> "Guess":
         """The same with one column settled: ``free``, ``fixed``, ``increase``, ``decrease`` or ``drop``."""
@@ -154,7 +169,7 @@ def guess(
             continue
         called = spoken(name) if calls[spoken(name)] == 1 else name
         columns.append(_Looking(table, name, declared.get(name), labels, few, name in needed, called).guess())
-    return Guess(tuple(columns))
+    return Guess(tuple(_without_units(columns)))
 
 
 def _names(table: Table, drop: Iterable[str]) -> tuple[str, ...]:
@@ -240,9 +255,10 @@ class _Looking:
             self.why.append(f"fixed, {reason}; the model reads it.")
         else:
             self._direction(present, fields)
+        asks = self._unit(present.astype(np.float64), fields) if fields["kind"] in ("numeric", "integer") else None
         if self.called != self.name:
             fields["label"] = self.called
-        return ColumnGuess(self.name, Feature(**fields), tuple(self.why), self.doubt)
+        return ColumnGuess(self.name, Feature(**fields), tuple(self.why), self.doubt, asks)
 
     # ---- no feature ---------------------------------------------------------------------------------
 
@@ -361,6 +377,15 @@ class _Looking:
         fields["missing"] = how
         self.why.append(f"{int(absent.sum())} missing values ({share:.0%}{reason}), handled as missing={how!r}.")
 
+    def _unit(self, present: np.ndarray, fields: Keywords) -> str | None:
+        """The unit, where name or values tell it; else what is to be asked of it."""
+        found = unit_of(self.name, present)
+        if found.why is not None:
+            self.why.append(found.why)
+        if found.unit is not None:
+            fields["unit"] = found.unit
+        return found.ask
+
     # ---- direction ----------------------------------------------------------------------------------
 
     def _direction(self, present: np.ndarray, fields: Keywords) -> None:
@@ -445,6 +470,22 @@ class _Looking:
                 self.why.append(f"only {goes}, because of its name: nobody is advised to have {other} {word!r}.")
                 return True
         return False
+
+
+def _without_units(columns: Sequence[ColumnGuess]) -> Iterator[ColumnGuess]:
+    """The columns, called without the unit that follows their numbers, where no other is called the same."""
+    shorter = {}
+    for column in columns:
+        if column.feature is not None:
+            title, unit = column.feature.title, column.feature.unit
+            shorter[column.name] = title if unit is None else without_unit(title, unit)
+    calls = Counter([*shorter.values(), *(c.name for c in columns if c.name not in shorter.values())])
+    for column in columns:
+        feature = column.feature
+        if feature is None or shorter[column.name] == feature.title or calls[shorter[column.name]] > 1:
+            yield column
+        else:
+            yield replace(column, feature=feature.replace(label=shorter[column.name]))
 
 
 def _counts_in_a_span(words: Sequence[str]) -> bool:

@@ -14,7 +14,7 @@ _CAMEL = re.compile(
     r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
 )
 _JOINTS = re.compile(r"(?<=\w)[_.\-]+(?=\w)")
-_SEAM = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+_SEAM = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _GAP = re.compile(r"[^a-z0-9]+")
 _UMLAUTS = (str.maketrans("äöü", "aou"), {ord("ä"): "ae", ord("ö"): "oe", ord("ü"): "ue"})
 

@@ -129,12 +129,19 @@ def test_ask_walks_through_the_doubtful(run, tmp_path):
     table = applications()[["atotinc", "obrat", "married", "unver", "approve"]]
     people = tmp_path / "t.csv"
     table.to_csv(people, index=False)
-    result = run("schema", people, "--target", "approve", "--ask", stdin="increase\n\ndrop\n")
+    result = run("schema", people, "--target", "approve", "--ask", stdin="increase\nk$\n\n\ndrop\n")
     schema = Schema.from_yaml(result.stdout[result.stdout.index("# yaml-language-server") :])
     assert [(f.name, f.direction) for f in schema] == [
         ("atotinc", "increase"), ("obrat", "free"), ("married", "fixed"),
     ]  # fmt: skip
+    assert [f.unit for f in schema] == ["k$", None, None]
+    assert "# in k$, as you said." in result.stdout
     assert "half of people below" in result.stderr
+    people.write_text("income,savings,y\n" + "".join(f"{1000 + 7 * i},{9 * i},{i % 2}\n" for i in range(60)))
+    result = run("schema", people, "--target", "y", "--ask", stdin="\n€\n\n\n")
+    assert result.stderr.count("In which currency?") == 2
+    schema = Schema.from_yaml(result.stdout[result.stdout.index("# yaml-language-server") :])
+    assert [f.unit for f in schema] == ["€", "€"]  # what was said of the one is offered for the other
     run("schema", "dataset:loanapp", "--ask", code=2)
     run("schema", code=2)
 
