@@ -57,6 +57,12 @@ who cannot be brought to pass the test keeps the valid point that lacks least, a
 | `RBR` | a yes is likelier than a no under the worst densities | any | errors of the densities |
 | `PROBE` | noise in its execution undoes it seldom | any | imprecise people |
 """
+NEEDLESS = """
+A change without which the answer would be the same is *needless*. Searches for the cheapest point alone take such
+changes back: {trims}, and `Holding` where it searches with one of these; `GrowingSpheres` does it by itself
+(`sparsify`). The others are left as their papers have them: a neighbour with a change taken back is no neighbour, and
+a point that passes a test of its own may fail it. A method of your own says `trims = True`.
+"""
 # What a user should know and a docstring does not say.
 REMARKS = {
     "wachter": "At most `n_steps` forward and backward passes per person. Without `target_probability` the answer "
@@ -115,9 +121,16 @@ def page() -> str:
         + "\n".join(rows)
         + "\n"
         + NORMS
+        + needless()
         + LASTING
         + "".join(method(name, cls) for name, cls in METHODS.items())
     )
+
+
+def needless() -> str:
+    """Which methods take needless changes back, as the classes say."""
+    trims = ", ".join(f"`{cls.__name__}`" for cls in METHODS.values() if cls.trims)
+    return "\n" + wrapped(" ".join(NEEDLESS.format(trims=trims).split())) + "\n"
 
 
 def method(name: str, cls: type[AbstractMethod]) -> str:

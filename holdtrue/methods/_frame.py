@@ -113,7 +113,8 @@ class RecourseFrame:
         counts = ", ".join(f"{name} {count}" for name, count in self.counts().items())
         n_people = len(np.unique(self.person))
         options = "" if n_people == len(self) else f", {len(self)} options,"
-        return f"<RecourseFrame of {n_people} people{options} by {self.method}: {counts}. {self.holding()}>"
+        people = "1 person" if n_people == 1 else f"{n_people} people"
+        return f"<RecourseFrame of {people}{options} by {self.method}: {counts}. {self.holding()}>"
 
     def holding(self) -> str:
         """One sentence on how long the plan holds, also where nothing is known of it."""

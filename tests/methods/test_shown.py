@@ -88,6 +88,20 @@ def test_an_option_that_asks_for_more_than_another_is_none(made):
     assert covers(layout, change, change).all()
 
 
+@pytest.mark.parametrize(
+    ("people", "said"),
+    [
+        ([0], "1 person by"),
+        ([0, 1, 2], "3 people by"),
+        ([0, 0, 0], "1 person, 3 options, by"),
+        ([0, 0, 1, 2, 2], "3 people, 5 options, by"),
+    ],
+)
+def test_people_are_counted_and_not_their_options(made, people, said):
+    plan = replace(made(*[{"income": 60.0}] * len(people)), person=np.array(people))
+    assert repr(plan).startswith(f"<RecourseFrame of {said} Wachter: FOUND {len(people)}.")
+
+
 def test_what_a_notebook_shows_of_a_plan(made):
     plan = made({"income": 60.0}, {"loan": 20.0})
     page = plan._repr_html_()
