@@ -22,7 +22,7 @@ from holdtrue._cache import use_cache
 from holdtrue.cli._demo_serve import seeded
 from holdtrue.server import KeyRing, add_key, create_app
 
-WHO = 1728  # the typical case of the demo
+WHO = 1539  # who has two ways that hold, also where the loan may not become smaller
 DESKTOP = {"width": 1240, "height": 820}
 PHONE = {"width": 390, "height": 844}
 
@@ -85,9 +85,8 @@ def _phone(page: Page, address: str, row: int, folder: Path) -> None:
 
 def _to(page: Page, selector: str) -> Any:
     """From the top of the page to the end of an element."""
-    box = page.locator(selector).bounding_box()
-    assert box is not None
-    return {"x": 0, "y": 0, "width": DESKTOP["width"], "height": box["y"] + box["height"] + 24}
+    end = page.locator(selector).evaluate("e => e.getBoundingClientRect().bottom + window.scrollY")
+    return {"x": 0, "y": 0, "width": DESKTOP["width"], "height": end + 24}
 
 
 def _enter(browser: Any, address: str, token: str, size: dict[str, int]) -> Page:

@@ -58,10 +58,10 @@ who cannot be brought to pass the test keeps the valid point that lacks least, a
 | `PROBE` | noise in its execution undoes it seldom | any | imprecise people |
 """
 NEEDLESS = """
-A change without which the answer would be the same is *needless*. Searches for the cheapest point alone take such
-changes back: {trims}, and `Holding` where it searches with one of these; `GrowingSpheres` does it by itself
-(`sparsify`). The others are left as their papers have them: a neighbour with a change taken back is no neighbour, and
-a point that passes a test of its own may fail it. A method of your own says `trims = True`.
+A change without which the answer would be the same is *needless*. Searches for the cheapest point alone take
+such changes back: {trims}, and `Holding` where it searches with one of these; `GrowingSpheres` does it by
+itself (`sparsify`). The others are left as their papers have them: a neighbour with a change taken back is no
+neighbour, and a point that passes a test of its own may fail it. A method of your own says `trims = True`.
 """
 # What a user should know and a docstring does not say.
 REMARKS = {
