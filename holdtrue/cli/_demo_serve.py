@@ -14,8 +14,8 @@ VERSION = "demo 1"
 PROMISED = 80  # people
 RETURNED = 12  # of them, who came back
 DAYS = 90
-# Models that could come next: one that only goes on learning, two of resampled rows, one without a single row.
-NEXT = (("finetune", 1, "fine-tuned"), ("bootstrap", 2, "resampled rows"), ("leave_one_out", 1, "one row less"))
+# Models that could come next: one that only goes on learning, one without a single row, two of resampled rows.
+NEXT = (("finetune", 1, "fine-tuned"), ("leave_one_out", 1, "one row less"), ("bootstrap", 2, "resampled rows"))
 
 
 def serve_demo(n_models: int, port: int, seed: int) -> None:

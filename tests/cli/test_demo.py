@@ -92,7 +92,7 @@ def test_the_demo_as_pages(monkeypatch, tmp_path, run):
     assert 3 < counts["live"] + 3 <= 12  # of twelve people those whose recourse holds
     assert counts["live"] == service.ledger.head().seq - 6
     reports, bad = service.gates.all()
-    assert [name for name, _ in reports][-1] == "one row less"
+    assert [name for name, _ in reports][-1] == "resampled rows 2"
     assert (len(reports), bad) == (4, 0)
     assert all(report["n_live"] == counts["live"] + 3 for _, report in reports)
     assert len(applicants) == 1971

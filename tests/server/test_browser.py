@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+import holdtrue as ht
+
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed; pip install playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 if CHROMIUM is None:
@@ -49,6 +51,41 @@ USABLE = """() => {
   .filter((e) => e.tabIndex >= 0 && !e.disabled && e.type !== 'hidden' && e.checkVisibility())
   .filter((e) => e.type !== 'radio' || e === document.querySelector(`input[type=radio][name="${e.name}"]`));
   window.usable = all; return all.length; }"""
+
+# What whoever does not see a page, or points with a thumb, would miss: levels of headings in order, ids that are one
+# element's, labels that are there, tables and pictures that say what they are, and targets of 24 pixels or apart.
+MISSED = """() => {
+  const out = [], all = (s) => [...document.querySelectorAll(s)], shown = (e) => e.checkVisibility();
+  let last = 0;
+  for (const h of all("h1, h2, h3, h4").filter(shown)) {
+    const level = Number(h.tagName[1]);
+    if (level > last + 1) out.push(`a level left out before ${h.textContent.trim()}`);
+    last = level;
+  }
+  const ids = all("[id]").map((e) => e.id);
+  out.push(...ids.filter((id, i) => ids.indexOf(id) !== i).map((id) => `two of ${id}`));
+  for (const name of ["aria-labelledby", "aria-describedby", "for"])
+    for (const e of all(`[${name}]`))
+      for (const id of e.getAttribute(name).split(" "))
+        if (!document.getElementById(id)) out.push(`${name} ${id} is not there`);
+  for (const t of all("table")) if (!t.caption || !t.caption.textContent.trim()) out.push("a table without a caption");
+  for (const t of all("th")) if (!t.scope) out.push(`no scope: ${t.textContent}`);
+  for (const t of all("svg")) if (!t.querySelector("title")) out.push("a picture without words");
+  for (const t of all("li")) if (!t.closest("ul, ol")) out.push("an item of no list");
+  for (const [what, n] of [["main", 1], ["header", 1], ["[lang]", 1], ["meta[name=viewport]", 1]])
+    if (all(what).length !== n) out.push(`not one ${what}`);
+  if (document.querySelector("meta[name=viewport]").content.includes("scalable=no")) out.push("cannot be enlarged");
+  const targets = all("a[href], button, input:not([type=hidden]), select, textarea")
+    .filter((e) => shown(e) && e.tabIndex >= 0 && getComputedStyle(e).clipPath === "none"
+      && !e.classList.contains("skip"))
+    .map((e) => [e, (e.closest("label") || e).getBoundingClientRect()]);
+  const small = targets.filter(([, b]) => b.width < 24 || b.height < 24);
+  const near = (a, b) => Math.hypot(a.x + a.width / 2 - b.x - b.width / 2, a.y + a.height / 2 - b.y - b.height / 2);
+  for (const [e, a] of small)  // a small one may stand alone: no other within 24 pixels
+    if (targets.some(([f, b]) => f !== e && near(a, b) < 24))
+      out.push(`too near to another: ${e.outerHTML.slice(0, 90)}`);
+  return out;
+}"""
 
 
 def reached(page):
@@ -226,16 +263,18 @@ def test_without_scripts(visit, world):
 
 def can_be_read(page, path):
     """What everybody needs of a page, however they look at it."""
+    page.wait_for_load_state()  # its style too
     assert page.evaluate(TOO_WIDE) == [], path
     assert page.evaluate(CONTRAST) == [], path
     assert page.evaluate(UNNAMED) == [], path
     assert page.evaluate("document.querySelectorAll('h1').length") == 1, path
     assert page.title() not in ("", " · holdtrue"), path
+    assert page.evaluate(MISSED) == [], path
     assert reached(page) == [], path
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "light"), (390, "dark")])
-def test_fits_its_window_and_can_be_read(visit, world, width, scheme):
+def test_fits_its_window_and_can_be_read(visit, world, clf, width, scheme):
     page = visit("admin", viewport={"width": width, "height": 844}, color_scheme=scheme)
     home = page.url.rsplit("/", 1)[0]
     row = somebody(world)
@@ -243,10 +282,13 @@ def test_fits_its_window_and_can_be_read(visit, world, width, scheme):
         "/v1/records", json={"subject": "application 1", "person": world.applicants.rows[row]}
     )
     id = issued.json()["id"]
+    ht.gate(clf.at_threshold(0.999), world.ledger, alternatives=0).write(world.service.gates.place)  # breaks it
     paths = ["/desk", f"/desk/{row}", "/desk/promises", f"/desk/promises/{id}", "/oversight",
-             "/oversight/promises?state=live", f"/oversight/promises/{id}"]  # fmt: skip
+             "/oversight/promises?state=live", f"/oversight/promises/{id}",
+             "/oversight/cases?report=gate"]  # fmt: skip
     for path in paths:
-        page.goto(home + path)
+        answer = page.goto(home + path)
+        assert answer.ok, path
         can_be_read(page, path)
     page.goto(f"{home}/oversight/promises/{id}")
     page.click("text=Verify the chain")

@@ -127,3 +127,9 @@ def test_everybody_to_whom_a_model_breaks_a_promise_is_listed(clf, tmp_path, ban
     client = TestClient(create_app(Service(clf, ledger=other, gate_report=gates)), base_url="http://localhost")
     client.get("/oversight")
     assert "this ledger keeps nothing" in client.get("/oversight/cases", params={"report": "<i>next & last"}).text
+
+
+def test_an_address_written_by_hand_is_answered_with_a_page(overseer):
+    for place in ("/oversight/cases", "/oversight/cases?report=x&page=first"):
+        page = overseer.get(place)
+        assert (page.status_code, "There is no such page." in page.text) == (404, True), place

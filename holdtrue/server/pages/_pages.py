@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from fastapi import Depends, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.exceptions import HTTPException
@@ -124,6 +125,8 @@ class Pages:
                         return await handle(request)
                     except NotLoggedIn:
                         return pages.ask_who(request)
+                    except RequestValidationError:  # an address that somebody wrote by hand
+                        return pages.refusal(request, HTTPException(404, "page: there is no such page."))
                     except (HTTPException, Refused, HoldtrueError) as error:
                         return pages.refusal(request, error)
 
