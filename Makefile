@@ -85,6 +85,7 @@ docs: $(TOOLS)
 	$(BIN)/python -m experiments.hold.page
 	$(BIN)/python -m experiments.shelf_life.page
 	$(MAKE) site
+	$(BIN)/python docs/site/look.py --every
 
 # The pages as a site, in build/site/html: every warning is an error, every link is followed; looked at in a browser
 # where there is one.

@@ -1,14 +1,18 @@
-"""Look at the site in a real browser: ``python docs/site/look.py [FOLDER] [PICTURES]``, after ``make site``.
+"""Look at the site in a real browser: ``python docs/site/look.py [FOLDER] [--pictures FOLDER] [--every]``.
 
-Opens pages on a desktop and on a phone, light and dark, and checks what a reader needs: contrast, names of fields
-and buttons, headings in order, focus that can be seen, menu and text without scripts, nothing wider than a phone,
-nothing loaded from elsewhere, and search that finds. Draws pictures where a folder is given. Where there is no
-chromium it says so and looks at nothing.
+After ``make site``. Opens pages on a desktop and on a phone, light and dark, and checks what a reader needs:
+contrast, names of fields and buttons, headings in order, focus that can be seen, menu and text without scripts,
+nothing wider than a phone, nothing loaded from elsewhere, and search that finds. ``--every`` opens every page, not
+one of each kind, and writes what it saw to docs/site/looked.json. Where there is no chromium it says so, and that
+is all.
 """
 
+import argparse
+import json
 import shutil
 import sys
 import threading
+from collections.abc import Sequence
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,6 +25,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 PAGES = ("index", "how-to/choose-a-method", "how-to/xgboost-that-holds", "reference/glossary", "gallery",
          "reference/api/methods", "explanation/what-holding-costs", "papers/consistent-counterfactuals",
          "notebooks/xgboost_that_holds")  # fmt: skip
+LOOKED = Path(__file__).parent / "looked.json"
+NOT_READ = ("search", "genindex", "py-modindex")  # made by Sphinx, and empty where scripts do not run
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 # Every text that is shown, against what is behind it: WCAG asks for 4.5, for large text 3.
 CONTRAST = """() => {
@@ -71,24 +77,46 @@ def faults(page: Page) -> list[str]:
     return out
 
 
-def visit(browser: Browser, address: str, size: str, scheme: Any, pictures: Path | None) -> list[str]:
-    """Every page once, as one reader has it."""
+def visit(browser: Browser, address: str, size: str, names: Sequence[str], pictures: Path | None) -> list[str]:
+    """Pages as readers have them who like it light, and as those who like it dark."""
     width, height = SIZES[size]
-    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    context = browser.new_context(viewport={"width": width, "height": height})
     wrong: list[str] = []
     page = context.new_page()
     page.on("console", lambda said: wrong.append(f"console: {said.text}") if said.type == "error" else None)
     page.on("request", lambda asked: None if asked.url.startswith((address, "data:")) else wrong.append(asked.url))
-    for name in PAGES:
+    for name in names:
+        schemes: tuple[Any, ...] = ("light", "dark")
+        page.emulate_media(color_scheme=schemes[0])
         page.goto(f"{address}/{name}.html")
         page.wait_for_load_state("networkidle")
-        if pictures is not None:
-            page.screenshot(path=pictures / f"{name.replace('/', '-')}-{size}-{scheme}.png")
         wrong += [f"{name}: {fault}" for fault in faults(page)]
-        if scheme == "light" and size == "desktop":
+        if size == "desktop":
             wrong += [f"{name}: a level of headings is left out before {one!r}" for one in page.evaluate(SKIPPED)]
+        for scheme in schemes:
+            page.emulate_media(color_scheme=scheme)
+            if scheme == "dark":
+                wrong += [f"{name}: dark, contrast: {one}" for one in page.evaluate(CONTRAST)]
+            if pictures is not None:
+                page.evaluate("() => { document.activeElement.blur(); window.scrollTo(0, 0); }")
+                page.screenshot(path=pictures / f"{name.replace('/', '-')}-{size}-{scheme}.png")
     context.close()
-    return [f"{size}, {scheme}: {one}" for one in wrong]
+    return [f"{size}, {one}" for one in wrong]
+
+
+def text_without_scripts(browser: Browser, address: str, names: Sequence[str]) -> list[str]:
+    """Pages that say nothing, or do not fit a phone, where scripts do not run."""
+    context = browser.new_context(viewport={"width": 390, "height": 844}, java_script_enabled=False)
+    page = context.new_page()
+    wrong = []
+    for name in names:
+        page.goto(f"{address}/{name}.html")
+        if len(page.locator("article").first.inner_text().split()) < 5:
+            wrong.append(f"without scripts, {name}: says nothing")
+        if page.evaluate("() => document.documentElement.scrollWidth > window.innerWidth + 1"):
+            wrong.append(f"without scripts, {name}: wider than the screen")
+    context.close()
+    return wrong
 
 
 def without_scripts(browser: Browser, address: str) -> list[str]:
@@ -141,21 +169,31 @@ def search(browser: Browser, address: str) -> list[str]:
     )
 
 
+def every(folder: Path) -> list[str]:
+    """Every page that is to be read, in order."""
+    pages = sorted(path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.html"))
+    return [name for name in pages if name not in NOT_READ and not name.startswith("_")]
+
+
 def main() -> None:
     """Serve the folder on this machine, look at it, and say what is wrong."""
     if CHROMIUM is None:
         print("There is no chromium on this machine: the site was not looked at.")
         return
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "site" / "html"
-    pictures = Path(sys.argv[2]) if len(sys.argv) > 2 else None
-    if pictures is not None:
-        pictures.mkdir(parents=True, exist_ok=True)
+    parser = argparse.ArgumentParser(description="Look at the site in a real browser.")
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "build" / "site" / "html")
+    parser.add_argument("--pictures", type=Path)
+    parser.add_argument("--every", action="store_true")
+    asked = parser.parse_args()
+    if asked.pictures is not None:
+        asked.pictures.mkdir(parents=True, exist_ok=True)
+    names = every(asked.folder) if asked.every else PAGES
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(asked.folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}"
     with sync_playwright() as playwright:
@@ -164,13 +202,24 @@ def main() -> None:
         )
         wrong = [*without_scripts(browser, address), *menu_by_keys(browser, address), *search(browser, address)]
         for size in SIZES:
-            for scheme in ("light", "dark"):
-                wrong += visit(browser, address, size, scheme, pictures)
+            wrong += visit(browser, address, size, names, asked.pictures)
+        wrong += text_without_scripts(browser, address, names)
+        version = browser.version
         browser.close()
     server.shutdown()
+    if asked.every:
+        seen = {
+            "command": "python docs/site/look.py --every",
+            "chromium": version,
+            "sizes": SIZES,
+            "schemes": ["light", "dark"],
+            "pages": names,
+            "faults": wrong,
+        }
+        LOOKED.write_text(json.dumps(seen, indent=1) + "\n", encoding="utf-8")
     if wrong:
         sys.exit("\n".join(["What readers would trip over:", *wrong]))
-    print(f"{len(PAGES)} pages, {len(SIZES)} sizes, light and dark: nothing to trip over.")
+    print(f"{len(names)} pages, {len(SIZES)} sizes, light and dark: nothing to trip over.")
 
 
 if __name__ == "__main__":

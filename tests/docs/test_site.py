@@ -2,6 +2,7 @@
 
 import importlib.util
 import inspect
+import json
 import re
 import sys
 from types import ModuleType
@@ -220,6 +221,17 @@ FAULTS = {
     "wider than the screen": ("<p>text</p>", '<p style="width: 3000px">text</p>'),
     "focus cannot be seen": ("<button>", '<button style="outline: none; box-shadow: none">'),
 }
+
+
+def test_every_page_was_looked_at_and_nothing_was_wrong(pages):
+    """The outcome that is kept; pages that came later are seen when it is made again, with `make docs`."""
+    seen = json.loads((DOCS / "site" / "looked.json").read_text(encoding="utf-8"))
+    assert seen["faults"] == []
+    assert (sorted(seen["sizes"]), seen["schemes"]) == (["desktop", "phone"], ["light", "dark"])
+    listed = {page.removesuffix(".md") for page in pages.listed()}
+    assert len(listed & set(seen["pages"])) >= 0.9 * len(listed)
+    assert any(name.startswith("reference/api/") for name in seen["pages"])
+    assert any(name.startswith("notebooks/") for name in seen["pages"])
 
 
 def test_a_look_at_the_site_sees_what_readers_trip_over():

@@ -52,8 +52,8 @@ USABLE = """() => {
   .filter((e) => e.type !== 'radio' || e === document.querySelector(`input[type=radio][name="${e.name}"]`));
   window.usable = all; return all.length; }"""
 
-# What whoever does not see a page, or points with a thumb, would miss: levels of headings in order, ids that are one
-# element's, labels that are there, tables and pictures that say what they are, and targets of 24 pixels or apart.
+# What whoever does not see a page, or points with a thumb, would miss: levels of headings in order, ids that are
+# one element's, labels that are there, tables and pictures that say what they are, targets of 24 pixels or apart.
 MISSED = """() => {
   const out = [], all = (s) => [...document.querySelectorAll(s)], shown = (e) => e.checkVisibility();
   let last = 0;
@@ -68,19 +68,20 @@ MISSED = """() => {
     for (const e of all(`[${name}]`))
       for (const id of e.getAttribute(name).split(" "))
         if (!document.getElementById(id)) out.push(`${name} ${id} is not there`);
-  for (const t of all("table")) if (!t.caption || !t.caption.textContent.trim()) out.push("a table without a caption");
+  for (const t of all("table")) if (!t.caption?.textContent.trim()) out.push("a table without a caption");
   for (const t of all("th")) if (!t.scope) out.push(`no scope: ${t.textContent}`);
   for (const t of all("svg")) if (!t.querySelector("title")) out.push("a picture without words");
   for (const t of all("li")) if (!t.closest("ul, ol")) out.push("an item of no list");
   for (const [what, n] of [["main", 1], ["header", 1], ["[lang]", 1], ["meta[name=viewport]", 1]])
     if (all(what).length !== n) out.push(`not one ${what}`);
-  if (document.querySelector("meta[name=viewport]").content.includes("scalable=no")) out.push("cannot be enlarged");
+  if (all("meta[name=viewport]")[0].content.includes("scalable=no")) out.push("cannot be enlarged");
   const targets = all("a[href], button, input:not([type=hidden]), select, textarea")
     .filter((e) => shown(e) && e.tabIndex >= 0 && getComputedStyle(e).clipPath === "none"
       && !e.classList.contains("skip"))
     .map((e) => [e, (e.closest("label") || e).getBoundingClientRect()]);
   const small = targets.filter(([, b]) => b.width < 24 || b.height < 24);
-  const near = (a, b) => Math.hypot(a.x + a.width / 2 - b.x - b.width / 2, a.y + a.height / 2 - b.y - b.height / 2);
+  const mid = (b) => [b.x + b.width / 2, b.y + b.height / 2];
+  const near = (a, b) => Math.hypot(mid(a)[0] - mid(b)[0], mid(a)[1] - mid(b)[1]);
   for (const [e, a] of small)  // a small one may stand alone: no other within 24 pixels
     if (targets.some(([f, b]) => f !== e && near(a, b) < 24))
       out.push(`too near to another: ${e.outerHTML.slice(0, 90)}`);
@@ -302,6 +303,27 @@ def test_fits_its_window_and_can_be_read(visit, world, clf, width, scheme):
     page.wait_for_selector("#key")
     can_be_read(page, "the way in")
     world.ledger.forget("application 1")
+
+
+def test_faults_of_a_page_are_found(browser):
+    page = browser.new_page()
+    good = """<!doctype html><html lang="en"><head><meta name="viewport" content="width=device-width"></head><body>
+    <header></header><main><h1>a</h1><h2>b</h2><table><caption>c</caption><tr><th scope="col">d</th></tr></table>
+    <label for="e">e</label><input id="e" style="height: 30px"></main></body></html>"""
+    page.set_content(good)
+    assert page.evaluate(MISSED) == []
+    for right, wrong, said in [
+        ("h2", "h4", "a level left out"),
+        ('id="e"', 'id="f"', "for e is not there"),
+        ("<caption>c</caption>", "", "a table without a caption"),
+        (' scope="col"', "", "no scope"),
+        ("<h2>b</h2>", "<a href='#'>x</a> <a href='#'>y</a>", "too near"),
+        ("<header></header>", "", "not one header"),
+        ("<h2>", "<svg></svg><h2>", "a picture without words"),
+    ]:
+        page.set_content(good.replace(right, wrong))
+        assert any(one.startswith(said) for one in page.evaluate(MISSED)), said
+    page.close()
 
 
 def test_hostile_texts_run_nothing(visit, world):
