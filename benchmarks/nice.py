@@ -1,17 +1,24 @@
-"""SparseSearch beside NICE on boosted trees: one job, in turns, on the same machine.
+"""SparseSearch beside NICE on the models that lenders run: one job, in turns, on the same machine.
 
-    python -m benchmarks.nice FOLDER [--people 100] [--rounds 5] [--trees 100]
+    python -m benchmarks.nice FOLDER [--model xgboost,stack] [--people 100] [--rounds 3] [--seconds 2]
 
-The mortgage applications as numbers, XGBoost of 100 trees of depth 6, the first people whom it refuses, and no
-limits, since NICE knows none. NICE (for sparsity) is installed from the package index into an environment of
-its own in FOLDER and kept for the next time; both answer everybody, one after the other, round by round. People
-per second are those of the median round, by the clock; processor time is of all threads, in milliseconds a
-person, and the one to go by on a machine that others use. Cost is l1 in units of each column's range; `valid`,
-what the model itself says. `one` is a call with one person, `first` the first of all.
+The mortgage applications as numbers, the first people whom a model refuses, and no limits, since NICE knows
+none. NICE (for sparsity) is unpacked from the package index into FOLDER, kept for the next time, and asked in a
+process of its own that has the same libraries and the same model, each library in the way that answers quickest.
+Both answer one after the other, round by round: holdtrue all people at once, NICE as many of them as it answers
+in `--seconds`, all where it is quick. People per second are those of the median round, by the clock; processor
+time is of all threads, in milliseconds a person, and the one to go by on a machine that others use. `valid` is
+what the model itself says, `cost` l1 in units of each column's range, over the people whom both answered. `one`
+is a call with one person, `first` the first of all.
+
+Beside each kind stands its goal: of trees, no fewer people a second than NICE in the same run; of what is
+composed of models that can be read, 100 a second; of an opaque function, 50. What is measured is added to the
+result, so that kinds can be measured one by one.
 """
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -20,27 +27,42 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
-from xgboost import XGBClassifier
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import RandomForestClassifier, StackingClassifier, VotingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import holdtrue as ht
-from benchmarks._common import record
+from benchmarks._common import RESULTS, record
 from benchmarks.panel import as_numbers
-from benchmarks.peers import environment
 
+PACKAGE = "NICEx"
 THEIRS = """
 import json, sys, time, warnings
 warnings.simplefilter("ignore")
-import numpy as np, xgboost
+import joblib, numpy as np
 from nice import NICE
 place = sys.argv[1]
-booster = xgboost.Booster({"nthread": 1}, model_file=place + "/model.json")
+model = joblib.load(place + "/model.joblib")
+kind = type(model).__module__.partition(".")[0]
 def proba(rows):  # the quickest way to ask it
-    p = booster.inplace_predict(np.asarray(rows, float))
+    rows = np.asarray(rows, float)
+    if kind == "xgboost":
+        p = booster.inplace_predict(rows)
+    elif kind == "lightgbm":
+        p = model.booster_.predict(rows, num_threads=1)
+    elif kind == "catboost":
+        return model.predict_proba(rows, thread_count=1)
+    else:
+        return model.predict_proba(rows)
     return np.column_stack([1 - p, p])
+if kind == "xgboost":
+    booster = model.get_booster()
 X, y, people = (np.load(f"{place}/{name}.npy") for name in ("X", "y", "people"))
-began = time.perf_counter()
 nice = NICE(X_train=X, predict_fn=proba, y_train=y, cat_feat=[], num_feat=list(range(X.shape[1])),
             optimization="sparsity", justified_cf=True)
 print("ready", flush=True)
@@ -52,84 +74,167 @@ for line in sys.stdin:
     np.save(place + "/answers.npy", rows)
     print(json.dumps(spent), flush=True)
 """
-ONE = 20  # people asked one by one
+ONE = 10  # people asked one by one
+FEWEST = 5  # whom NICE answers in a round, however slow
+Spent = tuple[float, float]
+"""Seconds by the clock and of the processor."""
+
+
+def xgboost() -> Any:
+    from xgboost import XGBClassifier
+
+    return XGBClassifier(n_estimators=100, max_depth=6, n_jobs=1, random_state=0)
+
+
+def lightgbm() -> Any:
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(n_estimators=100, n_jobs=1, random_state=0, verbose=-1)
+
+
+def catboost() -> Any:
+    from catboost import CatBoostClassifier
+
+    return CatBoostClassifier(
+        iterations=100, depth=6, thread_count=1, random_seed=0, verbose=0, allow_writing_files=False
+    )
+
+
+def forest(trees: int = 100) -> Any:
+    return RandomForestClassifier(trees, random_state=0, n_jobs=1)
+
+
+def logistic() -> Any:
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+
+
+MODELS: dict[str, tuple[Callable[[], Any], float | None]] = {
+    "xgboost": (xgboost, None),
+    "lightgbm": (lightgbm, None),
+    "catboost": (catboost, None),
+    "forest of 100": (forest, None),
+    "forest of 200": (lambda: forest(200), None),
+    "calibrated xgboost": (lambda: CalibratedClassifierCV(xgboost(), cv=3), 100.0),
+    "calibrated forest": (lambda: CalibratedClassifierCV(forest(), cv=3), 100.0),
+    "votes": (lambda: VotingClassifier([("x", xgboost()), ("l", logistic())], voting="soft"), 100.0),
+    "stack": (lambda: StackingClassifier([("x", xgboost()), ("f", forest()), ("l", logistic())], cv=3), 100.0),
+    "opaque": (forest, 50.0),
+}
+"""Kinds, of 100 trees unless they say otherwise; and people a second that are wanted (None: as many as NICE)."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--model", default=",".join(MODELS))
     parser.add_argument("--people", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--trees", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=2.0)
     options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
-    python, problem = environment("NICEx", options.folder.resolve(), "xgboost-cpu")
-    if python is None:
-        sys.exit(problem)
-    X, y, schema = as_numbers("loanapp")
-    model = XGBClassifier(n_estimators=options.trees, max_depth=6, n_jobs=1, random_state=0).fit(X, y)
-    predictor = ht.wrap(model, schema, X)
-    people = X[model.predict(X) != predictor.favourable].iloc[: options.people].reset_index(drop=True)
-    method = ht.SparseSearch().fit(predictor, X)
-    plan = []
+    for name in options.model.split(","):
+        if name not in MODELS:
+            sys.exit(f"nice: no such model; got {name!r}. Known are {', '.join(MODELS)}.")
+    peer = unpacked(options.folder.resolve())
+    sizes = f"--people {options.people} --rounds {options.rounds} --seconds {options.seconds:g}"
+    command = f"python -m benchmarks.nice FOLDER {sizes}"
+    place = RESULTS / "nice.json"
+    before = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
+    found = before.get("models", {}) if before.get("command") == command else {}
+    for name in options.model.split(","):
+        found[name] = measured(name, peer, options.people, options.rounds, options.seconds)
+        print(name, json.dumps(found[name]), flush=True)
+        ordered = {kind: found[kind] for kind in MODELS if kind in found}
+        record("nice", command, {"models": ordered}, shown=False)
 
-    def ours(n: int) -> tuple[float, float]:
+
+def unpacked(folder: Path) -> Path:
+    """Where NICE is, without what it would bring along: it is to use the libraries that are there."""
+    place = folder / PACKAGE
+    if not (place / "nice").is_dir():
+        options = ("--quiet", "--no-deps", "--target", str(place))
+        subprocess.run([sys.executable, "-m", "pip", "install", *options, PACKAGE], check=True)
+    return place
+
+
+def measured(name: str, peer: Path, n_people: int, n_rounds: int, seconds: float) -> dict[str, Any]:
+    """Both on one kind of model."""
+    X, y, schema = as_numbers("loanapp")
+    make, goal = MODELS[name]
+    model = make().fit(X.to_numpy(), y)
+    given = model if name != "opaque" else lambda rows: model.predict_proba(rows.to_numpy(float))
+    predictor = ht.wrap(given, schema, X)
+    foreign = predictor.foreign
+    assert foreign is not None
+    people = X[model.predict(X.to_numpy()) != predictor.favourable].iloc[:n_people].reset_index(drop=True)
+    method = ht.SparseSearch().fit(predictor, X)
+    plans: list[ht.RecourseFrame] = []
+
+    def ours(n: int) -> Spent:
+        foreign._answers.clear()  # what an earlier round was told
         clock, processor = time.perf_counter(), time.process_time()
-        plan[:] = [method.recourse(people.iloc[:n])]
+        plans[:] = [method.recourse(people.iloc[:n])]
         return time.perf_counter() - clock, time.process_time() - processor
 
     with tempfile.TemporaryDirectory() as place:
-        model.save_model(Path(place) / "model.json")
-        for name, part in (("X", X), ("y", y), ("people", people)):
-            np.save(Path(place) / f"{name}.npy", np.asarray(part, np.float64 if name != "y" else np.int64))
-        command = [str(python), "-c", THEIRS, place]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as peer:
-            assert peer.stdin is not None
-            assert peer.stdout is not None
-            told, asked = peer.stdout, peer.stdin
+        joblib.dump(model, Path(place) / "model.joblib")
+        for part, values in (("X", X), ("y", y), ("people", people)):
+            np.save(Path(place) / f"{part}.npy", np.asarray(values, np.float64 if part != "y" else np.int64))
+        command = [sys.executable, "-c", THEIRS, place]
+        paths = os.pathsep.join(path for path in (str(peer), os.environ.get("PYTHONPATH", "")) if path)
+        with subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONPATH": paths},
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            told, asked = process.stdout, process.stdin
             told.readline()
 
-            def theirs(n: int) -> tuple[float, float]:
+            def theirs(n: int) -> Spent:
                 asked.write(f"{n}\n")
                 asked.flush()
                 return tuple(json.loads(told.readline()))
 
-            both = {"holdtrue": ours, "NICE": theirs}
-            found = {name: _measured(both, name) for name in both}
-            rounds: dict[str, list[tuple[float, float]]] = {name: [] for name in both}
-            for _ in range(options.rounds):
-                for name, ask in both.items():
-                    rounds[name].append(ask(len(people)))
+            one = {"holdtrue": alone(ours), "NICE": alone(theirs)}
+            fitting = int(1000 * seconds / one["NICE"]["one, ms"])
+            n_theirs = min(len(people), max(FEWEST, fitting))
+            rounds: dict[str, list[Spent]] = {"holdtrue": [], "NICE": []}
+            for _ in range(n_rounds):
+                rounds["holdtrue"].append(ours(len(people)))
+                rounds["NICE"].append(theirs(n_theirs))
             asked.close()
-        rows = {"holdtrue": pd.DataFrame(plan[0].recourse.columns), "NICE": None}
-        rows["NICE"] = pd.DataFrame(np.load(Path(place) / "answers.npy"), columns=list(X.columns))
-    for name, row in found.items():
-        clock, processor = (float(np.median(part)) for part in zip(*rounds[name], strict=True))
-        row |= {"people per second": len(people) / clock, "processor ms": 1000 * processor / len(people)}
-        row |= judged(rows[name], people, model, X, predictor.favourable)
-        print(name, {key: round(value, 3) for key, value in row.items()}, flush=True)
-    command = f"python -m benchmarks.nice FOLDER --people {options.people} --rounds {options.rounds}"
-    values = {"people": len(people), "trees": options.trees, "in turns": found}
-    record("nice", f"{command} --trees {options.trees}", values, shown=False)
+        both, mine = slice(n_theirs), pd.DataFrame(plans[0].recourse.columns)[list(X.columns)].to_numpy(float)
+        answers = {"holdtrue": mine[both], "NICE": np.load(Path(place) / "answers.npy")}
+    row: dict[str, Any] = {"read": foreign.note}
+    span = (X.max() - X.min()).replace(0, 1).to_numpy()
+    for who, n in (("holdtrue", len(people)), ("NICE", n_theirs)):
+        clock, processor = (float(np.median(part)) for part in zip(*rounds[who], strict=True))
+        spent = {"people": n, "people per second": n / clock, "processor ms": 1000 * processor / n}
+        spent |= one[who] | judged(answers[who], people[both].to_numpy(float), model, span, predictor.favourable)
+        row[who] = {key: round(value, 4) for key, value in spent.items()}
+    wanted = row["NICE"]["people per second"] if goal is None else goal
+    return row | {"goal": round(wanted, 1), "reached": bool(row["holdtrue"]["people per second"] >= wanted)}
 
 
-def _measured(both: dict[str, Callable[[int], tuple[float, float]]], name: str) -> dict[str, float]:
+def alone(ask: Callable[[int], Spent]) -> dict[str, float]:
     """The first call of all, and calls with one person."""
-    first, _ = both[name](1)
-    clock, processor = (
-        1000 * float(np.median(part)) for part in zip(*(both[name](1) for _ in range(ONE)), strict=True)
-    )
+    first, _ = ask(1)
+    clock, processor = (1000 * float(np.median(part)) for part in zip(*(ask(1) for _ in range(ONE)), strict=True))
     return {"first, s": first, "one, ms": clock, "one, processor ms": processor}
 
 
-def judged(rows: Any, people: pd.DataFrame, model: Any, X: pd.DataFrame, favourable: Any) -> dict[str, float]:
+def judged(
+    rows: np.ndarray, people: np.ndarray, model: Any, span: np.ndarray, favourable: Any
+) -> dict[str, float]:
     """What the model itself says, and what the changes cost."""
-    valid = np.asarray(model.predict(rows[list(X.columns)].astype(float))) == favourable
-    span = (X.max() - X.min()).replace(0, 1).to_numpy()
-    moved = np.abs(rows[list(X.columns)].to_numpy(float) - people.to_numpy(float)) / span
+    valid = np.ravel(model.predict(rows)) == favourable
+    moved = np.abs(rows - people) / span
     return {
         "valid": float(valid.mean()),
-        "l1": float(moved.sum(axis=1)[valid].mean()),
+        "cost": float(moved.sum(axis=1)[valid].mean()),
         "changes": float((moved > 0).sum(axis=1)[valid].mean()),
     }
 

@@ -16,7 +16,7 @@ from holdtrue._types import Estimator
 from holdtrue.errors import CapabilityError
 
 EDGE = 1e-7  # how near to an end a quantile transformer takes a value for it
-NEAR = 1e-6  # share of the largest value by which float32 may miss one
+NEAR = 5e-7  # share of a value, and of what was added to it, by which float32 may miss it
 OUTERMOST = -float(scipy.stats.norm.ppf(EDGE - np.spacing(1)))
 
 
@@ -33,6 +33,13 @@ class AbstractCurve:
     @abstractmethod
     def layer(self) -> eqx.Module:
         """The same, in single precision and differentiable."""
+
+    def layer_for(self, offset: float, less: float) -> tuple[eqx.Module, float]:
+        """The same for where it stands, and what is left of `less`.
+
+        `offset` was added to the values in single precision; `less` a later step takes away, if not the layer.
+        """
+        return self.layer(), less
 
 
 class Power(AbstractCurve):
@@ -52,21 +59,36 @@ class Power(AbstractCurve):
 
     def layer(self) -> "PowerLayer":
         """The same inside a program."""
-        return PowerLayer(jnp.asarray(self.exponent, jnp.float32), self.method == "box-cox")
+        return self.layer_for(0.0, 0.0)[0]
+
+    def layer_for(self, offset: float, less: float) -> "tuple[PowerLayer, float]":
+        """The same less a number: of a constant and a little, single precision keeps the little."""
+        parts: Any = (self.exponent, less, 1.0 + self.exponent * less)
+        exponent, taken, rest = (jnp.asarray(part, jnp.float32) for part in parts)
+        far = bool(abs(self.exponent * less) > 0.5)
+        return PowerLayer(exponent, taken, rest, self.method == "box-cox", far), 0.0
 
 
 class PowerLayer(eqx.Module):
     """Yeo and Johnson's or Box and Cox's transformation inside a program."""
 
     exponent: Float[Array, ""]
+    less: Float[Array, ""]
+    rest: Float[Array, ""]
     positive: bool = eqx.field(static=True)
+    far: bool = eqx.field(static=True)
 
     def __call__(self, x: Float[Array, ""]) -> Float[Array, ""]:
         """Value at one number."""
         if self.positive:
-            return _power(jnp.log(jnp.maximum(x, 1e-30)), self.exponent)
+            return self._up(jnp.log(jnp.maximum(x, 1e-30)))
         up, down = jnp.log1p(jnp.maximum(x, 0.0)), jnp.log1p(jnp.maximum(-x, 0.0))
-        return jnp.where(x >= 0, _power(up, self.exponent), -_power(down, 2.0 - self.exponent))
+        return jnp.where(x >= 0, self._up(up), -_power(down, 2.0 - self.exponent) - self.less)
+
+    def _up(self, log: Float[Array, ""]) -> Float[Array, ""]:
+        if self.far:  # (exp(e log) - 1) / e - less, whose constants were added in double precision
+            return (jnp.exp(self.exponent * log) - self.rest) / self.exponent
+        return _power(log, self.exponent) - self.less
 
 
 def _power(log: Float[Array, ""], exponent: Float[Array, ""]) -> Float[Array, ""]:
@@ -98,9 +120,13 @@ class Quantiles(AbstractCurve):
 
     def layer(self) -> "QuantilesLayer":
         """The same inside a program."""
-        parts = (self.quantiles, self.shares, 1 - self.shares)
-        quantiles, shares, rest = (jnp.asarray(part, jnp.float32) for part in parts)
-        return QuantilesLayer(quantiles, shares, rest, self.normal)
+        return self.layer_for(0.0, 0.0)[0]
+
+    def layer_for(self, offset: float, less: float) -> "tuple[QuantilesLayer, float]":
+        """The same, for values that are as exact as what was added to them."""
+        parts: Any = (self.quantiles, self.shares, 1 - self.shares, abs(offset))
+        quantiles, shares, rest, added = (jnp.asarray(part, jnp.float32) for part in parts)
+        return QuantilesLayer(quantiles, shares, rest, added, self.normal), less
 
 
 class QuantilesLayer(eqx.Module):
@@ -109,18 +135,22 @@ class QuantilesLayer(eqx.Module):
     quantiles: Float[Array, " q"]
     shares: Float[Array, " q"]
     rest: Float[Array, " q"]
+    added: Float[Array, ""]
     normal: bool = eqx.field(static=True)
 
     def __call__(self, x: Float[Array, ""]) -> Float[Array, ""]:
         """Value at one number."""
         # Where many people have one value the shares jump, and float32 misses that value by a little.
         near = self.quantiles[jnp.argmin(jnp.abs(self.quantiles - x))]
-        reach = NEAR * jnp.max(jnp.abs(self.quantiles))
+        reach = NEAR * (jnp.abs(near) + self.added)
         x = x + jax.lax.stop_gradient(jnp.where(jnp.abs(near - x) <= reach, near - x, 0.0))
-        below = self._share(x, self.shares)
+        # Where many people have the least or the greatest value, scikit-learn takes the end and not the middle.
+        first, last = x <= self.quantiles[0], x >= self.quantiles[-1]
+        below = jnp.where(first, 0.0, jnp.where(last, 1.0, self._share(x, self.shares)))
         if not self.normal:
             return below
-        above = self._share(x, self.rest)  # from above, too: float32 has few numbers just below 1
+        # From above, too: float32 has few numbers just below 1.
+        above = jnp.where(first, 1.0, jnp.where(last, 0.0, self._share(x, self.rest)))
         x_low, x_high = (jnp.clip(p, EDGE, 0.5) for p in (below, above))
         return jnp.where(below < 0.5, jax.scipy.special.ndtri(x_low), -jax.scipy.special.ndtri(x_high))
 

@@ -1,6 +1,7 @@
 """Models made elsewhere as a chain of layers, their preprocessing folded into the first."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import equinox as eqx
@@ -174,7 +175,7 @@ class Front:
         self.matrix = np.zeros((len(columns), encoder.n_columns))
         self.bias = np.zeros(len(columns))
         self.tables: dict[str, np.ndarray] = {}
-        self.bent: dict[int, Number] = {}
+        self.bent: dict[int, Bent] = {}
         self.indicators = {slot.name: slot.start for slot in encoder.layout.indicators}
         self.groups = {slot.name for slot in encoder.layout.groups}
         for row, column in enumerate(columns):
@@ -189,28 +190,31 @@ class Front:
 
     def fold(self, weight: np.ndarray, bias: np.ndarray) -> Affine:
         """Return the preprocessing followed by ``weight @ z + bias``, as one layer."""
-        parts: list[Steps | Bent] = [self._bent(weight[:, row], column) for row, column in self.bent.items()]
+        parts: list[Steps | Bent] = [replace(b, weight=single(weight[:, row])) for row, b in self.bent.items()]
         for name, table in self.tables.items():
             at = self.encoder.layout.slot(name).start
             scale, offset = self.encoder.scale[at], self.encoder.offset[at]
             parts.append(Steps(single(weight @ table), single(scale), single(offset), at))
         return Affine(single(weight @ self.matrix), single(weight @ self.bias + bias), tuple(parts))
 
-    def _bent(self, weight: np.ndarray, column: Number) -> Bent:
+    def _bent(self, row: int, column: Number) -> Bent:
+        """The curve without weights, and what a later step takes away in double precision."""
         assert column.curve is not None
         before, curve, after = column.curve
         at = self.encoder.layout.slot(column.name).start
         scale, offset = self.encoder.scale[at], self.encoder.offset[at]
-        start = float(before.value(np.zeros(())))
-        inside = (single(before.slope * scale), single(before.slope * offset + start))
-        return Bent(single(weight), curve.layer(), *inside, single(after.slope), at)
+        start = float(before.value(np.zeros(()))) + before.slope * offset
+        layer, left = curve.layer_for(start, -float(after.value(np.zeros(()))) / after.slope)
+        self.bias[row] -= after.slope * left
+        return Bent(
+            single(np.ones(1)), layer, single(before.slope * scale), single(start), single(after.slope), at
+        )
 
     def _number(self, row: int, column: Number) -> None:
         if column.curve is not None:
             if isinstance(column.curve[1], Bins):
                 raise NotUnderstood("bins beside numbers that are not binned")
-            self.bent[row] = column
-            self.bias[row] += float(column.curve[2].value(np.zeros(())))
+            self.bent[row] = self._bent(row, column)
             self._when_missing(row, column.name, column.missing, lambda raw: float(column.value(np.asarray(raw))))
             return
         slope = column.slope
