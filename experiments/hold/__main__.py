@@ -21,8 +21,8 @@ def commands(processes: int) -> list[tuple[list[str], str | None]]:
     out += [(["sba", "--kind", kind], "sba.json" if kind == "xgboost" else f"sba-{kind}.json") for kind in KINDS]
     out += [
         (["bail"], "bail.json"),
-        (["price"], "price.json"),
-        (["price", "--write"], "price.json"),
+        (["price", "--panels", "clairvoyant"], "price.json"),
+        (["price", "--panels", "clairvoyant", "--write"], "price.json"),
         (["reach", "heloc", "forest", "0"], "reach-heloc-forest-0.json"),
         (["page"], None),
     ]

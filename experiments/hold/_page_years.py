@@ -101,8 +101,8 @@ def price() -> list[str]:
         f"years to {EARLY[-1]}; then the years after it. Clairvoyant: the cheapest recourse that the model and",
         "next year's model itself accept, which nobody can know.",
         "",
-        "| guides | slack | years | kept, mean | kept, worst year | cost over the cheapest's |",
-        "|---|---|---|---|---|---|",
+        "| guides | slack | years | kept, mean | kept, worst year | cost | cost over the cheapest's |",
+        "|---|---|---|---|---|---|---|",
     ]
     for name in dict.fromkeys(row["panel"] for row in some):
         own = [row for row in some if row["panel"] == name]
@@ -115,14 +115,13 @@ def price() -> list[str]:
         if not kept:
             continue
         offers = [_offer(row, slack) for row in later]
-        over = np.sum([o["cost"] * o["people"] for o in offers]) / np.sum(
-            [o["cheapest"] * o["people"] for o in offers]
-        )
+        people = np.array([o["people"] for o in offers])
+        cost, cheapest = (np.average([o[name] for o in offers], weights=people) for name in ("cost", "cheapest"))
         worst = min(kept, key=lambda year: kept[year])
         shown = f"{slack:g}" + ("" if enough else " (no smaller one kept 95%)")
         lines.append(
             f"| {name} | {shown} | {len(kept)} | {np.mean(list(kept.values())):.3f} "
-            f"| {kept[worst]:.3f} ({worst}) | {over:.2f}x |"
+            f"| {kept[worst]:.3f} ({worst}) | {cost:.3f} | {cost / cheapest:.2f}x |"
         )
     return lines
 

@@ -11,6 +11,7 @@ year's model itself accept.
 
 import argparse
 import json
+import shlex
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -212,10 +213,12 @@ def main() -> None:
                     print(f"{time.strftime('%H:%M:%S')} {year} {name}: {seconds} s", flush=True)
         return
     some = [json.loads(path.read_text("utf-8")) for path in sorted(given.keep.glob(f"*-{given.people}.json"))]
+    some = [row for row in some if row["panel"] in given.panels]
     text = to_json(
         {
             "replayed": sorted(some, key=lambda r: (names.index(r["panel"]), r["year"])),
-            "command": f"python -m experiments.hold.price --people {given.people}",
+            "command": f"python -m experiments.hold.price --people {given.people}"
+            + ("" if given.panels == names else f" --panels {shlex.quote(','.join(given.panels))}"),
         }
         | made_with({"people": given.people}),
         indent=None,
