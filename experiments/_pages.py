@@ -8,6 +8,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 IMAGES = DOCS / "images"
 BEGIN, END = "<!-- tables: made by python -m experiments -->", "<!-- end of tables -->"
 STANDS, STOOD = "<!-- what stands: made by python -m experiments -->", "<!-- end of what stands -->"
+SHORT, SHOWN = "<!-- table {}: made by python -m experiments -->", "<!-- end of table {} -->"
 ITEMS, LISTED = "<!-- items: made by python -m experiments -->", "<!-- end of items -->"
 
 
@@ -24,6 +25,8 @@ def page(paper: str) -> str:
     standing = own.standing(results)
     text = _between(text, STANDS, STOOD, f"{standing.brief()}\n")
     text = _between(text, ITEMS, LISTED, f"{standing.whole()}\n")
+    for name, made in own.short(results).items():
+        text = _between(text, SHORT.format(name), SHOWN.format(name), f"{made}\n")
     return _between(text, BEGIN, END, own.markdown(results) + own.further())
 
 

@@ -24,7 +24,8 @@ class Experiment:
         Has the class ``Result``, ``run(name, *, quick, parts, say, **options) -> Result`` for one of `datasets`,
         ``markdown(results, parts) -> str``, where ``parts`` are those asked for, or none for all, and
         ``standing(results) -> Standing``, what is met of the paper, item by item; where there are further files,
-        ``further(folder) -> str``, their tables. Its ``pictures``
+        ``further(folder) -> str``, their tables; and, where the text has tables, ``short(results)``, these by
+        name. Its ``pictures``
         has ``draw(results, folder)``, and its folder ``results`` what was committed.
     datasets : tuple of str
     parts : tuple of str
@@ -71,6 +72,11 @@ class Experiment:
         """Tables of the page that are of other files than its results; none where the paper has no such."""
         make = getattr(import_module(self.module), "further", None)
         return "" if make is None else f"\n{make(self.results)}"
+
+    def short(self, results: Sequence[AbstractResult]) -> dict[str, str]:
+        """Small tables within the page's text, by the names of their marks; none where the paper has no such."""
+        make = getattr(import_module(self.module), "short", None)
+        return {} if make is None else make(results)
 
     def draw(self, results: Sequence[AbstractResult], folder: Path) -> None:
         """Draw the pictures of the paper's page into a folder."""

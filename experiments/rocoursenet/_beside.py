@@ -21,9 +21,9 @@ def equal(folder: Path) -> str:
         in_time = found["dataset"] in IN_TIME
         sides = [(key, label) for key in ("towards", "later")[: 2 if in_time else 1] for label in "10"]
         rows = [
-            [name, *(_cell([s[key] for s in seeds if s[key] is not None], digits)
+            [name, *(told([s[key] for s in seeds if s[key] is not None], digits)
                      for key, digits in (("robust", 3), ("validity", 3), ("proximity", 2))),
-             *(_cell([s[key][label] for s in seeds if s[key][label] is not None], 3) for key, label in sides),
+             *(told([s[key][label] for s in seeds if s[key][label] is not None], 3) for key, label in sides),
              str(len(seeds))]
             for name, seeds in found["methods"].items()
         ]  # fmt: skip
@@ -44,14 +44,14 @@ def nested(folder: Path) -> str:
     for found in read(folder, "nested-*").values():
         taken, judged = found["taken"], found["judged"]
         by = {key: [s[key] for s in judged if s[key] is not None] for key in ("robust", "validity", "proximity")}
-        told = found["performance"]
+        of_model = found["performance"]
         chosen = ", ".join(f"{key} {value:g}" for key, value in taken["setting"].items())
-        figures = [_cell(by["robust"], 3), _cell(by["validity"], 3), _cell(by["proximity"], 2)]
-        auc, accepted = ([float(np.mean(t[key])) for t in told] for key in ("auc", "favourable"))
+        figures = [told(by["robust"], 3), told(by["validity"], 3), told(by["proximity"], 2)]
+        auc, accepted = ([float(np.mean(t[key])) for t in of_model] for key in ("auc", "favourable"))
         last = found.get("forward")
         rows.append([
             found["title"], f"{chosen} (of {len(found['tried'])})", f"{taken['robust']:.3f}", *figures,
-            "-" if last is None else _cell(last, 3), _cell(auc, 3), _cell(accepted, 2), str(len(judged)),
+            "-" if last is None else told(last, 3), told(auc, 3), told(accepted, 2), str(len(judged)),
         ])  # fmt: skip
     if not rows:
         return ""
@@ -61,6 +61,7 @@ def nested(folder: Path) -> str:
     return f"{title}\n\n{table(head, rows)}"
 
 
-def _cell(values: Any, digits: int) -> str:
+def told(values: Any, digits: int) -> str:
+    """Mean and deviation over seeds."""
     mean, std = spread(values)
     return "-" if mean is None else f"{mean:.{digits}f}" + ("" if std is None else f" ± {std:.{digits}f}")

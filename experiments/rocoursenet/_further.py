@@ -10,6 +10,7 @@ from experiments._report import cell, read, table
 from experiments._results import typed
 from experiments.rocoursenet._beside import equal, nested
 from experiments.rocoursenet._figures import over
+from experiments.rocoursenet._people import intervals
 from experiments.rocoursenet._result import OfSeed
 from experiments.rocoursenet._tables import forward, printed
 
@@ -20,6 +21,7 @@ def further(folder: Path) -> str:
     """What 2009 has that earlier years have not, and whom both versions of German Credit share."""
     found = read(folder, "facts").get("facts")
     texts = [
+        intervals(folder),
         equal(folder),
         nested(folder),
         _told(folder),
@@ -67,6 +69,7 @@ def _last_year(folder: Path) -> str:
         return float(np.mean([run[LAST][wanted][share]["earlier"] for run in told["found"]]))
 
     rows = [["as it is", "-", "-", cell(years[-1], 3), cell(years.mean(), 3)]]
+    rows.append(["left out", "-", "-", "-", cell(years[:-1].mean(), 3)])
     for share in told["found"][0][LAST]["0"]:
         parts = [surest(wanted, share) for wanted in "01"]
         row = to_no * parts[0] + (1 - to_no) * parts[1]

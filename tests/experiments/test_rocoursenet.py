@@ -19,6 +19,7 @@ from experiments.rocoursenet._attack import attacks
 from experiments.rocoursenet._data import alike, read_tasks
 from experiments.rocoursenet._judge import Answer, judge, patterns, performance, wishes
 from experiments.rocoursenet._oracle import ceiling, cheapest
+from experiments.rocoursenet._people import known
 from experiments.rocoursenet._recipes import Sizes
 from experiments.rocoursenet._result import Attacked, OfSeed, Result
 from experiments.rocoursenet._run import PARTS
@@ -307,3 +308,32 @@ def test_a_single_table_can_be_asked_for(quick):
     text = markdown([Result.from_dict(result)], ["table 6"])
     assert text.startswith("### Accuracy and AUC")
     assert "Table 9" not in text
+
+
+def test_an_interval_over_people_is_the_score_interval_where_every_training_agrees():
+    share = np.array([[1.0, 0.5], [0.5, 1.0]])
+    found = known(np.stack([share, share]), [100, 120])
+    assert found["mean"] == 0.5
+    assert found["trainings"] == [0.5, 0.5]
+    # 50 of 100: Wilson (1927).
+    assert found["people"] == pytest.approx([0.4038, 0.5962], abs=1e-4)
+    everybody = known(np.ones((2, 2, 2)), [100, 120])
+    assert everybody["trainings"] == [1.0, 1.0]
+    assert everybody["people"] == pytest.approx([0.9630, 1.0], abs=1e-4)
+
+
+def test_an_interval_over_people_is_never_narrower_than_over_trainings():
+    rng = np.random.default_rng(0)
+    for k in (2, 2, 2):
+        matrices = rng.uniform(0.2, 0.9, (5, k, k))
+        found = known(matrices, [57, 90])
+        assert found["people"][0] <= found["trainings"][0]
+        assert found["people"][1] >= found["trainings"][1]
+
+
+def test_years_are_the_draws_where_there_are_many():
+    rows = np.array([0.6, 0.8, 1.0])
+    found = known(np.repeat(rows[:, None], 3, axis=1)[None].repeat(2, axis=0), [1000] * 3)
+    assert found["mean"] == pytest.approx(0.8)
+    # t of two degrees of freedom, 4.303, times 0.2 / sqrt(3).
+    assert found["people"] == pytest.approx([0.8 - 0.4968, 1.0], abs=1e-3)
