@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -65,7 +66,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if os.environ.get("HOLDTRUE_TYPECHECK") == "1":
         from jaxtyping import install_import_hook
 
-        sys.modules.setdefault("holdtrue_conftest", sys.modules[__name__])
+        # By a name of its own: what pytest calls this file among modules, if anything, depends on its version.
+        beside = ModuleType("holdtrue_conftest")
+        vars(beside)["checked"] = checked
+        sys.modules["holdtrue_conftest"] = beside
         install_import_hook([f"holdtrue.{name}" for name in CHECKED], "holdtrue_conftest.checked")
 
 
