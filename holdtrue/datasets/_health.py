@@ -99,6 +99,7 @@ WARFARIN = Schema(
     classes=3,
     target="dose class",
     favourable="low",
+    protected=("age", "race", "VKORC1", "CYP2C9"),
     source="International Warfarin Pharmacogenetics Consortium (2009), PharmGKB PA162355460",
     licence="CC BY-SA 4.0, as PharmGKB states",
     file=RawFile(name="warfarin_iwpc.csv.gz", rows=5700, width=63, columns=(*_RENAMED, *_INDUCERS, _DOSE)),

@@ -33,7 +33,11 @@ class Parts:
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """One entry: facts that hold for ``load(name)`` without options, and the function that builds it."""
+    """One entry: facts that hold for ``load(name)`` without options, and the function that builds it.
+
+    `protected` names columns, of any variant, that are who somebody is: never told as a reason. How a column may
+    change is the schema's and a paper's matter, and stays as it is.
+    """
 
     name: str
     rows: int
@@ -44,6 +48,7 @@ class Spec:
     licence: str
     build: Callable[..., Parts]
     classes: int = 2
+    protected: tuple[str, ...] = ()
     file: RawFile | None = None
     variants: Mapping[str, str] = field(default_factory=dict)
 
@@ -72,7 +77,7 @@ class Spec:
             name=self.name,
             X=parts.X.reset_index(drop=True),
             y=np.asarray(parts.y),
-            schema=parts.schema,
+            schema=self._guarded(parts.schema),
             target=parts.target or self.target,
             favourable=self.favourable if parts.favourable is ... else parts.favourable,
             source=self.source,
@@ -80,6 +85,11 @@ class Spec:
             description=self.description,
             groups=groups,
         )
+
+    def _guarded(self, schema: Schema | None) -> Schema | None:
+        if schema is None:
+            return None
+        return schema.replace(**{name: {"protected": True} for name in self.protected if name in schema})
 
     def _check(self, options: Keywords) -> None:
         for key in options:
@@ -156,6 +166,7 @@ def _row(entry: Spec) -> JsonObject:
         "rows": entry.rows,
         "features": entry.features,
         "classes": entry.classes,
+        "protected": list(entry.protected),
         "target": entry.target,
         "favourable": entry.favourable,
         "source": entry.source,

@@ -10,7 +10,7 @@ import pytest
 from holdtrue import datasets
 from holdtrue.datasets._registry import spec
 from holdtrue.errors import DataError
-from holdtrue.schema import Schema
+from holdtrue.schema import Schema, guess
 
 VARIANTS = [(name, variant) for name in datasets.names() for variant in (None, *spec(name).variants)]
 
@@ -163,3 +163,49 @@ def test_no_jax() -> None:
         "assert not {'jax', 'equinox', 'optax'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# Columns whose names speak of people, and which are none of anybody's protected traits here.
+NOT_PROTECTED = {
+    "give_me_some_credit": {"NumberOfDependents"},  # a lender may ask for them: Regulation B, 12 CFR 1002.5(d)(3)
+    "loanapp": {"dep"},
+    "german_credit": {"people_liable"},
+    "german_credit_raw": {"people_liable"},
+    "german_credit_roar_codes": {"people_liable"},
+    "south_german_credit": {"people_liable"},
+    "south_german_credit_codes": {"people_liable"},
+    "rocoursenet_german": {"Number people"},
+}
+
+
+@pytest.mark.parametrize(("name", "variant"), VARIANTS)
+def test_who_people_are_is_protected_in_every_dataset(request, name, variant):
+    """What the guess protects by its name or its levels is protected, and what an entry names is there."""
+    data = fetch(request, name, **({} if variant is None else {"variant": variant}))
+    if data.schema is None:
+        assert spec(name).protected == ()
+        return
+    guessed = {f.name for f in guess(data.X.head(3000)).schema if f.protected}
+    told = {f.name for f in data.schema if f.protected}
+    assert guessed - NOT_PROTECTED.get(name, set()) <= told
+    assert told == set(spec(name).protected) & set(data.schema.names)
+
+
+def test_every_protected_column_is_one_of_some_variant(request):
+    for name in datasets.names():
+        entry, found = spec(name), set()
+        for variant in (None, *entry.variants) if entry.protected else ():
+            data = fetch(request, name, **({} if variant is None else {"variant": variant}))
+            found |= set(data.schema.names)
+        assert set(entry.protected) <= found, name
+
+
+def test_protection_moves_nothing(request):
+    """A paper's variant that lets race change still does; where nothing is said, nobody is asked to."""
+    adult = fetch(request, "adult", variant="robustness-tradeoffs").schema
+    assert (adult["race"].direction, adult["race"].protected) == ("free", True)
+    for name in datasets.names():
+        entry = spec(name)
+        if entry.protected:
+            schema = fetch(request, name).schema
+            assert {f.name: f.direction for f in schema if f.protected and f.direction != "fixed"} == {}
