@@ -3,7 +3,8 @@
 from experiments.counterfactual_training._further import further
 from experiments.counterfactual_training._result import Result
 from experiments.counterfactual_training._run import run
+from experiments.counterfactual_training._short import short
 from experiments.counterfactual_training._standing import standing
 from experiments.counterfactual_training._tables import markdown
 
-__all__ = ["Result", "further", "markdown", "run", "standing"]
+__all__ = ["Result", "further", "markdown", "run", "short", "standing"]
