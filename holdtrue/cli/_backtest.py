@@ -14,6 +14,7 @@ from holdtrue.cli._options import (
     json_option,
     parse_settings,
     read_hold,
+    schema_option,
     seed_option,
     set_option,
 )
@@ -30,9 +31,7 @@ TERMS = (1, 2, 3)
 @click.option("--hold", default="95%", show_default=True, metavar="CHANCE", help="Wanted share of promises kept.")
 @click.option("--window", type=click.IntRange(min=1), default=3, show_default=True, metavar="N",
               help="Periods that a model learns from.")  # fmt: skip
-@click.option(
-    "--schema", "schema_file", metavar="FILE", help="What the columns are and how each may change (YAML or JSON)."
-)
+@schema_option
 @favourable_option
 @click.option("--model", default="mlp", show_default=True, metavar="NAME",
               help="linear, mlp, ensemble, logistic_regression, random_forest, xgboost or lightgbm.")  # fmt: skip

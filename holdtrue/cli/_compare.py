@@ -14,6 +14,7 @@ from holdtrue.cli._options import (
     favourable_option,
     json_option,
     parse_settings,
+    schema_option,
     seed_option,
     set_option,
 )
@@ -37,9 +38,7 @@ from holdtrue.errors import DataError
 @click.option("--test-size", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.25,
               show_default=True, help="Share of rows that the model does not learn from.")  # fmt: skip
 @click.option("--target", metavar="COLUMN", help="The label column of a table. A dataset brings its own.")
-@click.option(
-    "--schema", "schema_file", metavar="FILE", help="What the columns are and how each may change (YAML or JSON)."
-)
+@schema_option
 @favourable_option
 @set_option
 @click.option("--output", metavar="FILE", help="Write JSON, after every method anew.")

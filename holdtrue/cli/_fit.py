@@ -19,6 +19,7 @@ from holdtrue.cli._options import (
     json_option,
     parse_settings,
     read_hold,
+    schema_option,
     seed_option,
     set_option,
 )
@@ -39,9 +40,7 @@ FAMILIES = ("model", "regime", "method")
 @click.argument("table", metavar="TABLE")
 @click.option("--target", metavar="COLUMN", help="The label column. A dataset brings its own.")
 @click.option("--out", required=True, metavar="FILE", help="The model file to write, for example loans.holdtrue.")
-@click.option(
-    "--schema", "schema_file", metavar="FILE", help="What the columns are and how each may change (YAML or JSON)."
-)
+@schema_option
 @click.option("--write-schema", metavar="FILE", help="Write the schema that was used.")
 @favourable_option
 @drop_option

@@ -176,6 +176,9 @@ def pick_label(text: str | None, labels: Sequence[Label], option: str) -> Cell:
     raise DataError(f"{option}: is not a class; got {text!r}. Classes are {list(labels)!r}.")
 
 
+schema_option = click.option(
+    "--schema", "schema_file", metavar="FILE", help="What the columns are and how each may change (YAML or JSON)."
+)
 favourable_option = click.option(
     "--favourable", metavar="LABEL", help="The class people want; asked for where it is not plain from the labels."
 )

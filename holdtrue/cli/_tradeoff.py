@@ -13,6 +13,7 @@ from holdtrue.cli._options import (
     favourable_option,
     json_option,
     parse_settings,
+    schema_option,
     seed_option,
     set_option,
 )
@@ -22,9 +23,7 @@ from holdtrue.errors import DataError
 @click.command("tradeoff")
 @click.argument("data", metavar="DATA")
 @click.option("--target", metavar="COLUMN", help="The label column of a table. A dataset brings its own.")
-@click.option(
-    "--schema", "schema_file", metavar="FILE", help="What the columns are and how each may change (YAML or JSON)."
-)
+@schema_option
 @favourable_option
 @click.option("--regimes", default="standard,adversarial", show_default=True, metavar="NAMES",
               help="Training regimes, with commas; adversarial is trained at every radius.")  # fmt: skip

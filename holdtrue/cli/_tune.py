@@ -14,6 +14,7 @@ from holdtrue.cli._options import (
     json_option,
     parameter,
     parse_settings,
+    schema_option,
     seed_option,
     set_option,
 )
@@ -23,9 +24,7 @@ from holdtrue.errors import DataError
 @click.command("tune")
 @click.argument("table", metavar="TABLE")
 @click.option("--target", metavar="COLUMN", help="The label column. A dataset brings its own.")
-@click.option(
-    "--schema", "schema_file", metavar="FILE", help="What the columns are and how each may change (YAML or JSON)."
-)
+@schema_option
 @favourable_option
 @click.option("--regime", default="counterfactual", show_default=True, metavar="NAME", help="What is tuned.")
 @click.option("--try", "tries", multiple=True, metavar="KEY=VALUES",
