@@ -1,17 +1,21 @@
 """Pages are what their makers write of committed results, and the command finds the experiments or says where."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from experiments import EXPERIMENTS, AbstractResult
 from experiments._pages import DOCS, page, place
 from experiments._quoted import Quote, read_quotes, wrong
-from holdtrue.cli import _papers, cli
 from holdtrue.errors import DataError
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("paper", EXPERIMENTS)
@@ -85,17 +89,22 @@ def test_the_drift_on_the_guarantee_page_is_that_of_its_file():
     assert "AUC 1.00" in found["weighted, all"]["refused"]
 
 
-def test_results_are_on_one_line():
-    for own in EXPERIMENTS.values():
-        for file in own.results.glob("*.json"):
-            assert file.read_text(encoding="utf-8").count("\n") == 1, file
-
-
-def test_a_wheel_says_where_the_experiments_are(monkeypatch, tmp_path):
-    monkeypatch.setattr(_papers, "ROOT", tmp_path)
-    told = CliRunner().invoke(cli, ["papers"])
-    assert told.exit_code != 0
-    assert "They are in the folder 'experiments' of holdtrue's source tree" in told.output
+def test_a_wheel_says_where_the_experiments_are(tmp_path):
+    """What the wheel has, laid out as pip lays it out, asked in a process of its own."""
+    targets = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]
+    assert targets["wheel"] == {"packages": ["holdtrue"]}
+    there = tmp_path / "site-packages"
+    shutil.copytree(ROOT / "holdtrue", there / "holdtrue", ignore=shutil.ignore_patterns("__pycache__"))
+    environment = os.environ | {"PYTHONPATH": str(there), "PYTHONDONTWRITEBYTECODE": "1"}
+    for asked in (["papers"], ["papers", "consistent-counterfactuals", "--quick"]):
+        command = [sys.executable, "-m", "holdtrue", *asked]
+        told = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert told.returncode == 2, told.stderr
+        said = " ".join(told.stderr.split())
+        assert "the experiments are not in the installed package" in said
+        assert str(there) in said.replace(" ", "")
+        assert "They are in the folder 'experiments' of holdtrue's source tree: clone it" in said
+        assert "Traceback" not in said
 
 
 def test_a_folder_of_the_same_name_is_not_taken_for_them(tmp_path):
