@@ -17,8 +17,9 @@ from holdtrue._registry import made
 from holdtrue.batch import FittedClassifier, Predictor
 from holdtrue.encoding import Norm
 from holdtrue.errors import CapabilityError, DataError
-from holdtrue.hold._calibrate import FEWEST_FOUND, Outcome, Part, cheapest_slack, people_for, point_of
-from holdtrue.hold._draws import dealt, level_at, refused_people, resampled, spared_for, sparing
+from holdtrue.hold._calibrate import FEWEST_FOUND
+from holdtrue.hold._draws import dealt, refused_people, resampled
+from holdtrue.hold._measure import measured
 from holdtrue.hold._search import PanelSearch, as_cheapest
 from holdtrue.methods import (
     AbstractBasedMethod,
@@ -35,18 +36,13 @@ from holdtrue.models import EnsembleModel, fresh, to_arrays, with_arrays
 from holdtrue.parameters import Count, Probability, Seed, configured
 from holdtrue.retraining import AbstractRetrained, Retrained, TrainedClassifier, Vary, retrain
 from holdtrue.schema import Restrictions, Table, TableLike
-from holdtrue.search import Problems, Solutions, is_found
+from holdtrue.search import Problems, Solutions
 
 GUIDE_SEED = 20_261_116
 """What is added to a seed for guides and judges, so that they are not the models which `retrain` draws from it."""
 GUIDE, JUDGE, LEVELS = "guide/", "judge/", "levels"
-FEWEST_JUDGES = 5
 AS_FITTED: Literal["as fitted"] = "as fitted"
 FIRST_SHARE = 0.4  # of a deadline, for the cheapest recourse
-ONE_IN, FEWEST_ASKED = (
-    3,
-    30,
-)  # of the people that a slack is measured by, who are asked first, and how many at least
 
 Hold = float | Level | None | Literal["as fitted"]
 
@@ -89,8 +85,8 @@ class Holding(AbstractBasedMethod):
     -----
     A base that cannot be asked of several models at once, such as one that needs a linear model, searches for the
     model alone; its recourse is judged all the same. Who cannot be brought to where all guides agree is given the
-    recourse to which they agree by the largest margin that was found; ``plan.held.holds`` says whether the judges
-    do.
+    recourse that most judges accept of those that smaller margins find, of a network the one to which the guides
+    agree by most; ``plan.held.holds`` says whether the judges do.
 
     Examples
     --------
@@ -165,7 +161,7 @@ class Holding(AbstractBasedMethod):
         self._searching = None
         if level is None:
             how = (self.hold, self.confidence, self.random_state)
-            self.levels_ = self._measured(refused_people(self.predictor_, model, X, *how), self.hold, also)
+            self.levels_ = measured(self, refused_people(self.predictor_, model, X, *how), also)
         else:
             self.levels_ = [level]
         self.state_ |= self._stored()
@@ -210,79 +206,6 @@ class Holding(AbstractBasedMethod):
         singles = resampled(tables, n - alike, check_random_state(seed))
         later = retrain(model, n=1, tables=singles, random_state=seed)
         return first.join(later)
-
-    def _measured(self, people: Table | None, hold: float, also: Sequence[float] = ()) -> list[Level]:
-        """The slack for a level, chosen by judges, and after it what was seen on the way to it and to others."""
-        level = Level(
-            hold, 0.0, vary=self.judges_.vary, method=self.base_name, confidence=self.confidence,
-            judges=len(self.judges_), guides=len(self.guides_), threshold=self.predictor_.threshold,
-        )  # fmt: skip
-        n = 0 if people is None else people.n_rows
-        least = people_for(hold, self.confidence, 1)
-        if people is None or n == 0 or len(self.judges_) < FEWEST_JUDGES:
-            why = f"{n} refused people and {len(self.judges_)} judges: too few to measure by"
-            return [replace(level, note=f"Not measured: {why}.")]
-        ask, spared = self._asking(people), 0
-        levels = []
-        if not self.panel_search.guidable:
-            best = point_of(0.0, ask(None, 0, hold), self.confidence)
-            reached = best.lower >= hold
-            note = f"{self.base_name} cannot be guided by several models: it searches for the model alone."
-        else:
-            found = {}
-            for wanted in dict.fromkeys((hold, *also)):
-                numbers = sparing(checked_level(wanted, "Holding"), len(self.guides_), self.predictor_)
-                found[wanted] = cheapest_slack(
-                    lambda slack, few, wanted=wanted: ask(slack, few, wanted), numbers, wanted, self.confidence
-                )
-                levels += [level_at(replace(level, spared=few), point) for few, point in found[wanted].asked]
-            spared, best, reached = found[hold].spared, found[hold].point, found[hold].reached
-            note = "" if reached else f"No margin that was tried keeps {hold:.0%}; this one keeps most."
-            if best.people == 0:
-                note = "Nobody was brought to where all agree, at any margin. Does a guide refuse everybody?"
-            elif not reached and best.people < least:
-                note = (
-                    f"{best.people} people are too few to show {hold:.0%} with {self.confidence:.0%} confidence, "
-                    f"which takes {least}."
-                )
-        first = replace(level_at(replace(level, spared=spared), best), reached=reached, note=note)
-        return [first, *(other for other in levels if (other.slack, other.spared) != (best.slack, spared))]
-
-    def _asking(self, people: Table) -> Callable[[float | None, int, float], Outcome]:
-        """What comes of a slack for these people, with so many guides spared; None: of the cheapest recourse.
-
-        On trees every person is a search of its own, and some are asked first: where these are not kept as often
-        as wanted, on average, a bound for everybody would not be either, and the others are spared.
-        """
-        target = np.full(people.n_rows, self.predictor_.decision.favourable)
-        problems = self.problems(people, target, Restrictions())
-        first = self.panel_search.cheapest(problems, None, None, spared_for(self.hold, len(self.guides_)))
-        everybody = np.arange(people.n_rows)
-        some = everybody[::ONE_IN]
-        parts = [some, np.setdiff1d(everybody, some)]
-        if "trees" not in self.predictor_.capabilities or len(some) < FEWEST_ASKED:
-            parts = [everybody]
-
-        @functools.cache
-        def of_part(part: int, slack: float | None, spared: int) -> Part:
-            rows = parts[part]
-            asked, own = problems.take(rows), first.take(rows)
-            solution = own
-            if slack is not None:
-                solution = self.panel_search.guided(asked, own, slack, spared=spared, fallback=False)
-            frame = self._unjudged(solution, people.take(rows), target[rows])
-            found = frame.found
-            accepts = self.judges_.accepts(frame.recourse.take(found), frame.target[found])
-            cheapest = self.panel_search.cost(asked.x[found], own.x[found])
-            return Part(accepts, int(is_found(own.status).sum()), frame.cost[found], cheapest)
-
-        def ask(slack: float | None, spared: int, hold: float) -> Outcome:
-            asked = of_part(0, slack, spared)
-            if len(parts) > 1 and not asked.kept < hold:
-                asked = asked.join(of_part(1, slack, spared))
-            return asked.outcome()
-
-        return ask
 
     # ---- asking -------------------------------------------------------------------------------------
 
@@ -364,8 +287,14 @@ class Holding(AbstractBasedMethod):
             return as_cheapest(first, self.panel_search.cost(problems.x, first.x))
         level = self.level_
         return self.panel_search.guided(
-            problems, first, level.slack, spared=level.spared, deadline=deadline, on_rows=on_rows
-        )
+            problems, first, level.slack, spared=level.spared, judge=functools.partial(self._judged_at, problems),
+            deadline=deadline, on_rows=on_rows,
+        )  # fmt: skip
+
+    def _judged_at(self, problems: Problems, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """How many judges decide encoded points as their people want."""
+        table = Table(self.predictor_.encoder.decode(x), len(x))
+        return self.judges_.accepts(table, self.predictor_.classes[problems.target[rows]]).sum(axis=0)
 
     def ladder(self, X: TableLike, slacks: Sequence[float]) -> Iterator[tuple[float | None, RecourseFrame]]:
         """Recourse for the same people at one slack after another, the cheapest without guides (None) first.
@@ -389,12 +318,12 @@ class Holding(AbstractBasedMethod):
         target = np.full(table.n_rows, self.predictor_.decision.favourable)
         problems = self.problems(table, target, Restrictions())
         solution = self._fitted_base().answers(problems, None, None)
-        yield None, self._unjudged(solution, table, target)
+        yield None, self.unjudged(solution, table, target)
         for slack in sorted(slacks):
             solution = self.panel_search.guided(problems, solution, slack, fallback=False)
-            yield slack, self._unjudged(solution, table, target)
+            yield slack, self.unjudged(solution, table, target)
 
-    def _unjudged(self, solution: Solutions, table: Table, target: np.ndarray) -> RecourseFrame:
+    def unjudged(self, solution: Solutions, table: Table, target: np.ndarray) -> RecourseFrame:
         """Answers checked as any method's are, without the judges."""
         return super()._checked(solution, table, target, Restrictions(), time.monotonic())
 

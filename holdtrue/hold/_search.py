@@ -3,12 +3,13 @@
 import functools
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import equinox as eqx
 import numpy as np
 
 from holdtrue.batch import distances, solve, usual_slots
+from holdtrue.hold._calibrate import SLACKS
 from holdtrue.hold._panel import margins, with_guides
 from holdtrue.methods import AbstractMethod, AbstractSolverMethod, climbing
 from holdtrue.models import PanelModel
@@ -16,6 +17,7 @@ from holdtrue.retraining import AbstractRetrained
 from holdtrue.search import CLEARANCE, Least, Problems, Solutions, Status, is_found
 
 CLIMB_STEPS = 400  # at most
+Judge = Callable[[np.ndarray, np.ndarray], np.ndarray]  # encoded points and the rows they are for, to yeses
 MUTED = -1e6  # a slack at which no guide is the least sure, so that the model decides alone
 
 
@@ -78,6 +80,7 @@ class PanelSearch:
         *,
         spared: int = 0,
         fallback: bool = True,
+        judge: Judge | None = None,
         deadline: float | None = None,
         on_rows: Callable[[int], None] | None = None,
     ) -> Solutions:
@@ -91,62 +94,112 @@ class PanelSearch:
         slack, spared
             By how much the members must clear the threshold, and how many guides may refuse.
         fallback : bool, default=True
-            Who cannot be brought there gets what lacks least of it; otherwise nothing.
+            Who cannot be brought there gets the surest of what smaller slacks find; otherwise nothing.
+        judge : callable, optional
+            How many judges accept each point of each row; without it the largest slack at which something is
+            found is the surest.
         deadline, on_rows
             See `holdtrue.batch.solve`.
         """
-        x, status, n_steps = (np.array(leaf) for leaf in (first.x, first.status, first.n_steps))
-        cheapest = np.where(is_found(status), self.cost(problems.x, first.x), np.nan)
-        cost = np.array(first.cost)
-        # What every answer costs at least: what is proved for the model alone is true of the panel too.
-        bound = None if first.bound is None else np.array(first.bound)
-        left = np.flatnonzero(is_found(status))
+        out = _Answers(
+            np.array(first.x),
+            np.array(first.status),
+            np.array(first.cost),
+            np.array(first.n_steps),
+            # What every answer costs at least: what is proved for the model alone is true of the panel too.
+            None if first.bound is None else np.array(first.bound),
+        )
+        cheapest = np.where(is_found(out.status), self.cost(problems.x, first.x), np.nan)
+        left = np.flatnonzero(is_found(out.status))
         if on_rows is not None:
             on_rows(len(problems) - len(left))
         climbs = "differentiable" in self.method(slack, int(problems.target[0]), spared).predictor_.capabilities
-        for asked in _ladder(slack) if fallback and not climbs else (slack,):
-            if len(left) == 0 or (deadline is not None and time.monotonic() >= deadline):
-                break
-            answered = np.zeros(len(left), bool)
-            for wanted in np.unique(problems.target[left]).tolist():
-                own = problems.target[left] == wanted
-                rows = left[own]
-                method = self.method(asked, wanted, spared)
-                sure = margins(method.predictor_.decision, first.x[rows], problems.target[rows]) >= CLEARANCE
-                done = sure.copy()
-                if (~sure).any():
-                    some = rows[~sure]
-                    # From the cheapest recourse on: from the person, a descent ends in other and dearer places.
-                    begun = eqx.tree_at(lambda p: p.start, problems.take(some), first.x[some].astype(np.float32))
-                    found = method.answers(begun, deadline, None)
-                    good = is_found(found.status)
-                    x[some[good]], status[some[good]] = found.x[good], found.status[good]
-                    cost[some[good]] = found.cost[good]
-                    n_steps[some] += found.n_steps
-                    if bound is not None and found.bound is not None and asked == slack:
-                        bound[some] = found.bound
-                    if climbs:
-                        agreed, best = self._climbed(method, begun, deadline, len(problems))
-                        cheaper = agreed & (best.cost < np.where(good, found.cost, np.inf))
-                        kept = cheaper | (~good & is_found(best.status) & fallback)
-                        x[some[kept]], cost[some[kept]] = best.x[kept], best.cost[kept]
-                        status[some[kept]] = int(Status.FOUND)
-                        n_steps[some] += best.n_steps
-                        good |= kept
-                    done[~sure] = good
-                answered[own] = done
+        if len(left) and (deadline is None or time.monotonic() < deadline):
+            found = self._asked(out, problems, first, left, slack, spared, deadline, proves=True, nearest=fallback)
             if on_rows is not None:
-                on_rows(int(answered.sum()))
-            left = left[~answered]
+                on_rows(int(found.sum()))
+            left = left[~found]
         if not fallback:
-            status[left] = int(Status.NOT_FOUND)
-            x[left] = problems.x[left]
+            out.status[left] = int(Status.NOT_FOUND)
+            out.x[left] = problems.x[left]
+        elif not climbs and len(left):
+            self._surest(out, problems, first, left, slack, spared, judge, deadline)
         if on_rows is not None and len(left):
             on_rows(len(left))
+        bound, status = out.bound, out.status
         if bound is not None:  # a point that lacks something of what was asked for is the cheapest of nothing
             known = (status == int(Status.OPTIMAL)) & ~np.isnan(bound)
-            status[known & ~np.isclose(cost, bound, rtol=1e-4)] = int(Status.FOUND)
-        return Solutions(x, status, cost, n_steps, cheapest.astype(np.float32), bound)
+            status[known & ~np.isclose(out.cost, bound, rtol=1e-4)] = int(Status.FOUND)
+        return Solutions(out.x, status, out.cost, out.n_steps, cheapest.astype(np.float32), bound)
+
+    def _asked(
+        self, out: "_Answers", problems: Problems, first: Solutions, rows: np.ndarray, slack: float, spared: int,
+        deadline: float | None, *, proves: bool = False, nearest: bool = False,
+    ) -> np.ndarray:  # fmt: skip
+        """Search for some rows at one slack, into `out`; whether something was found for each.
+
+        With `proves` what is proved of the cost is kept. With `nearest` a climb's end counts as found, which lacks
+        least of the slack where nothing reaches it.
+        """
+        done = np.zeros(len(rows), bool)
+        for wanted in np.unique(problems.target[rows]).tolist():
+            own = problems.target[rows] == wanted
+            some, method = rows[own], self.method(slack, wanted, spared)
+            good = margins(method.predictor_.decision, first.x[some], problems.target[some]) >= CLEARANCE
+            out.take(some[good], first, some[good])
+            if (~good).any():
+                others = some[~good]
+                begun = _begun(problems, others, first)
+                found = method.answers(begun, deadline, None)
+                brought = is_found(found.status)
+                out.take(others[brought], found, np.flatnonzero(brought))
+                out.n_steps[others] += found.n_steps
+                if proves and out.bound is not None and found.bound is not None:
+                    out.bound[others] = found.bound
+                if "differentiable" in method.predictor_.capabilities:
+                    agreed, best = self._climbed(method, begun, deadline, len(problems))
+                    cheaper = agreed & (best.cost < np.where(brought, found.cost, np.inf))
+                    kept = cheaper | (~brought & is_found(best.status) & nearest)
+                    out.take(others[kept], best, np.flatnonzero(kept))
+                    out.status[others[kept]] = int(Status.FOUND)
+                    out.n_steps[others] += best.n_steps
+                    brought = brought | kept
+                good[~good] = brought
+            done[own] = good
+        return done
+
+    def _surest(
+        self, out: "_Answers", problems: Problems, first: Solutions, rows: np.ndarray, slack: float, spared: int,
+        judge: Judge | None, deadline: float | None,
+    ) -> None:  # fmt: skip
+        """For whom nothing is found at a slack, into `out`: the surest of what smaller ones find.
+
+        The points at which all agree by a slack are among those at which they do by a smaller one, so that
+        halving finds the largest slack that anything is found at. Of all that was found on the way, the cheapest
+        recourse included, the one that most judges accept is taken, of equals the cheapest: where many slacks are
+        in reach the largest is not always the surest, since guides and judges are few.
+        """
+        steps = [s for s in SLACKS if s < slack]
+        low, high = np.full(len(rows), -1), np.full(len(rows), len(steps))
+        yes = np.zeros(len(rows)) if judge is None else judge(out.x[rows], rows)
+        while (open_ := high - low > 1).any():
+            if deadline is not None and time.monotonic() >= deadline:
+                break
+            middle = (low + high) // 2
+            for step in np.unique(middle[open_]).tolist():
+                own = np.flatnonzero(open_ & (middle == step))
+                tried = out.copy()
+                found = self._asked(tried, problems, first, rows[own], steps[step], spared, deadline)
+                out.n_steps[rows[own]] = tried.n_steps[rows[own]]
+                low[own[found]], high[own[~found]] = step, step
+                asked = own[found]
+                if not len(asked):
+                    continue
+                say = yes[asked] + 1 if judge is None else judge(tried.x[rows[asked]], rows[asked])
+                cheaper = tried.cost[rows[asked]] < out.cost[rows[asked]]
+                better = (say > yes[asked]) | ((say == yes[asked]) & cheaper)
+                yes[asked[better]] = say[better]
+                out.take(rows[asked[better]], tried, rows[asked[better]])
 
     def _climbed(
         self, method: AbstractMethod, problems: Problems, deadline: float | None, n_in_all: int
@@ -167,9 +220,31 @@ class PanelSearch:
         return agreed, found
 
 
-def _ladder(slack: float) -> tuple[float, ...]:
-    """Slacks to try, one after the other, for those whom the one before finds nothing."""
-    return tuple(dict.fromkeys(s for s in (slack, slack / 2, 0.0, -0.5, -1.0) if s <= slack))
+@dataclass
+class _Answers:
+    """What is known of every person so far."""
+
+    x: np.ndarray
+    status: np.ndarray
+    cost: np.ndarray
+    n_steps: np.ndarray
+    bound: np.ndarray | None
+
+    def take(self, rows: np.ndarray, other: "Solutions | _Answers", places: np.ndarray) -> None:
+        """Others' answers for some rows."""
+        self.x[rows], self.status[rows] = other.x[places], other.status[places]
+        self.cost[rows] = other.cost[places]
+
+    def copy(self) -> "_Answers":
+        """The same, to try something with."""
+        return replace(
+            self, **{name: np.array(getattr(self, name)) for name in ("x", "status", "cost", "n_steps")}
+        )
+
+
+def _begun(problems: Problems, rows: np.ndarray, first: Solutions) -> Problems:
+    """Some people's problems, from the cheapest recourse on: from the person, a descent ends in dearer places."""
+    return eqx.tree_at(lambda p: p.start, problems.take(rows), first.x[rows].astype(np.float32))
 
 
 def as_cheapest(solution: Solutions, cost: np.ndarray) -> Solutions:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Self
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,15 +16,15 @@ from holdtrue.batch import FittedClassifier, Predictor, distances, predictor_of,
 from holdtrue.encoding import Norm, broken_limits, decode_recourse, feasible_sets, norm_weights, told
 from holdtrue.errors import CapabilityError, ContradictionError, DataError
 from holdtrue.methods._deadline import within
-from holdtrue.methods._dominated import dominated
 from holdtrue.methods._final_check import check_statuses, only, put, with_more_digits
 from holdtrue.methods._frame import RecourseFrame, concat, iter_rows
+from holdtrue.methods._options import several
 from holdtrue.methods._person_keys import person_keys
 from holdtrue.models import fresh, spare_maps
 from holdtrue.models.adapters import cause_of
 from holdtrue.parameters import AbstractConfigured, Seed
 from holdtrue.schema import Restrictions, RestrictionsLike, Table, TableLike, hinted, normalise_restrictions
-from holdtrue.search import AbstractSolver, Problems, Solutions, Status, Trimmer, add_option, by_feature, is_found
+from holdtrue.search import AbstractSolver, Problems, Solutions, Status, Trimmer, is_found
 
 CHUNK = 16_384  # people whose arrays are held at once
 CHECK_SHARE = 0.3  # of a deadline, kept for decoding and asking again
@@ -310,29 +309,10 @@ class AbstractMethod(AbstractConfigured):
         problems = within(until, partial(self.problems, table, target, restrictions))
         if problems is None:
             return self._unreached(table, target, restrictions)
-        x = problems.x
         if n_recourses == 1:
             return self._answer(problems, table, target, restrictions, until, on_rows)
-        people, frames, whole = np.arange(len(x)), [], table
-        options = np.zeros((len(x), n_recourses - 1, len(encoder.layout.slots)), np.float32)
-        for option in range(n_recourses):
-            problems = eqx.tree_at(lambda p: p.options, problems, options, is_leaf=lambda leaf: leaf is None)
-            by = None if until is None else began + (until - began) * (option + 1) / n_recourses
-            frame = self._answer(problems, table, target, restrictions, by, on_rows if option == 0 else None)
-            kept = np.flatnonzero(frame.found)
-            shown = people if option == 0 else kept  # who has no recourse at all still has a row that says why
-            frames.append(replace(frame.take(shown), person=people[shown]))
-            if len(kept) == 0 or option == n_recourses - 1:
-                break
-            people, target, table = people[kept], target[kept], table.take(kept)
-            restrictions = restrictions.take(kept)
-            problems = problems.take(kept)
-            changes = encoder.encode(frame.action.take(kept)).astype(np.float32) - problems.x
-            options = add_option(options[kept], option, np.asarray(by_feature(encoder.layout, changes)))
-        joined = concat(frames, whole)
-        shaky = np.zeros(len(joined), bool) if joined.held is None else ~joined.held.holds
-        order = np.lexsort((joined.cost, shaky, joined.person))
-        return joined.take(order[~dominated(joined)[order]])
+        times = (began, until)
+        return several(self._answer, encoder, problems, table, target, restrictions, n_recourses, times, on_rows)
 
     def _answer(
         self,

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier
 
 import holdtrue as ht
@@ -281,3 +282,46 @@ def test_past_periods_make_guides_that_differ_as_they_did(clf):
     alike = (method.guides_.predict(X) == clf.predict(X)[None, :]).mean(axis=1)
     assert alike.max() > 0.9
     assert alike.min() < 0.5
+
+
+BITS = ht.Schema([ht.Feature(name=name, kind="integer", bounds=(0, 1), direction="increase") for name in "abc"])
+CELLS = pd.DataFrame([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)], columns=list("abc"))
+
+
+def world(chances, shift=0):
+    """A table of a thousand rows a cell, of which as many are a yes as told, and a few more; else one in ten."""
+    table, labels = [], []
+    for i, cell in enumerate(CELLS.itertuples(index=False)):
+        yes = int(1000 * chances.get(tuple(cell), 0.1)) + shift * (1 + i % 3)
+        table.append(np.repeat([list(cell)], 1000, axis=0))
+        labels.append(np.repeat([1, 0], [yes, 1000 - yes]))
+    return pd.DataFrame(np.concatenate(table), columns=list("abc")), np.concatenate(labels)
+
+
+def held_in(guides, judges, slack):
+    """What is told somebody with nothing, by a tree of these chances, guides of the same, and judges of others."""
+    learned, labels = world(guides)
+    tree = DecisionTreeClassifier(random_state=0).fit(learned, labels)
+    panel, bench = (
+        ht.retrain(tree, tables=[world(chances, i) for i in range(5)], n=1, schema=BITS, favourable=1)
+        for chances in (guides, judges)
+    )
+    method = ht.Holding(base=ht.SparseSearch(), random_state=0)
+    method.fit(ht.wrap(tree, BITS, learned), learned, guides=panel, judges=bench, level=ht.Level(0.95, slack))
+    plan = method.recourse(CELLS[:1])
+    return [int(plan.recourse.columns[name][0]) for name in "abc"], plan.held
+
+
+def test_of_what_smaller_margins_find_the_one_that_judges_accept_is_taken():
+    """Of two changes guides are surer by far than of one, and no judge accepts them."""
+    by_guides = {(1, 0, 0): 0.65, (0, 1, 1): 0.9}
+    told, held = held_in(by_guides, {(1, 0, 0): 0.9}, slack=3.0)
+    assert told == [1, 0, 0]
+    assert held.survival.tolist() == [1.0]
+    assert held_in(by_guides, {(0, 1, 1): 0.9}, slack=3.0)[0] == [0, 1, 1]
+
+
+@pytest.mark.parametrize("slack", [1.25, 2.0, 3.0, 6.0])
+def test_a_stricter_margin_is_no_worse_for_who_cannot_be_brought_there(slack):
+    """A yes by 1.1 in log-odds is in reach, and the cheapest, by 0.2, is what judges refuse."""
+    assert held_in({(1, 0, 0): 0.55, (0, 1, 1): 0.75}, {(0, 1, 1): 0.7}, slack)[0] == [0, 1, 1]
