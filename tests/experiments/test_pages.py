@@ -9,11 +9,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from scipy.stats import binom
 
 from experiments import EXPERIMENTS, AbstractResult
 from experiments._pages import DOCS, page, place
-from experiments._quoted import Quote, read_quotes, wrong
+from experiments._quoted import Quote, read_quotes, tables, wrong
 from holdtrue.errors import DataError
+from holdtrue.metrics import allowed_failures
 
 ROOT = Path(__file__).parents[2]
 
@@ -87,6 +89,22 @@ def test_the_drift_on_the_guarantee_page_is_that_of_its_file():
     assert f"| {min(halves):g} to {max(halves):g}, one below 0.01 |" in text
     assert "AUC 0.60" in found["weighted, without"]["refused"]
     assert "AUC 1.00" in found["weighted, all"]["refused"]
+
+
+def test_what_a_guarantee_says_is_what_the_bound_and_the_results_say():
+    text = " ".join((DOCS / "explanation" / "what-a-guarantee-says.md").read_text("utf-8").split())
+    people = (59, 735, 6000)
+    allowed = [allowed_failures(n, miscoverage=0.05, failure=0.05) for n in people]
+    shares = [f"{binom.cdf(k, n, 0.05):.1%}" for k, n in zip(allowed, people, strict=True)]
+    assert f"| the promise is broken with probability | {' | '.join(shares)} |" in text
+    printed = allowed_failures(735, miscoverage=0.05, failure=0.05, bound="printed")
+    assert f"with 735 people it allows {printed} failures instead of {allowed[1]}" in text
+    page = place("actionable-recourse").read_text("utf-8")
+    rows = next(rows for title, _, rows in tables(page) if title.startswith("How often the promise is kept"))
+    exact, published = ([float(row[i]) for row in rows] for i in (3, 4))
+    assert "the exact bound kept its promise in 95% of them or more" in text
+    assert min(exact) >= 0.95
+    assert f"the printed one in {min(published):.0%} to {max(published):.0%}" in text
 
 
 def test_a_wheel_says_where_the_experiments_are(tmp_path):
