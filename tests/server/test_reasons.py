@@ -1,6 +1,7 @@
 """Reasons over HTTP, on the page, in the record and in the letter: what Python says."""
 
 import warnings
+from html import unescape
 from types import SimpleNamespace
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import holdtrue as ht
 from holdtrue.attribution import Reasoner
 from holdtrue.server import Applicants, KeyRing, Quotas, Service, add_key, create_app
+from holdtrue.server.pages._show import hidden_weight, weight
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # newer ones want the successor of httpx, older ones do not know it
@@ -18,7 +20,7 @@ with warnings.catch_warnings():
 def world(bank, tmp_path_factory):
     folder = tmp_path_factory.mktemp("reasons")
     clf = ht.RecourseClassifier(
-        schema=bank.schema, model=ht.Linear(), hold=None,
+        schema=bank.schema.replace(male={"protected": True}), model=ht.Linear(), hold=None,
         regime=ht.StandardTraining(n_epochs=30, step_size=0.01, class_weight="balanced"),
         method=ht.Wachter(n_steps=60, random_state=0), random_state=0,
     ).fit(bank.X, bank.y)  # fmt: skip
@@ -69,3 +71,41 @@ def test_the_officers_page_shows_them(world):
     assert "<h2>Main reasons</h2>" in page
     said = world.http.post("/v1/recourse", json={"people": world.rows[:1]}).json()["answers"][0]
     assert said["reasons"][0]["text"].split(" (")[0] in page
+
+
+def test_the_pages_of_a_promise_show_what_its_record_keeps(world):
+    sent = {"person": world.rows[1], "subject": "application 1"}
+    record = world.http.post("/v1/records", json=sent).json()
+    client = TestClient(world.app, base_url="https://testserver")
+    client.post("/login", data={"key": world.token}, follow_redirects=False)
+    pages = [client.get(f"/{where}/promises/{record['id']}").text for where in ("desk", "oversight")]
+    for page in pages:
+        shown = unescape(page).partition('<ol class="reasons">')[2].partition("</ol>")[0]
+        assert shown.count("<li>") == len(record["reasons"]["named"]) >= 1
+        for one in record["reasons"]["named"]:
+            assert f"{one['text']}: {weight(one['contribution'], record['reasons']['gap'])}" in shown
+        assert "male" not in page
+    first = record["reasons"]["named"][0]
+    assert f"({first['contribution']:.2f} of {record['reasons']['gap']:.2f} log-odds)" in pages[1]
+    hidden = hidden_weight(record["reasons"])
+    assert f"Protected columns are never named; together they are {hidden}." in pages[1]
+    assert "Protected columns" not in pages[0]
+
+
+@pytest.mark.parametrize(
+    ("contribution", "words"),
+    [
+        (3.0, "all of the gap"),
+        (2.0, "all of the gap"),
+        (1.75, "more than half of the gap"),
+        (0.5, "a quarter to a half of the gap"),
+        (0.25, "a tenth to a quarter of the gap"),
+        (0.125, "less than a tenth of the gap"),
+        (-0.125, "what makes the gap smaller"),
+    ],
+)
+def test_a_contribution_in_words(contribution, words):
+    assert weight(contribution, 2.0) == words
+    reasons = {"gap": 2.0, "protected": ["a", "b"], "contributions": {"a": contribution - 1.0, "b": 1.0, "c": 9.0}}
+    assert hidden_weight(reasons) == words
+    assert contribution < 0 or weight(contribution, 0.0) == "a part of what speaks against the person"

@@ -9,6 +9,14 @@ from holdtrue.methods import about
 from holdtrue.reports import percent
 from holdtrue.schema import Feature
 
+WEIGHTS = (
+    (1.0, "all"),
+    (0.5, "more than half"),
+    (0.25, "a quarter to a half"),
+    (0.1, "a tenth to a quarter"),
+)
+"""From which share of the gap on, and how that is said."""
+
 
 def bare(given: object, feature: Feature) -> str:
     """A value as a person would write it, without its unit, where the unit follows."""
@@ -66,6 +74,26 @@ def dearer(price: float) -> str:
     )
 
 
+def weight(contribution: float, gap: float) -> str:
+    """How much a reason is of what a person lacks, in words: "a quarter to a half of the gap".
+
+    What speaks for a person makes up for part of what speaks against them, so one reason may be all of the gap.
+    """
+    if contribution < 0:
+        return "what makes the gap smaller"
+    if gap <= 0:
+        return "a part of what speaks against the person"
+    for least, words in WEIGHTS:
+        if contribution >= least * gap:
+            return f"{words} of the gap"
+    return "less than a tenth of the gap"
+
+
+def hidden_weight(reasons: JsonObject) -> str:
+    """The same of all columns together that are never named."""
+    return weight(sum(reasons["contributions"][name] for name in reasons["protected"]), reasons["gap"])
+
+
 FILTERS: dict[str, Callable[..., str]] = {
     "day": day,
     "share": share,
@@ -73,4 +101,6 @@ FILTERS: dict[str, Callable[..., str]] = {
     "place": place,
     "accepted": accepted,
     "dearer": dearer,
+    "weight": weight,
+    "hidden_weight": hidden_weight,
 }
