@@ -278,7 +278,10 @@ class Reasons:
         }
 
     def to_frame(self) -> NativeFrame:
-        """A dataframe of the input's kind: a person's gap, then code, text, contribution and agreement of each."""
+        """A dataframe of the input's kind: a person's gap, then each reason: text, code, contribution, standing.
+
+        How many retrained models give it too, and whether these are enough for it to stand.
+        """
         return self.table.like_native(self.columns())
 
     def columns(self) -> dict[str, np.ndarray]:
@@ -294,6 +297,7 @@ class Reasons:
             columns[f"{prefix}_contribution"] = _numbers([None if r is None else r.contribution for r in mine])
             if self.panel is not None:
                 columns[f"{prefix}_agreement"] = _numbers([None if r is None else r.agreement for r in mine])
+                columns[f"{prefix}_stands"] = _column([None if r is None else r.stands for r in mine])
         columns["holdtrue_protected"] = self.protected
         return columns
 

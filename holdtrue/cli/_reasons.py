@@ -41,7 +41,8 @@ def command(
 
     The output has a row for each refused person, with every column of TABLE and holdtrue_gap, then for each reason
     holdtrue_reason_1, _code, _contribution and, where the model was fitted with --hold, the share of its guides
-    that give the reason too, _agreement. With --json each row is what a record keeps of reasons.
+    that give the reason too, _agreement, and whether these are enough (four of five) for it to stand, _stands.
+    With --json each row is what a record keeps of reasons.
 
     \b
     holdtrue reasons loans.holdtrue applicants.csv --reference training.csv

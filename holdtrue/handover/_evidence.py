@@ -46,7 +46,11 @@ from holdtrue.schema import Table, TableLike, hinted
 from holdtrue.studies.certify import data_digest
 from holdtrue.studies.certify import verify as verify_certificate
 
-PACKAGES = ("numpy", "scipy", "pyarrow", "jax", "jaxlib", "equinox", "optax", "scikit-learn", "pandas")
+PACKAGES = (
+    "numpy", "scipy", "pyarrow", "jax", "jaxlib", "equinox", "optax", "scikit-learn", "pandas", "llvmlite",
+    "xgboost", "xgboost-cpu", "lightgbm", "catboost", "onnxruntime", "onnxruntime-gpu", "skops", "torch",
+)  # fmt: skip
+"""Distributions that figures may depend on; those that are installed are listed."""
 JSON, HTML, TABLES = "evidence.json", "evidence.html", "tables/"
 
 

@@ -137,8 +137,8 @@ def _columns(chunk: Chunk, why: Reasons, rows: np.ndarray) -> pa.Table:
     table = chunk.table.take(pa.array(rows))
     for name, values in why.columns().items():
         kept = [other for other in table.column_names if other != name]
-        text = pa.string() if values.dtype == object else pa.float64()
-        table = table.select(kept).append_column(name, pa.array(values, text, from_pandas=True))
+        kind = pa.float64() if values.dtype != object else pa.bool_() if name.endswith("_stands") else pa.string()
+        table = table.select(kept).append_column(name, pa.array(values, kind, from_pandas=True))
     return table
 
 

@@ -275,6 +275,8 @@ def test_a_frame_of_the_same_kind(why, people):
     i = int(np.flatnonzero(why.refused)[0])
     assert frame["holdtrue_reason_1"].iloc[i] == why.of(i)[0].text
     assert frame["holdtrue_reason_1_agreement"].iloc[i] == why.of(i)[0].agreement
+    assert frame["holdtrue_reason_1_stands"].iloc[i] == why.of(i)[0].stands
+    assert set(frame["holdtrue_reason_1_stands"]) == {True, False, None}  # who is approved has none
 
 
 @pytest.mark.parametrize("kind", ["linear", "curves", "network", "pipeline", "trees", "opaque"])

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import zipfile
+from importlib.metadata import distributions
 from pathlib import Path
 
 import numpy as np
@@ -140,6 +141,17 @@ def test_no_column_of_a_person_is_in_it_but_the_groups(file, people):
                 assert not set(columns) & set(people[0].columns)
         text = archive.read("evidence.json").decode()
     assert "person 1" not in text
+
+
+def test_versions_of_what_read_the_model_are_listed(made):
+    """Of what is installed: figures of a model made elsewhere follow from its own library too."""
+    told = made.given["software"]
+    installed = {re.sub(r"[-_.]+", "-", d.metadata["Name"]).lower(): d.version for d in distributions()}
+    readers = {"xgboost", "xgboost-cpu", "lightgbm", "catboost", "onnxruntime", "skops", "torch", "llvmlite"}
+    assert {name: version for name, version in told.items() if name in readers} == {
+        name: version for name, version in installed.items() if name in readers
+    }
+    assert told["numpy"] == np.__version__
 
 
 def test_the_page_needs_nothing_from_elsewhere(made):

@@ -102,6 +102,19 @@ def test_python_the_command_line_and_http_keep_the_same_reasons(folder, codes, w
                 assert answer.json()["reasons"] == record.reasons
 
 
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_the_table_of_reasons_says_which_stand(folder, codes, end, tmp_path):
+    out = tmp_path / f"reasons.{end}"
+    files = (folder / "loans.holdtrue", folder / "people.csv", "--reference", folder / "training.csv")
+    holdtrue("reasons", *files, "--codes", codes, "--out", out)
+    frame = pd.read_csv(out) if end == "csv" else pd.read_parquet(out)
+    for k in (1, 2):
+        told = frame[frame[f"holdtrue_reason_{k}"].notna()]
+        expected = told[f"holdtrue_reason_{k}_agreement"] >= 0.8
+        assert len(told)
+        assert told[f"holdtrue_reason_{k}_stands"].astype(bool).tolist() == expected.tolist()
+
+
 def test_the_letter_of_a_run_names_them(folder, written):
     record = next(iter(written.values()))
     letter = holdtrue("letter", record.id, "--ledger", folder / "written.db")
