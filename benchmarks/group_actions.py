@@ -1,7 +1,7 @@
 """A few actions for many people: `ht.group_actions` beside GLANCE and GLOBE-CE, coverage at equal cost and k.
 
     python -m benchmarks.group_actions [--people 200] [--k 3] [--data german_credit,heloc,loanapp,adult]
-        [--split fresh|new]
+        [--split fresh|new|equal] [--rows 9000]
 
 `--split seen`: a model is fitted on the first 60 % of a dataset's rows (5,000 at most). The refused in the rest
 are halved: each half chooses actions that are measured on the other. These people were looked at while
@@ -13,6 +13,12 @@ had measured before, are measured.
 
 `--split new`: all rows are cut into three parts by another seed. In turn one part chooses, one is measured and the
 third is what a model learns from (5,000 rows at most).
+
+`--split equal`: the same with another seed, on `--rows` rows drawn by it, and by the criterion of
+docs/how-to/actions-for-groups.md ("What counts as better"), for tables that nothing was settled on: at the mean
+cost of the other method and at that of ours, everybody's setting is the one that serves most of the people who
+choose within that mean, and of those who are measured everybody serves as many, the cheapest first, as keep it.
+What counts is the interval of the paired difference between the shares served (Agresti and Min, 2005).
 
 Either way everybody is measured once, by actions that they had no part in, under a model that did not learn from
 them.
@@ -63,6 +69,7 @@ from holdtrue.studies.group_actions._group_actions import candidates, trial_of
 
 KNOWN, PARTS, MOST = 0.6, 3, 5000  # share of rows never measured before, parts of it, rows to learn from
 SEED = 20261118  # of the parts and the rows learned from; not used by an earlier split
+EQUAL_SEED = 20261121  # of the split of tables that nothing was settled on
 NEW_SEED = 20261119  # of the split that was made after the choice was settled
 Split = tuple[RecourseFrame, RecourseFrame, pd.DataFrame]
 SETTINGS = tuple((n, m) for n in (20, 50, 100) for m in (5, 10, 20))  # clusters at first, local actions of each
@@ -71,7 +78,7 @@ DIRECTIONS, SCALES = 200, 20
 ROUNDS, CANDIDATES = 3, 100  # as by default
 
 
-def splits(data: str, kind: str, split: str, n_people: int) -> Iterator[Split]:
+def splits(data: str, kind: str, split: str, n_people: int, n_rows: int) -> Iterator[Split]:
     """Recourse of the refused who choose and of those who are measured; training rows that the model accepts."""
     bank = ht.datasets.load(data)
     X, y = pd.DataFrame(bank.X[bank.schema.names]), np.asarray(bank.y)
@@ -83,8 +90,9 @@ def splits(data: str, kind: str, split: str, n_people: int) -> Iterator[Split]:
         one, other = (plan.take(np.sort(half)) for half in (order[: len(plan) // 2], order[len(plan) // 2 :]))
         yield from ((one, other, good), (other, one, good))
         return
-    if split == "new":
-        parts = np.array_split(np.random.default_rng(NEW_SEED).permutation(len(X)), PARTS)
+    if split in ("new", "equal"):
+        order = np.random.default_rng(NEW_SEED if split == "new" else EQUAL_SEED).permutation(len(X))
+        parts = np.array_split(order if split == "new" else order[:n_rows], PARTS)
         for part in range(PARTS):
             test, learn = (np.sort(parts[(part + i) % PARTS]) for i in range(2))
             rows = np.sort(parts[(part + 2) % PARTS][:MOST])
@@ -142,8 +150,12 @@ def row(table: Any, i: int) -> dict[str, Any]:
 
 
 def glance(trial: Trial, plan: RecourseFrame, good: pd.DataFrame, k: int) -> list[Action]:
-    tried = [merged(trial, plan, good, k, *setting) for setting in SETTINGS]
-    return max(tried, key=lambda actions: worth(trial, actions))
+    return max(all_glance(trial, plan, good, k), key=lambda actions: worth(trial, actions))
+
+
+def all_glance(trial: Trial, plan: RecourseFrame, good: pd.DataFrame, k: int) -> list[list[Action]]:
+    """The actions of every setting."""
+    return [merged(trial, plan, good, k, *setting) for setting in SETTINGS]
 
 
 def merged(
@@ -301,10 +313,98 @@ def one_part(
 KINDS: dict[str, tuple[Form, ...]] = {"common": COMMON, "all": FORMS}
 
 
+# ---- both at the same mean cost -----------------------------------------------------------------------
+
+
+CONTESTS = (("glance", "common"), ("globe_ce", "common"), ("globe_ce", "all"))
+
+
+def at_equal_cost(
+    learn: RecourseFrame, test: RecourseFrame, good: pd.DataFrame, k: int
+) -> dict[tuple[str, str, str], tuple[np.ndarray, np.ndarray]]:
+    """Costs of those measured, ours and the other's (infinite: not served), by contest and by whose mean."""
+    trial, asked = trial_of(learn, None), trial_of(test, None)
+    lines = [directions(learn, sizes) for sizes in SIZES]
+    theirs: dict[str, Any] = {
+        "glance": [(trial.matrix(some), asked.matrix(some)) for some in all_glance(trial, learn, good, k) if some],
+        "globe_ce": [(along(trial, some), along(asked, some)) for some in lines],
+    }
+
+    def best(name: str, mean: float | None) -> tuple[np.ndarray, np.ndarray]:
+        """Least costs of who choose and who are measured, by the setting that serves most of the former."""
+        kept = []
+        for mine, others in theirs[name]:
+            rows = greedy(mine, k, mean) if name == "globe_ce" else list(range(len(mine)))
+            kept.append((worth_of(mine[rows], mean), rows, mine, others))
+        _, rows, mine, others = max(kept, key=lambda one: one[0])
+        return served(mine[rows]).cost, served(others[rows]).cost
+
+    def of_ours(form: str, mean: float | None) -> tuple[np.ndarray, np.ndarray]:
+        actions = choose(trial, pools[form], k, ROUNDS, mean)
+        return served(trial.matrix(actions)).cost, served(asked.matrix(actions)).cost
+
+    pools = {
+        name: [a for a in dict.fromkeys(candidates(learn, forms, CANDIDATES, 0)) if a]
+        for name, forms in KINDS.items()
+    }
+    free = {name: mean_cost(best(name, None)[0]) for name in theirs}
+    own = {form: of_ours(form, None) for form in KINDS}
+    out = {}
+    for name, form in CONTESTS:
+        for whose, mean in (("theirs", free[name]), ("ours", mean_cost(own[form][0]))):
+            mine = own[form] if whose == "ours" else of_ours(form, mean)
+            out[name, form, whose] = keeping(mine[1], mean), keeping(best(name, mean)[1], mean)
+    return out
+
+
+def mean_cost(costs: np.ndarray) -> float:
+    return float(costs[np.isfinite(costs)].mean()) if np.isfinite(costs).any() else 0.0
+
+
+def keeping(costs: np.ndarray, mean: float) -> np.ndarray:
+    """Costs of as many, the cheapest first, as keep a mean; infinite for all others."""
+    return np.where(costs <= counted(costs, mean)[2], costs, np.inf)
+
+
+def difference(mine: np.ndarray, theirs: np.ndarray) -> dict[str, Any]:
+    """Share that ours serve less the share that the other's do, of the same people (Agresti and Min)."""
+    ours, other = np.isfinite(mine), np.isfinite(theirs)
+    n, only, lost = len(mine), int((ours & ~other).sum()), int((other & ~ours).sum())
+    about = (only - lost) / (n + 2)  # half a person more in each of the four cells
+    half = 1.959964 * np.sqrt((only + lost + 1) / (n + 2) - about**2) / np.sqrt(n + 2)
+    return {
+        "only ours": only, "only theirs": lost, "difference": (only - lost) / n,
+        "lower": float(about - half), "upper": float(about + half),
+    }  # fmt: skip
+
+
+def judged(at: dict[str, Any]) -> str:
+    """What the differences at the two mean costs say together."""
+    up = [one["lower"] > 0 for one in at.values()]
+    down = [one["upper"] < 0 for one in at.values()]
+    return "ours" if any(up) and not any(down) else "theirs" if any(down) and not any(up) else "not told apart"
+
+
+def compare_equal(data: str, kind: str, n_people: int, k: int, n_rows: int) -> dict[str, Any]:
+    parts, people = [], 0
+    for learn, test, good in splits(data, kind, "equal", n_people, n_rows):
+        parts.append(at_equal_cost(learn, test, good, k))
+        people += len(test)
+        print(f"{data}: {people} people measured", flush=True)
+    out: dict[str, Any] = {"people": people, "contests": []}
+    for name, form in CONTESTS:
+        at: dict[str, Any] = {}
+        for whose in ("theirs", "ours"):
+            mine, other = (np.concatenate([part[name, form, whose][i] for part in parts]) for i in range(2))
+            at[whose] = {"ours": told(mine), "theirs": told(other)} | difference(mine, other)
+        out["contests"].append({"other": name, "form": form, "at": at, "better": judged(at)})
+    return out
+
+
 def compare(data: str, kind: str, split: str, n_people: int, k: int) -> dict[str, Any]:
     found: list[dict[str, tuple[Served, Any]]] = []
     out: dict[str, Any] = {"people": 0, "who choose": [], "with recourse alone": 0}
-    for learn, test, good in splits(data, kind, split, n_people):
+    for learn, test, good in splits(data, kind, split, n_people, 0):
         found.append(one_part(learn, test, good, k))
         out["people"] += len(test)
         out["who choose"].append(len(learn))
@@ -356,14 +456,21 @@ def main() -> None:
     parser.add_argument("--k", type=int, default=3)
     parser.add_argument("--data", default="german_credit,heloc,loanapp,adult")
     parser.add_argument("--models", default="xgboost,logistic regression")
-    parser.add_argument("--split", choices=("seen", "fresh", "new"), default="seen")
+    parser.add_argument("--split", choices=("seen", "fresh", "new", "equal"), default="seen")
+    parser.add_argument("--rows", type=int, default=9000)
     options = parser.parse_args()
     jobs: dict[str, Any] = {}
     for kind in options.models.split(","):
         for data in options.data.split(","):
-            jobs[f"{data}, {kind}"] = found = compare(data, kind, options.split, options.people, options.k)
+            if options.split == "equal":
+                found = compare_equal(data, kind, options.people, options.k, options.rows)
+                for one in found["contests"]:
+                    print(f"{data}, {kind}: {one}", flush=True)
+            else:
+                found = compare(data, kind, options.split, options.people, options.k)
+            jobs[f"{data}, {kind}"] = found
             for name, one in found.items():
-                if isinstance(one, dict):
+                if isinstance(one, dict) and options.split != "equal":
                     print(
                         f"{data:<16}{kind:<22}{name:<40}{one['coverage']:>7.1%}{one['cost'] or np.nan:>8.3f}",
                         flush=True,
@@ -374,8 +481,10 @@ def main() -> None:
                 f"python -m benchmarks.group_actions --people {options.people} --k {options.k} "
                 f"--data {','.join(done)} --models '{','.join(kinds)}' --split {options.split}"
             )
+            if options.split == "equal":
+                command += f" --rows {options.rows}"
             name = "group_actions" if options.split == "seen" else f"group_actions-{options.split}"
-            if options.split == "new":  # one file for each run, so that tables can be run side by side
+            if options.split in ("new", "equal"):  # one file for each run, so that tables can be run side by side
                 name += f"-{'-'.join(done)}"
             record(name, command, {"jobs": jobs}, shown=False)
 
