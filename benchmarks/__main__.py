@@ -4,6 +4,7 @@ import sys
 
 from benchmarks import (
     defaults,
+    evidence,
     faults,
     gate,
     generators,
@@ -28,6 +29,6 @@ if __name__ == "__main__":
     for module in (
         faults, wachter, retrain, stream, scale, gate, serve, serve_cost, peers, throughput, trees, promise,
         panel,
-        generators, defaults, reasons, group_actions, strangers,
+        generators, defaults, reasons, evidence, group_actions, strangers,
     ):  # fmt: skip
         module.main()

@@ -281,13 +281,17 @@ def _reasons(given: JsonObject, figures: JsonObject) -> Iterator[str]:
     yield _table("What is named", ("people", "as the first", "stands"), rows)
     parts = sorted(of["contributions"].items(), key=lambda pair: (-(pair[1]["mean"]["value"] or 0), pair[0]))
     titles = {f["name"]: f.get("title", f["name"]) for f in given["schema"]["features"]}
+    hidden = any(one["protected"] for _, one in parts)
     rows = []
     for name, one in parts:
-        marked = "protected, never named" if one["protected"] else ""
-        rows.append((titles.get(name, name), [_value(one["mean"], _three), marked]))
+        marked = ["protected, never named" if one["protected"] else ""] if hidden else []
+        rows.append((titles.get(name, name), [_value(one["mean"], _three), *marked]))
     unit = html.escape(str(given["reasons"]["unit"]))
     yield _table(
-        "Mean contribution to the gap", ("contribution", ""), rows, f"In {unit}; above 0 it widens the gap."
+        "Mean contribution to the gap",
+        ("contribution", *[""][:hidden]),
+        rows,
+        f"In {unit}; above 0 it widens the gap.",
     )
 
 
@@ -347,6 +351,7 @@ def _table(title: str, heads: Sequence[str], rows: Sequence[tuple[str, Sequence[
     above = f"<caption>{caption}</caption>" if caption else ""
     inside = f"{above}<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>"
     kind = "wide short" if len(rows) <= SHORT else "wide"
+    kind += " slim" if sum(map(bool, heads)) <= 1 else ""  # there is room for an interval beside its value
     return f'<div class="{kind}"><table>{inside}</table></div>'
 
 

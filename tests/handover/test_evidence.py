@@ -163,8 +163,12 @@ def test_the_page_needs_nothing_from_elsewhere(made):
         assert text.split("'")[0].split("<")[0][:40] in page
 
 
-def test_the_page_fits_a_printed_sheet(made, tmp_path):
-    """A4 without its margins is 182 mm, 687 points of a screen; what is wider is printed smaller."""
+WIDTH, HEIGHT = 687, 1001  # A4 without its margins, 182 by 265 mm, in points of a screen
+
+
+@pytest.fixture
+def printed(made, tmp_path):
+    """The page as it goes to paper: in a browser at the width of a sheet, and the sheets as a PDF."""
     sync_api = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed; pip install playwright"
     )
@@ -175,12 +179,32 @@ def test_the_page_fits_a_printed_sheet(made, tmp_path):
     place.write_text(made.html(), encoding="utf-8")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 687, "height": 900})
+        page = browser.new_page(viewport={"width": WIDTH, "height": 900})
         page.emulate_media(media="print")
         page.goto(place.as_uri())
-        width = page.evaluate("document.documentElement.scrollWidth")
+        yield page, page.pdf(prefer_css_page_size=True)
         browser.close()
-    assert width <= 687
+
+
+def test_the_page_fits_a_printed_sheet(printed):
+    """What is wider than the sheet is printed smaller, all of it."""
+    page, _ = printed
+    assert page.evaluate("document.documentElement.scrollWidth") <= WIDTH
+    tables = page.evaluate(
+        "[...document.querySelectorAll('table, svg, pre')].map((e) => e.getBoundingClientRect().right)"
+    )
+    assert len(tables) >= 10
+    assert max(tables) <= WIDTH
+
+
+def test_the_sheets_are_full(printed):
+    """What must not be torn apart may leave a part of a sheet empty: a quarter of them at most."""
+    page, pdf = printed
+    boxes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf)
+    n = len(re.findall(rb"/Type /Page\b", pdf))
+    assert {(round(float(w)), round(float(h))) for w, h in boxes} == {(595, 842)}  # A4, in points of print
+    least = page.evaluate("document.documentElement.scrollHeight") / HEIGHT
+    assert least <= n <= np.ceil(1.25 * least)
 
 
 def test_what_people_write_is_no_markup(clf, people):
