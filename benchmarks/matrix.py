@@ -361,7 +361,14 @@ def main() -> None:
         for kind in args.kinds.split(","):
             if kind in found:
                 continue
-            found[kind] = _asked(kind, texts if kind in WORDS else numbers, args.ray)
+            try:
+                found[kind] = _asked(kind, texts if kind in WORDS else numbers, args.ray)
+            except Exception as error:  # not even adopted
+                found[kind] = {
+                    "done": 0,
+                    "of": 1,
+                    "wrong": {"adopt": f"{type(error).__name__}: {str(error)[:300]}"},
+                }
             print(kind, found[kind], flush=True)
             counts = {name: sum(one[name] for one in found.values()) for name in ("done", "of")}
             record("matrix", command, counts | {"kinds": found}, shown=False)

@@ -332,7 +332,7 @@ def _guides_of(method: AbstractMethod) -> dict[str, tuple[BlackBox, ...]]:
 
 def _reads(table: Table, foreign: BlackBox) -> JsonObject | None:
     """Types of the columns that the model was given, where that was a pandas dataframe."""
-    native = table.native
+    native = foreign.like.native
     if not isinstance(native, pd.DataFrame):
         return None
     out: JsonObject = {}

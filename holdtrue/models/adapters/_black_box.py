@@ -5,6 +5,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -19,6 +20,7 @@ from holdtrue.encoding import Encoder
 from holdtrue.errors import DataError, HoldtrueError
 from holdtrue.models._base import AbstractModel
 from holdtrue.models._decision import Decision
+from holdtrue.models.adapters._categories import as_the_model_knows
 from holdtrue.schema import Table, narrow
 
 TINY = 1e-12  # a probability of 0 has no logarithm
@@ -148,6 +150,7 @@ class BlackBox:
                 "every row) a function can fill in: give lambda X: model.predict_proba(X.assign(...))."
             )
         self.names_read = [name for name in names if name not in self.unread]
+        self.like = replace(self.like, native=as_the_model_knows(estimator, self.like.native, names))
         self.categories = _categories(self.like.native, self.names_read)
         self.absent = _absent(like.native, self.names_read)
         self.splits: dict[str, np.ndarray] = {}
