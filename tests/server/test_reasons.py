@@ -95,8 +95,8 @@ def test_the_pages_of_a_promise_show_what_its_record_keeps(world):
 @pytest.mark.parametrize(
     ("contribution", "words"),
     [
-        (3.0, "all of the gap"),
-        (2.0, "all of the gap"),
+        (3.0, "all or more of the gap"),
+        (2.0, "all or more of the gap"),
         (1.75, "more than half of the gap"),
         (0.5, "a quarter to a half of the gap"),
         (0.25, "a tenth to a quarter of the gap"),

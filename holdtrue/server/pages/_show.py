@@ -10,7 +10,7 @@ from holdtrue.reports import percent
 from holdtrue.schema import Feature
 
 WEIGHTS = (
-    (1.0, "all"),
+    (1.0, "all or more"),
     (0.5, "more than half"),
     (0.25, "a quarter to a half"),
     (0.1, "a tenth to a quarter"),
