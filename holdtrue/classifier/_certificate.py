@@ -53,6 +53,10 @@ class Certificate:
     date : str
         In UTC.
     software : str
+    hold : dict or None
+        The level at which the certified model searches for recourse that holds: `hold`, `term` (for how many
+        periods, where that was asked of the past), `kept`, `lower`, `confidence`, `reached`, `vary`, `people` and
+        `judges`. None where it has no guides.
     proposal : dict or None
         Of a certificate that was just made for the present threshold: another that keeps the promise
         (`threshold`, `chosen`), and the shares of the calibration set that it would accept (`accepted`) and that
@@ -79,6 +83,7 @@ class Certificate:
     notes: list[str]
     date: str
     software: str
+    hold: JsonObject | None = None
     proposal: JsonObject | None = field(default=None, compare=False)
 
     @property
@@ -101,6 +106,8 @@ class Certificate:
     def to_dict(self) -> JsonObject:
         """Return plain types for JSON, with a checksum."""
         told = {name: value for name, value in asdict(self).items() if name != "proposal"}
+        if self.hold is None:  # as certificates were written that knew of no level
+            del told["hold"]
         body = {"format": FORMAT, "version": VERSION, **told}
         return {**body, "sha256": _digest(body)}
 
@@ -145,6 +152,7 @@ class Certificate:
                 f"Certificate: has version {raw.get('version')!r}, this holdtrue reads {VERSION}. Upgrade it."
             )
         names = [f.name for f in fields(cls) if f.name != "proposal"]
+        names = [name for name in names if name != "hold" or "hold" in raw]
         odd = sorted(set(names) ^ (set(raw) - {"format", "version", "sha256"}))
         if odd:
             raise DataError(f"Certificate: fields are absent or unknown; got {odd[:5]!r}. Copy it again.")
@@ -200,6 +208,8 @@ class Certificate:
             yield f"shares beyond 0 and 1, {shares!r}"
         if abs(shares["with_recourse"] - (1 - self.failures / self.n)) > 1e-9:
             yield f"{shares['with_recourse']:g} with recourse, where {self.failures} of {self.n} are without"
+        if self.hold is not None and not 0 < self.hold["hold"] < 1:
+            yield f"a level of {self.hold['hold']!r}"
         if not all(isinstance(note, str) for note in self.notes):
             yield "notes that are no text"
         when = datetime.fromisoformat(self.date)
@@ -225,6 +235,8 @@ class Certificate:
                 f"Held against {self.drift['n_use']:,} people in use: {found} (AUC {self.drift['auc']:.3f}, p "
                 f"{self.drift['p_value']:.3g}; largest in {', '.join(self.drift['columns'])})."
             )
+        if self.hold is not None:
+            lines.append(f"Recourse is searched for at {_level(self.hold)}.")
         lines += self.notes
         if self.proposal is not None:
             lines.append(f"The threshold stays {self.threshold:g}. {proposed(self.proposal)}")
@@ -232,6 +244,16 @@ class Certificate:
             f"Search: {self.method['name']}. Model {self.model[:12]}, schema {self.schema[:12]}. {self.date}."
         )
         return "\n".join(lines)
+
+
+def _level(hold: JsonObject) -> str:
+    """A level in words, with its term and what was measured."""
+    term = hold["term"]
+    ahead = "" if term is None else f", {term} period{'s' if term > 1 else ''} ahead"
+    if hold["kept"] is None:
+        return f"hold {hold['hold']:.0%}{ahead}, which was not measured"
+    bound = f", at least {hold['lower']:.1%} with {hold['confidence']:.0%} confidence" if hold["lower"] else ""
+    return f"hold {hold['hold']:.0%}{ahead}: {hold['kept']:.1%} kept{bound}"
 
 
 def proposed(proposal: JsonObject) -> str:

@@ -205,9 +205,11 @@ def _measured(some: Sequence[Record]) -> str | None:
     least = min(known, key=lambda level: level["kept"])
     times = {1: "once", 2: "twice"}.get(least["term"], f"{least['term']} times")
     kept = math.floor(100 * least["kept"])
+    periods = [_line(str(one["period"])) for one in least.get("periods") or ()]
+    when = f", from {periods[0]} to {periods[-1]}" if len(periods) > 1 else ""
     return (
-        f"We have checked how offers like this one fared in the past: {kept} of 100 still held after our rules "
-        f"had been renewed {times}."
+        f"We have checked how offers like this one fared in the past{when}: {kept} of 100 still held after our "
+        f"rules had been renewed {times}."
     )
 
 

@@ -21,7 +21,10 @@ if TYPE_CHECKING:  # the ledger brings SQLAlchemy along, which only those who ke
     from holdtrue.ledger import Ledger, Record
 
 # What a record says of a level: enough to search again, and to say what it rests on.
-LEVEL = ("hold", "slack", "term", "kept", "lower", "reached", "people", "judges", "guides")
+LEVEL = (
+    "hold", "slack", "term", "kept", "lower", "confidence", "reached", "people", "judges", "guides", "periods",
+    "note",
+)  # fmt: skip
 SOFTWARE = ("holdtrue", "jax", "equinox", "optax", "numpy", "scipy")
 
 
@@ -274,6 +277,8 @@ def _terms(certificate: Certificate, model: str | None) -> JsonObject:
         )
     names = ("threshold", "miscoverage", "failure", "n", "k", "date")
     terms = {name: getattr(certificate, name) for name in names}
+    if certificate.hold is not None:
+        terms["hold"] = {name: certificate.hold[name] for name in ("hold", "term", "kept", "lower")}
     return {"kind": "guarantee", "sha256": certificate.to_dict()["sha256"], **terms}
 
 
@@ -330,7 +335,7 @@ def _of_level(held: Held, i: int, estimate: float) -> JsonObject:
         "holds": estimate >= wanted - 1e-9,
         "cheapest": cheapest if math.isfinite(cheapest) else None,
         "guided": held.guided,
-        "level": {name: getattr(held.level, name) for name in LEVEL},
+        "level": {name: _listed(getattr(held.level, name)) for name in LEVEL},
     }
 
 

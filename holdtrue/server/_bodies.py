@@ -43,6 +43,16 @@ class Decisions(BaseModel):
     decisions: list[Decision]
 
 
+class Period(BaseModel):
+    """What was kept in one past period."""
+
+    period: str
+    slack: float
+    kept: float | None
+    people: int
+    cost: float | None
+
+
 class Level(BaseModel):
     """What is wanted of how long recourse holds, and what that was measured on."""
 
@@ -56,6 +66,7 @@ class Level(BaseModel):
     confidence: float
     reached: bool = Field(description="Whether the lower bound reaches the wanted chance.")
     people: int
+    periods: list[Period] = Field(description="What was kept in each past period, where that was asked.")
     note: str
 
 
@@ -67,10 +78,13 @@ class Told(BaseModel):
     term: int | None
     kept: float | None
     lower: float | None
+    confidence: float
     reached: bool
     people: int
     judges: int
     guides: int
+    periods: list[Period]
+    note: str
 
 
 class Survival(BaseModel):

@@ -398,8 +398,8 @@ class Service:
 def told_level(method: Holding) -> JsonObject:
     """A level as it is told."""
     level = method.level_
-    names = ("hold", "term", "kept", "lower", "confidence", "reached", "people", "note")
-    known = {name: getattr(level, name) for name in names}
+    names = ("hold", "term", "kept", "lower", "confidence", "reached", "people", "periods", "note")
+    known = {name: plain(getattr(level, name)) for name in names}
     return known | {"vary": method.judges_.vary, "judges": len(method.judges_), "guides": len(method.guides_)}
 
 

@@ -1,7 +1,9 @@
 """Three doors, one room: Python, the command line and HTTP promise the same person the same, in the same words."""
 
+import copy
 import json
 import warnings
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -165,6 +167,7 @@ def test_no_door_drops_the_certificate(request, clf, restrictions, asked, door):
     names = ("threshold", "miscoverage", "failure", "n", "k", "date")
     terms = {name: getattr(made, name) for name in names}
     terms |= {"kind": "guarantee", "sha256": made.to_dict()["sha256"]}
+    terms["hold"] = {name: made.hold[name] for name in ("hold", "term", "kept", "lower")}
     records = request.getfixturevalue(door)
     assert [record.certificate for record in records.values()] == [terms] * len(records)
     if "application 1" in records:
@@ -266,3 +269,27 @@ def test_restrictions_are_checked_once(clf, people, restrictions, monkeypatch):
     plan = clf.recourse(people, restrictions=restrictions)
     ht.audit(plan)
     assert len(calls) == 1
+
+
+def test_certificate_record_and_letter_say_the_level_and_its_term(clf, bank):
+    level, certificate = clf.method_.level_, clf.certificate_
+    assert certificate.hold["hold"] == level.hold == 0.8
+    assert (certificate.hold["kept"], certificate.hold["term"]) == (level.kept, None)
+    assert ht.Certificate.from_json(certificate.to_json()) == certificate
+    assert f"hold 80%: {level.kept:.1%} kept" in str(certificate)
+    assert {f.what: f.ok for f in ht.verify(certificate, clf).findings}["hold level"]
+    years = tuple({"period": str(y), "slack": 0.5, "kept": 0.9, "people": 50, "cost": 1.5} for y in (2001, 2002))
+    past = replace(level, term=2, kept=0.915, periods=years, note="Rests on 2 periods.")
+    other = copy.copy(clf)
+    other.method_ = clf.method_.at(past)
+    found = {f.what: f for f in ht.verify(certificate, other).findings}["hold level"]
+    assert (found.ok, found.said) == (False, "the certificate names 80%, this is another")
+    people = bank.X[clf.predict(bank.X) == 0][:20]
+    plan = clf.recourse(people, hold=past)
+    (record, *_) = ht.records(plan, [str(i) for i in range(len(plan))], only_holding=True)
+    told = record.survival["level"]
+    assert (told["term"], told["note"], told["periods"]) == (2, "Rests on 2 periods.", list(years))
+    assert (record.certificate["hold"]["hold"], record.certificate["hold"]["kept"]) == (0.8, level.kept)
+    assert Record.from_json(record.to_json()) == record
+    words = "from 2001 to 2002: 91 of 100 still held after our rules had been renewed twice."
+    assert words in " ".join(ht.letters(record)[0].text.split())

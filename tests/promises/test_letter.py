@@ -212,6 +212,10 @@ def test_a_measured_term_is_told_and_a_reason_is_not() -> None:
         assert words in text
         assert "nephew" not in text
         assert "This offer holds until" in text
+    assert "fared in the past: 95" in letter.text
+    past = [{"period": str(year), "kept": 0.95} for year in (2001, 2002, 2003)]
+    dated = replace(sure, survival=survival | {"level": level | {"periods": past}})
+    assert "fared in the past, from 2001 to 2003: 96 of 100" in " ".join(write([dated])[0].text.split())
     (letter,) = write([sure, replace(less, survival=None)])
     assert letter.measured is None
     assert "in the past" not in letter.text

@@ -13,7 +13,7 @@ from holdtrue._registry import made
 from holdtrue._types import Json, JsonObject
 from holdtrue.classifier import AbstractClassifier, Certificate, describe, proposed
 from holdtrue.errors import CapabilityError, DataError
-from holdtrue.methods import AbstractMethod, HighestScore, name_of
+from holdtrue.methods import AbstractMethod, HighestScore, Level, name_of
 from holdtrue.metrics import (
     Correction,
     Guarantee,
@@ -35,6 +35,8 @@ _SEEN = (
 )
 SEEN = re.compile(re.escape(_SEEN).replace(r"\{\}", r"\d+\.\d%"))
 """The note that only a model with its training rows can make."""
+LEVEL = ("hold", "term", "kept", "lower", "confidence", "reached", "vary", "people", "judges")
+"""What a certificate says of a level."""
 DIGITS = 6  # of a threshold: rounded down, which keeps the guarantee
 
 
@@ -186,11 +188,17 @@ def certify(
         },
         drift=drift, weighting=weighting, measured={name: float(value) for name, value in measured.items()},
         notes=_notes(clf, encoded, weighting), date=datetime.now(UTC).isoformat(timespec="seconds"),
-        software=f"holdtrue {__version__}", proposal=proposal,
+        software=f"holdtrue {__version__}", hold=level_of(clf), proposal=proposal,
     )  # fmt: skip
     if apply:
         clf.certificate_ = certificate
     return certificate
+
+
+def level_of(clf: AbstractClassifier) -> JsonObject | None:
+    """The level at which a classifier searches for recourse that holds, as a certificate has it."""
+    level = getattr(getattr(clf, "method_", None), "level_", None)
+    return {name: plain(getattr(level, name)) for name in LEVEL} if isinstance(level, Level) else None
 
 
 def data_digest(encoded: np.ndarray) -> str:

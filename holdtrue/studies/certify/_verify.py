@@ -14,7 +14,14 @@ from holdtrue.errors import DataError
 from holdtrue.methods import AbstractMethod
 from holdtrue.metrics import clopper_pearson, shift_weights, thinned
 from holdtrue.schema import TableLike, hinted
-from holdtrue.studies.certify._certify import SEEN, certify, critical_thresholds, data_digest, drift_between
+from holdtrue.studies.certify._certify import (
+    SEEN,
+    certify,
+    critical_thresholds,
+    data_digest,
+    drift_between,
+    level_of,
+)
 
 AUTHORS = "when, with which software and for what reason the threshold was certified (its author's word)"
 CLOSE = 1e-4  # thresholds are made of single-precision scores, which differ in the last digits between processors
@@ -155,6 +162,10 @@ class _Check:
         ):
             text = said[:12] if said == now else f"the certificate names {said[:12]}, this is {str(now)[:12]}"
             yield Finding(what, said == now, text)
+        if c.hold is not None:
+            same = level_of(self.clf) == c.hold
+            said = f"{c.hold['hold']:.0%}" + ("" if c.hold["term"] is None else f", term {c.hold['term']}")
+            yield Finding("hold level", same, said if same else f"the certificate names {said}, this is another")
 
     def rows(self, X_cal: TableLike) -> Finding:
         now = data_digest(self._encode(X_cal))
