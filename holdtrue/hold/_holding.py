@@ -83,10 +83,10 @@ class Holding(AbstractBasedMethod):
 
     Notes
     -----
-    A base that cannot be asked of several models at once, such as one that needs a linear model, searches for the
-    model alone; its recourse is judged all the same. Who cannot be brought to where all guides agree is given the
-    recourse that most judges accept of those that smaller margins find, of a network the one to which the guides
-    agree by most; ``plan.held.holds`` says whether the judges do.
+    A base that cannot be asked of several models at once, such as one that needs a linear model or has a causal
+    one, searches for the model alone; its recourse is judged all the same. Who cannot be brought to where all
+    guides agree is given the recourse that most judges accept of those that smaller margins find, of a network the
+    one to which the guides agree by most; ``plan.held.holds`` says whether the judges do.
 
     Examples
     --------
@@ -357,6 +357,10 @@ class Holding(AbstractBasedMethod):
             guided=self.panel_search.guidable and not self._cheapest and cheapest is not None,
         )
         return replace(plan, held=held, guides=self.guides_)
+
+    def outcome(self, factual: Table, action: Table) -> tuple[Table, np.ndarray | None]:
+        """What the base says comes of it."""
+        return self._fitted_base().outcome(factual, action)
 
     def consulted(self) -> tuple[str, ...]:
         """The guides, and what the base asked."""

@@ -38,8 +38,10 @@ class PanelSearch:
 
     @functools.cached_property
     def guidable(self) -> bool:
-        """Whether the base can be asked of several models at once."""
-        return self.base.serves(with_guides(self.base.predictor_, self.guides.members, 0.0).capabilities)
+        """Whether the base can be asked of several models at once, and its points are where people end."""
+        return not self.base.foresees and self.base.serves(
+            with_guides(self.base.predictor_, self.guides.members, 0.0).capabilities
+        )
 
     def method(self, slack: float, wanted: int, spared: int) -> AbstractMethod:
         """The base, fitted to the panel: made once for each slack, from the one before where there is one."""

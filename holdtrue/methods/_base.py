@@ -116,6 +116,11 @@ class AbstractMethod(AbstractConfigured):
         """
         return action, None
 
+    @property
+    def foresees(self) -> bool:
+        """Whether `outcome` may be another row than the action: where it leads is then no point of the search."""
+        return False
+
     def consulted(self) -> tuple[str, ...]:
         """Digests (`EnsembleModel.digests`) of further models that the search asks, to be guided or to stop.
 

@@ -104,6 +104,11 @@ class CausalRecourse(AbstractListedSearch):
         effects = self._effects()
         return (action, None) if effects is None else effects.after_table(self.predictor_.encoder, factual, action)
 
+    @property
+    def foresees(self) -> bool:
+        """With a causal model."""
+        return self.scm_ is not None
+
     def _effects(self) -> Effects | None:
         scm = self.scm_
         return None if scm is None else Effects.of(scm, self.predictor_.encoder)

@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier
 
 import holdtrue as ht
+from holdtrue.causal import SCM, Equation, Node, Term
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.hold._draws import spared_for
 
@@ -325,3 +326,20 @@ def test_of_what_smaller_margins_find_the_one_that_judges_accept_is_taken():
 def test_a_stricter_margin_is_no_worse_for_who_cannot_be_brought_there(slack):
     """A yes by 1.1 in log-odds is in reach, and the cheapest, by 0.2, is what judges refuse."""
     assert held_in({(1, 0, 0): 0.55, (0, 1, 1): 0.75}, {(0, 1, 1): 0.7}, slack)[0] == [0, 1, 1]
+
+
+def test_what_follows_from_an_action_follows_when_it_is_to_hold_too(clf, people):
+    """Debt falls by half of what income rises by: judges are asked about where people end, not the action."""
+    falls = Equation(terms=[Term(of="income", coefficient=-0.5)])
+    scm = SCM([Node(name="income"), Node(name="debt", parents=["income"], equation=falls)])
+    base = ht.CausalRecourse(scm=scm, max_changes=1, random_state=0)
+    holding = ht.Holding(base=base, n_guides=2, n_judges=4, random_state=0).fit(clf, X, y)
+    plan, alone = holding.recourse(people), base.fit(clf, X).recourse(people)
+    assert plan.found.any()
+    np.testing.assert_array_equal(plan.consequences, alone.consequences)
+    np.testing.assert_allclose(plan.cost, alone.cost)
+    there = plan.to_frame()[plan.found]
+    rise, fall = there["income"] - people["income"][plan.found], people["debt"][plan.found] - there["debt"]
+    np.testing.assert_allclose(fall, np.minimum(0.5 * rise, people["debt"][plan.found]), atol=1e-3)
+    yes = holding.judges_.accepts(plan.recourse.take(plan.found), plan.target[plan.found])
+    np.testing.assert_allclose(plan.held.survival[plan.found], yes.mean(axis=0))
