@@ -11,12 +11,17 @@ import contextlib
 import io
 import json
 import os
+import signal
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 HERE = Path(__file__).parent
+LIMIT = 120.0
+"""Seconds of processor time: both of two quiet cores for a minute."""
 TEXT = "# %% [markdown]"
 CODE = "# %%"
 
@@ -64,6 +69,22 @@ def run(source: str, names: dict[str, Any], number: int) -> list[dict[str, Any]]
     return out
 
 
+@contextlib.contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Stop with `TimeoutError` what takes more processor time than that; what others do does not count."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError(f"notebook: takes more than {seconds:g} s of processor time. Make it do less.")
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
 def notebook(source: str) -> dict[str, Any]:
     """A source as a notebook, with what running it gave."""
     names: dict[str, Any] = {"__name__": "__notebook__"}
@@ -107,6 +128,9 @@ def sources() -> list[Path]:
 if __name__ == "__main__":
     for path in sources():
         if len(sys.argv) == 1 or path.stem in sys.argv[1:]:
-            made = notebook(path.read_text(encoding="utf-8"))
+            began = time.process_time()
+            with limited(LIMIT):
+                made = notebook(path.read_text(encoding="utf-8"))
+            print(f"{path.stem}: {time.process_time() - began:.1f} s of processor time")
             text = json.dumps(made, indent=1, ensure_ascii=False) + "\n"
             path.with_suffix(".ipynb").write_text(text, encoding="utf-8")

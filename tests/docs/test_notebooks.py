@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,8 @@ def test_a_notebook_is_its_source_and_runs(source):
     text = source.read_text(encoding="utf-8")
     kept = json.loads(source.with_suffix(".ipynb").read_text(encoding="utf-8"))
     assert [(c["cell_type"], "".join(c["source"])) for c in kept["cells"]] == make.cells(text)
-    made = make.notebook(text)  # whatever is wrong in a cell is raised
+    with make.limited(make.LIMIT):
+        made = make.notebook(text)  # whatever is wrong in a cell is raised
     for old, new in zip(kept["cells"], made["cells"], strict=True):
         # Digits differ between processors; what kind of thing is shown does not.
         kinds = [[(o["output_type"], sorted(o.get("data", ()))) for o in c.get("outputs", ())] for c in (old, new)]
@@ -33,3 +35,15 @@ def test_cells():
     shown = make.run(second.source, {}, 1)
     assert shown[0]["text"] == ["1\n"]
     assert shown[1]["data"] == {"text/plain": ["2"]}
+
+
+def test_a_notebook_that_takes_too_long_is_stopped():
+    began = time.process_time()
+    with pytest.raises(TimeoutError, match=r"takes more than 0\.2 s"), make.limited(0.2):
+        make.notebook("# %%\nwhile True:\n    pass\n")
+    assert time.process_time() - began < 5
+    with make.limited(0.2):
+        pass
+    until = time.process_time() + 0.4
+    while time.process_time() < until:  # nothing is left that would stop what comes later
+        pass
