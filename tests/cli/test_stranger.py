@@ -40,18 +40,48 @@ def with_deny(frame: pd.DataFrame, rng: np.random.Generator) -> tuple[pd.DataFra
     return out.assign(deny=np.where(frame.approve == 1, "no", "yes")), ["case_no"]
 
 
+TRADES = """
+    nurse plumber teacher clerk driver electrician accountant cook baker welder carpenter librarian surveyor
+    engineer waiter cashier hairdresser midwife analyst roofer tailor fisherman paralegal translator beekeeper"""
+KINDS = "senior junior assistant chief deputy freelance trainee night-shift self-employed"
+PLACES = "at a school | in a hospital | for the city | in a family business | on ships | R&D | north-east branch"
+SAID = """
+    moved here last spring | wants to combine two loans | called twice, no answer | prefers e-mail | ok
+    | asked about the rate | payslips to follow | brother-in-law is a customer | will sell the old car first
+    | needs an answer before the end of the month | file was opened at the counter | see letter of 3 March"""
+
+
+def job_title(rng: np.random.Generator) -> str:
+    """One word or up to six, as people write their work into a form: capitals, commas and slashes as they come."""
+    title = str(rng.choice(TRADES.split()))
+    if rng.random() < 0.4:
+        title = f"{rng.choice(KINDS.split())} {title}"
+    if rng.random() < 0.2:
+        title += f"/{rng.choice(TRADES.split())}"
+    if rng.random() < 0.3:
+        title += f", {rng.choice(PLACES.split(' | '))}"
+    return str(rng.choice([title, title.title(), title.upper()], p=[0.6, 0.3, 0.1]))
+
+
+def remark(rng: np.random.Generator) -> str:
+    """A remark of one word to some thirty, and none at all for some people."""
+    said = [part.strip() for part in SAID.split("|")]
+    return ". ".join(rng.choice(said, rng.integers(0, 6), replace=False))
+
+
 def with_names_and_dates(frame: pd.DataFrame, rng: np.random.Generator) -> tuple[pd.DataFrame, list[str]]:
     out, n = frame.drop(columns=["approve", "cototinc"]), len(frame)
     out["applicationId"] = [f"A-{i:06d}" for i in rng.permutation(n)]
     out["rownames"] = np.arange(1, n + 1)
     out["DateOfBirth"] = [f"{1930 + i % 50}-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(n)]
     out["opened"] = [f"{1 + i % 28}/{1 + i % 12}/1990" for i in range(n)]
-    out["jobTitle"] = [f"clerk {k}" for k in rng.integers(0, 90, n)]
+    out["jobTitle"] = [job_title(rng) for _ in range(n)]
+    out["remarks"] = [remark(rng) for _ in range(n)]
     out["zip_code"] = rng.integers(2108, 2200, n)
     out["branch"] = "Boston"
     out["status_code"] = np.where(frame.approve == 1, 3, 7)
     out["decision"] = np.where(frame.approve == 1, "approved", "denied")
-    gone = ["rownames", "DateOfBirth", "opened", "jobTitle", "branch", "status_code"]
+    gone = ["rownames", "DateOfBirth", "opened", "jobTitle", "remarks", "branch", "status_code"]
     return out, ["applicationId", *gone]
 
 
