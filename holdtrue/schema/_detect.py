@@ -7,7 +7,7 @@ import numpy as np
 
 from holdtrue.schema._columns import sorted_levels
 from holdtrue.schema._feature import MISSING_LEVEL
-from holdtrue.schema._lexicon import IDENTIFIER, has_word, words_of
+from holdtrue.schema._lexicon import IDENTIFIER, PERSONAL_NAME, has_word, words_of
 from holdtrue.schema._table import Table
 
 MOST_LEVELS = 50  # texts beyond which a column is no choice that a person has
@@ -32,6 +32,8 @@ def is_identifier(name: str, present: np.ndarray, n_levels: int) -> str | None:
     n = len(present)
     named = has_word(words_of(name), IDENTIFIER) or not words_of(name)
     if present.dtype == object:
+        if has_word(words_of(name), PERSONAL_NAME):
+            return "its name speaks of people's names"
         if n_levels > MOST_LEVELS and n_levels > 0.5 * n:
             return f"it has {n_levels:,} different texts in {n:,} rows"
         return "of its name" if named and n_levels > 0.5 * n and n_levels > 2 else None
@@ -143,3 +145,34 @@ def code_for_unknown(present: np.ndarray) -> float | None:
         if repeated and len(others) and abs(value) > 3 * np.abs(others).max():
             return float(value)
     return None
+
+
+_IN_RANGES = re.compile(
+    r"""[\s\d.,'\u2019<>=≤≥+\-\u2013—/$€£%()\[\]]|k|yrs?|years?|months?|mths?|days?|weeks?|hours?|or|and|to|more|less|than|under
+    |over|up|at|least|most|below|above|between|bis|unter|über|ueber|ab|mehr|weniger|als|jahre?n?|monate?n?|oder|von|eur
+    |usd|ans?|mois|plus|moins|de|à|et|entre|jours|años?|anos?|meses|mes|más|mas|menos|hasta|y|o|anni|anno|mesi|più|meno|di
+    |da|fino|oltre""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_FIGURES = re.compile(r"\d+(?:[.,'\u2019]\d{3})*(?:[.,]\d+)?")
+_BELOW = re.compile(
+    r"<|under|below|less|up to|at most|unter|weniger|bis zu|moins|menos|hasta|meno|fino", re.IGNORECASE
+)
+
+
+def in_order(levels: tuple) -> tuple | None:
+    """Texts such as `< 1 year`, `1-3 years` and `10+ years` in the order of their numbers; None for any other."""
+    if not 3 <= len(levels) <= MOST_LEVELS or not all(isinstance(level, str) for level in levels):
+        return None
+    if all(level.strip().isdigit() for level in levels):
+        return None  # kept as texts, these are codes
+    keys = {}
+    for level in levels:
+        figures = _FIGURES.findall(level)
+        words = re.findall(r"[^\W\d_]+|\S", _FIGURES.sub(" ", level))
+        if not figures or not all(_IN_RANGES.fullmatch(word) for word in words):
+            return None
+        first = float(re.sub(r"[,.'\u2019](?=\d{3})", "", figures[0]).replace(",", "."))
+        below = len(figures) == 1 and _BELOW.search(level) is not None
+        keys[level] = first * (1000 if re.search(r"\d\s?k\b", level, re.IGNORECASE) else 1), not below
+    return tuple(sorted(levels, key=keys.__getitem__)) if len(set(keys.values())) == len(keys) else None

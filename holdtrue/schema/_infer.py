@@ -239,6 +239,9 @@ class _Looking:
             self.why.append(f"ordinal, {len(self.declared.levels)} levels in the table's own order.")
         elif values.dtype.kind == "b":
             self._levels((False, True), False, fields)
+        elif self.declared is None and (order := self._order(levels)) is not None:
+            fields |= {"kind": "ordinal", "levels": order}
+            self.why.append(f"ordinal, {len(order)} levels in the order of their numbers, {order[0]!r} first.")
         elif values.dtype.kind not in "fib" or self.declared is not None:
             if len(levels) == 1 and self.declared is not None:
                 levels = self.declared.levels
@@ -322,6 +325,11 @@ class _Looking:
                 f"finite numbers or booleans; got {shown(odd)}. Turn it into text, or drop it."
             )
 
+    def _order(self, levels: tuple) -> tuple | None:
+        """Levels by the numbers in them, unless those name places or stand for something."""
+        coded = has_word(words_of(self.name), (*lexicon.PLACE, *lexicon.CODES))
+        return None if coded else seen.in_order(levels)
+
     # ---- kinds --------------------------------------------------------------------------------------
 
     def _levels(self, levels: tuple, has_missing: bool, fields: Keywords) -> None:
@@ -330,7 +338,7 @@ class _Looking:
             self.why.append(f"binary, {levels[0]!r} or {levels[1]!r}.")
             return
         fields |= {"kind": "categorical", "levels": (*levels, MISSING_LEVEL) if has_missing else levels}
-        self.why.append(f"categorical, {len(levels)} levels, any may become any other.")
+        self.why.append(f"categorical, {len(levels)} levels.")
 
     def _number(self, present: np.ndarray, fields: Keywords) -> None:
         low, high = float(present.min()), float(present.max())
@@ -403,8 +411,15 @@ class _Looking:
             self._protect(fields, told)
             return
         time = first_word(words, lexicon.TIME)
-        passes = time is not None and number and not has_word(words, lexicon.TERM)
-        if passes and bool(((present >= 1900) & (present <= 2100)).all()):
+        ranked = number or fields["kind"] == "ordinal"
+        passes = time is not None and ranked and not has_word(words, lexicon.TERM)
+        if passes and has_word(words, lexicon.OWN_DEED) and has_word(words, (*lexicon.EVENT, "ago")):
+            self.doubt = "May a person change it, and in which direction?"
+            self.why.append(
+                "free to change, because of its name: it is the time since what a person may do today."
+            )
+            return
+        if passes and number and bool(((present >= 1900) & (present <= 2100)).all()):
             fields["direction"] = "fixed"
             self.why.append("fixed, since it is a year of the calendar.")
             return
@@ -447,8 +462,9 @@ class _Looking:
             fields["cost"] = "percentile"
             self.why.append("a change costs by the people it passes, since a few lie far from the rest.")
         self.doubt = self.doubt or "May a person change it, and in which direction?"
-        if not (number and self._one_way(words, fields)):
-            self.why.append("free to change, since nothing in its name speaks against it.")
+        if not (ranked and self._one_way(words, fields)):
+            how = ", any level to any other" if fields["kind"] == "categorical" else ""
+            self.why.append(f"free to change{how}, since nothing in its name speaks against it.")
 
     def _protect(self, fields: Keywords, told: tuple[str, str, str]) -> None:
         what, one, other = told

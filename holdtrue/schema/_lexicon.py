@@ -89,7 +89,8 @@ def entries(text: str) -> tuple[str, ...]:
 NEGATIONS = entries("not, no, non, un, nicht, kein, ne, pas, nao, mai")
 
 GOOD_OUTCOMES = entries("""
-    approve*, accept*, grant*, good, paid, repaid, repay, current, solvent, funded, admitted, hired,
+    approve*, accept*, grant*, accord, accordo, good, paid, repaid, repay, current, solvent, funded,
+    admitted, hired,
     healthy, benign
     success*, pass, passed, eligible, qualified, creditworthy, retained, survived, fulfilled, originated
     genehmigt, bewilligt, angenommen, gut, zugesagt, bezahlt, kreditwürdig
@@ -175,7 +176,8 @@ ORIGIN += (_put_together("(?:black|blk|white|asian|hisp|hispan|hispanic|latino|a
 NO_ORIGIN = entries("""
     foreign exchange, foreign currency, foreign transaction*, foreign trade, foreign investment*, black box,
     black friday, white collar, white label, white wine, white goods, nationwide, native app, native ad*,
-    minority interest, minority stake, race time*, race distance, race track, auslandsuberweisung*,
+    minority interest, minority stake, senior citizen, race time*, race distance, race track,
+    auslandsuberweisung*,
     new born, newborn, unborn""")
 FAITH = entries("""
     relig*, church, faith, muslim, jewish, christian, orientation, lgbt*, politic*, party affiliation,
@@ -294,9 +296,10 @@ PAST = entries("""
     days unemployed
     convict*, felon*, crime*, offen*, offence*, offense*, sentence*, ~recid, juv, juvenile, collections,
     collection, judgment, judgement, liens, lien
+    total paid, total spent, total charges, total payments, lifetime, cumul*, to date, ytd
     last default, number of defaults, defaulted, had default, missed payments, served, accident*, claims,
     campaign, pdays, poutcome, rejected before
-    vorstrafe*, ~mahnung, ~pfändung, früher*, bisherig*, vergangen*, ~rückstand, schufa*,
+    vorstrafe*, ~mahnung, ~pfändung, früher*, bisherig*, vergangen*, ~rückstand, ~schufaeintr,
     verzug*, zahlungshistorie
     faillite*, incident*, impaye*, retard*, anterieur*, precedent*, passe, antecedent*, historique
     quiebra*, antecedente*, anterior*, previo*, previa*, pasad*, moros*, impago*, historial
@@ -328,6 +331,16 @@ UPBRINGING = entries("""
 UPBRINGING += (
     "/(?:moth|mother|fath|father|par|parent|parents|mom|dad)(?:educ|ed|occ|occup|job|inc|wage|coll|alc|age)/",
 )
+LENDER = entries("""
+    interest rate, int rate, rate of interest, apr, ~zinssatz, sollzins*, taux interet, tasa interes,
+    tasa de interes,
+    taxa juros, taxa de juros, tasso interesse, sub grade, subgrade, loan grade, credit limit, limit bal,
+    ~kreditlimit,
+    ~kreditrahmen, limite credito, limite de credito, plafond""")
+WORK = entries("""
+    occupation, profession, job title, emp title, employment title, occup, beruf, berufe,
+    ~berufsbezeichnung, metier,
+    profesion, oficio, profissao, professione, mestiere""")
 PURPOSE = entries("""
     purpose, ~purpose, zweck, ~verwendungszweck, ~kreditzweck, proposito, finalidad, finalidade, finalita,
     objet du pret, destino""")
@@ -338,6 +351,7 @@ FIXED = (
     ("a place", PLACE), ("the past, which cannot be undone", PAST),
     ("the economy, which nobody's own action changes", MACRO), ("upbringing or body", UPBRINGING),
     ("what the money is for, which nobody is asked to change", PURPOSE),
+    ("what the other side sets", LENDER), ("somebody's trade, which nobody is asked to change", WORK),
 )  # fmt: skip
 """What nobody can change by themselves, though it may be a reason."""
 
@@ -346,7 +360,8 @@ TIME = entries("""
     duration employed, emp length, ~emplength, ~yearsat
     time at, time in, time since, since, ~monthssince, ~mthssince, ~dayssince, age, length of,
     months on book, longevity, ~tenure, employment length, yoe
-    jahre, monate, tage, seit, ~beschäftigtseit, ~dienstjahr, dauer, ~betriebszugehörig, berufserfahrung, alter
+    jahre, monate, tage, seit, ~beschäftigtseit, ~beschäftigungsdauer, ~dienstjahr, dauer,
+    ~betriebszugehörig, berufserfahrung, alter
     annees, annee, mois, jours, depuis, anciennete, anos, meses, dias, desde, antiguedad, anios, experiencia
     tempo, desde, antiguidade, anni, mesi, giorni, anzianita, esperienza""")
 TERM = entries("""
@@ -355,6 +370,9 @@ TERM = entries("""
     until, per month, per year, monthly, annual, yearly, hours per week, payment, income, amount""")
 """Beside a word for time: no time that passes by itself, but one that is agreed, or money per time."""
 BURDEN = entries("""
+    existing loans, existing credits, open loans, active loans, outstanding loans, other loans,
+    bestehende kredite,
+    laufende kredite, credits en cours, creditos vigentes, prestamos vigentes, uso credito, uso del credito
     debt, debts, ~debtto, ~debtratio, dti, indebted*, liabilit*, owed, owing, obligation*, utilisation,
     utilization, ~utiliz, ~utilis, overdraft, leverage, loan to value, ltv, loan to price, loan to income, lti,
     payment to income, pti, expense ratio
@@ -365,6 +383,7 @@ BURDEN = entries("""
 NO_BURDEN = entries("coverage, cover, dscr, service, paid, repaid, settled, forgiven, collected, receivable*")
 MEANS = entries("""
     income, incomes, salary, wage, wages, earnings, savings, assets, net worth, networth, wealth, down payment,
+    fico, credit score, creditscore, bureau score, schufa score, ~schufascore, =schufa
     ~downpayment, ~annualinc, ~monthlyinc, annual inc, ~income, faminc, hhinc, totinc, netinc, grossinc, inctot,
     incwage, wage*
     einkommen, ~einkommen, gehalt, lohn, ~monatsgehalt, ~jahresgehalt, ersparnis*, ~vermögen,
@@ -391,6 +410,16 @@ NO_LEARNING = entries("""
     charge, offen*, crime, burn, angle, polynomial, temperature, latitude, degree of, in degree,
     out degree, vertex,
     node, average degree, severity""")
+PERSONAL_NAME = entries("""
+    first name, firstname, last name, lastname, surname, full name, fullname, given name, family name,
+    =name, vorname,
+    nachname, familienname, =nom, prenom, nom famille, =nombre, nombres, apellido*, primer nombre, cognome,
+    sobrenome""")
+OWN_DEED = entries("""
+    login*, visit*, order*, purchase*, contact*, activity, active, transaction*, session*, deposit,
+    anmeldung, einkauf,
+    besuch, achat, visite, compra*, acquist*""")
+"""Beside a word for time since: of what a person may do today."""
 SINCE = entries("since, ~monthssince, ~mthssince, ~dayssince, seit, depuis, desde")
 EVENT = (*SINCE, *entries("last, letzt*, dernier*, ultim*"))
 """Beside a word for time: of an event that may never have been."""

@@ -37,6 +37,7 @@ _PERCENT = entries("pct, percent, percentage, prozent, pourcent*, porcent*, perc
 _RATES = entries("""
     interest rate, int rate, interest, apr, ~zinssatz, zins, taux interet, tasa interes, taxa juros,
     tasso interesse,
+    taux, tasa, tasso, taxa, *quote, endettement, uso credito, revol util,
     utilisation, utilization, ~utiliz, ~utilis, dti, debt to income, ltv, loan to value, auslastung*,
     rate of interest""")
 _MONEY = entries("""
@@ -46,7 +47,7 @@ _MONEY = entries("""
     net worth,
     wealth, mortgage, limit, credit limit, capital, cash, revenue, turnover, profit, budget, charges,
     instalment*,
-    loan amount, collateral, ~loanamt, ~loanamount
+    loan amount, loan amnt, revol bal, annual inc, collateral, ~loanamt, ~loanamount
     einkommen, ~einkommen, gehalt, gehälter, lohn, betrag, ~betrag, kredithöhe, ~summe, vermögen, schulden,
     ersparnis*,
     miete, monatsrate, kreditrate, preis, ~preis, ausgaben, ~kosten, kontostand, guthaben, einnahmen,
@@ -114,9 +115,9 @@ def unit_of(name: str, present: np.ndarray) -> Unit:
     if span is not None and not (low >= 1900 and high <= 2100):
         return Unit(span[0], f"in {span[0]}, because of its name: {span[1]!r}.")
     if has_word(words, _RATES) and not has_word(words, _COUNTS) and 2.0 < high <= 400.0:
-        return Unit("%", f"in %, because of its name and since values reach {high:g}.")
+        return Unit("%", f"in %, because of its name and since values reach {high:.3g}.")
     if has_word(words, _TERMS) and _are_terms(present):
-        return Unit("months", "in months, since all are multiples of 6 or 12.")
+        return Unit("months", f"in months, since all are multiples of {12 if (present % 12 == 0).all() else 6}.")
     counted = first_word(words, _COUNTS)
     if counted is not None:
         return Unit(None, f"a count, because of its name: {counted!r}; it needs no unit.")

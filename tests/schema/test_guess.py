@@ -206,3 +206,41 @@ def test_drop_and_answers():
 def test_dates_of_every_kind():
     for values in ([dt.date(2020, 1, 1)] * 3, ["2020-01-01T10:00:00"] * 2 + ["2020-01-02T10:00:00"]):
         assert guess({"when": values, "x": [1.0, 2.0, 3.0]}).left_out == ["when"]
+
+
+@pytest.mark.parametrize(
+    ("name", "levels", "direction"),
+    [
+        ("emp_length", ["< 1 year", "1 year", "2 years", "10+ years"], "increase"),
+        ("Beschäftigungsdauer", ["unter 1 Jahr", "1 bis 4 Jahre", "ab 4 Jahre"], "increase"),
+        ("ancienneté", ["moins de 2 ans", "2 à 5 ans", "plus de 5 ans"], "increase"),
+        ("annual_income", ["<20k", "20k-50k", "50k-100k", ">100k"], "increase"),
+        ("total_debt", ["0-999", "1,000-4,999", "5,000+"], "decrease"),
+        ("rooms", ["1", "2", "3", "4+"], "free"),
+        ("age_band", ["18-25", "26-40", "41-65", "65+"], "fixed"),
+    ],
+)
+def test_ranges_written_as_texts_are_ordered(name, levels, direction):
+    values = np.resize(np.array(levels, object), 4 * len(levels))
+    feature = Schema.infer({name: np.roll(values, 3)})[name]
+    assert (feature.kind, feature.levels, feature.direction) == ("ordinal", tuple(levels), direction)
+
+
+@pytest.mark.parametrize(
+    ("name", "levels"),
+    [
+        ("zip", ["10115", "50667", "80331"]), ("area", ["100xx", "606xx", "945xx"]),
+        ("sector", ["A1", "B2", "C3"]),
+        ("product", ["101", "205", "300"]), ("plan", ["basic", "2 lines", "family"]),
+        ("naics_code", ["31-33", "44-45", "11"]),
+        ("bit", ["1-2 x", "3-4", "5+"]), ("same", ["1 year", "1 month", "2 years"]),
+    ],
+)  # fmt: skip
+def test_codes_with_numbers_are_not_ordered(name, levels):
+    assert Schema.infer({name: np.resize(np.array(levels, object), 12)})[name].kind == "categorical"
+
+
+def test_names_of_people_are_left_out():
+    names = np.resize(np.array(["Ann", "Bob", "Cem"], object), N)
+    table = dict.fromkeys(("firstName", "Nachname", "apellido", "prenom"), names) | {"product_name": names}
+    assert guess(table).schema.names == ["product_name"]

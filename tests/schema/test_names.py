@@ -28,6 +28,7 @@ NAMES = {
         NCHILD CNT_CHILDREN CNT_FAM_MEMBERS family_members familyMembers FAMSIZE famsize fsize hh_size hhsize
         household_size Haushaltsgroesse PersonenImHaushalt nb_enfants nbEnfants cargas_familiares hijos figli
         people_liable taille_du_menage
+        isSeniorCitizen
         age AGE agesq age2 agecat ageGroup CustomerAge customer_age cust_age Kundenalter Altersgruppe
         lebensalter
         mnthborn yearborn born60 birthyr brthord DAYS_BIRTH YearOfBirth dob annee_naissance fec_nac Geb_Datum""",
@@ -42,17 +43,19 @@ NAMES = {
         MaxDelqEver delinq_2yrs pub_rec chist mhist narr86 default prior_defaults c_charge_degree
         r_charge_degree
         chargeDegree juv_fel_count months_unemployed parole
+        int_rate interest_rate interestRate APR Sollzinssatz taux_interet credit_limit LIMIT_BAL sub_grade
+        occupation jobTitle emp_title Beruf profesion totalCharges total_paid lifetime_value
         smsa centcity northeast midwest south northcen west urban zip_code STATEFIP suburban""",
     "increase": """
         inc income applicantIncome appinc faminc lfaminc wage lwage salary lsalary AMT_INCOME_TOTAL
         Haushaltseinkommen haushalt_einkommen revenu_foyer ingresos_hogar Gehälter
         exper expersq tenure years_employed DAYS_EMPLOYED vehicle_age OWN_CAR_AGE AlterFahrzeug age_vehicule
-        housingMedianAge educ hschool college""",
-    "decrease": "dti debt_to_income leverage endettement",
+        housingMedianAge educ hschool college fico_range_low creditScore SCHUFA_Score apport""",
+    "decrease": "dti debt_to_income leverage endettement existing_loans bestehendeKredite usoCredito",
     "free": """
         manage manager salesman package usage mileage coverage average percentage image message mortgage storage
-        voltage stage agency agent agenda management management_fee balance credit_limit loan_amount loanamt
-        interest_rate int_rate purchase_price rent utilities website_visits page_views clicks orders
+        voltage stage agency agent agenda management management_fee balance loan_amount loanamt
+        purchase_price rent utilities website_visits page_views clicks orders
         basket_value
         discount coupon app_logins depth deposit depot department departure dep_delay dep_time
         temperature pressure humidity speed weight volume width color trace terrace embrace grace_period
@@ -65,7 +68,7 @@ NAMES = {
         minor_repairs MonthlyCharges charges Contract TechSupport overtime BusinessTravel DistanceFromHome
         StockOptionLevel
         glucose bmi cholesterol smoker insulin BloodPressure SkinThickness
-        unemployed is_unemployed polynomial_degree FLAG_OWN_CAR
+        lastLoginDaysAgo days_since_last_order unemployed is_unemployed polynomial_degree FLAG_OWN_CAR
         cigprice cigs packs beertax libcrd14 e401k p401k pira loanprc obrat hrat cosign
         gift colGPA hsGPA campus engineer senior car voluntr sqrft lotsize bdrms rooms salesPrice
         ceoten roe sales profits stratio LSAT attend frosh mtr lateral template latency related plateau""",
