@@ -13,10 +13,11 @@ from holdtrue.encoding import norm_weights
 from holdtrue.methods._base import AbstractMethod
 from holdtrue.models import AbstractTrees, batch_logits
 from holdtrue.search import Problems, Solutions, Status
-from holdtrue.search.exact import Ensemble, cheapest_in_layers, cheapest_in_trees
+from holdtrue.search.exact import Ensemble, Walks, cheapest_in_layers, cheapest_in_trees
 
 Method = TypeVar("Method", bound=AbstractMethod)
 LAID_OUT = "_ensemble"
+WALKED = "_walks"
 
 
 def search_leaves(
@@ -114,10 +115,21 @@ def ensemble_of(method: AbstractMethod) -> Ensemble:
     return known
 
 
+def walks_of(method: AbstractMethod) -> Walks | None:
+    """The trees inside a composed model, laid out once; None where there are none."""
+    model = method.predictor_.decision.model
+    known: tuple[object, Walks | None] | None = getattr(method, WALKED, None)
+    if known is None or known[0] is not model:
+        known = model, Walks.of(model)
+        setattr(method, WALKED, known)
+    return known[1]
+
+
 def with_leaves_of(method: Method, other: AbstractMethod) -> Method:
     """A method that knows the leaves that another has laid out."""
-    if hasattr(other, LAID_OUT):
-        setattr(method, LAID_OUT, getattr(other, LAID_OUT))
+    for name in (LAID_OUT, WALKED):
+        if hasattr(other, name):
+            setattr(method, name, getattr(other, name))
     return method
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from holdtrue.batch import Predictor, solve_by_promise
 from holdtrue.encoding import norm_weights
-from holdtrue.methods._leaves import of_the_refused, search_leaves, with_leaves_of
+from holdtrue.methods._leaves import of_the_refused, search_leaves, walks_of, with_leaves_of
 from holdtrue.methods._listed import AbstractListedSearch
 from holdtrue.models import AbstractTrees, TreesPanel
 from holdtrue.parameters import Count, configured
@@ -101,7 +101,10 @@ class SparseSearch(AbstractListedSearch):
         most = DEFAULT_CHANGES if self.max_changes is None else self.max_changes
         weights = norm_weights(self.predictor_.encoder, self.norm)
         lists = Lists(np.asarray(self.state_["values"]), weights, self.norm, most, self.width)
-        return solve_by_promise(self.predictor_.decision, problems, lists, deadline=deadline, on_rows=on_rows)
+        decision = self.predictor_.decision
+        return solve_by_promise(
+            decision, problems, lists, walks=walks_of(self), deadline=deadline, on_rows=on_rows
+        )
 
     def answers(
         self, problems: Problems, deadline: float | None, on_rows: Callable[[int], None] | None

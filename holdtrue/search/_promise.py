@@ -70,20 +70,21 @@ def cheapest_by_promise(
     problems: Problems,
     lists: Lists,
     out: Solutions,
+    people: Int[np.ndarray, " n"],
     *,
     late: Callable[[], bool],
     on_rows: Callable[[int], None] | None = None,
 ) -> None:
-    """Write everybody's answer into `out`, as it is known; stop where it is `late`.
+    """Write the answers of some `people` into `out`, as they are known; stop where it is `late`.
 
     Changes of one feature are all asked. What a set of changes does is then guessed from what its parts do, sets
     are asked in the order of what they are expected to spare, and how wrong the guesses were says how sure the
     next ones are. With one or two changes permitted all sets that could be cheaper are asked in the end, which
     proves the answer.
     """
-    stuck = problems.feasible.stuck()
-    out.status[stuck] = int(Status.INFEASIBLE)
-    waiting = list(np.flatnonzero(~stuck)[::-1])
+    stuck = problems.feasible.stuck()[people]
+    out.status[people[stuck]] = int(Status.INFEASIBLE)
+    waiting = list(people[~stuck][::-1])
     if on_rows is not None and stuck.any():
         on_rows(int(stuck.sum()))
     running: list[tuple[_Person, Search, Rows]] = []
@@ -94,8 +95,8 @@ def cheapest_by_promise(
         if not running or late():
             break
         sizes = [len(rows) for *_, rows in running]
-        people = np.repeat([person.place for person, *_ in running], sizes)
-        margins, allowed = ask(people, np.concatenate([rows for *_, rows in running]))
+        whose = np.repeat([person.place for person, *_ in running], sizes)
+        margins, allowed = ask(whose, np.concatenate([rows for *_, rows in running]))
         ends = np.cumsum(sizes)[:-1]
         parts = zip(np.split(margins, ends), np.split(allowed, ends), strict=True)
         before, running = running, []

@@ -28,7 +28,7 @@ from holdtrue.models.adapters._stored import (
 )
 from holdtrue.models.adapters._torch import TorchClassifier, TorchModel, from_torch
 from holdtrue.models.adapters._tree_panel import TreesMembers, TreesPanel, alike, merged
-from holdtrue.models.adapters._trees import AbstractTrees, Flat, Head, TreesModel, sums_at
+from holdtrue.models.adapters._trees import AbstractTrees, Exact, Flat, Head, Slots, TreesModel, rounded, sums_at
 
 __all__ = [
     "AbstractTrees",
@@ -37,6 +37,7 @@ __all__ = [
     "BlackBoxModel",
     "Boxes",
     "ComposedModel",
+    "Exact",
     "Flat",
     "FunctionClassifier",
     "HardVotes",
@@ -45,6 +46,7 @@ __all__ = [
     "LightGBMBooster",
     "OnnxClassifier",
     "Remote",
+    "Slots",
     "Steps",
     "TorchClassifier",
     "TorchModel",
@@ -71,6 +73,7 @@ __all__ = [
     "own_threshold",
     "read_transformer",
     "recipe_of",
+    "rounded",
     "rounded_threshold",
     "sums_at",
     "to_stored",

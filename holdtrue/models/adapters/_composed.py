@@ -1,7 +1,8 @@
 """Classifiers made of classifiers: votes, calibrations and stacks, composed of what reads their members."""
 
 from abc import abstractmethod
-from typing import Literal
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -10,6 +11,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from holdtrue.models._base import AbstractModel
 from holdtrue.models.adapters._layers import Affine
+from holdtrue.models.adapters._trees import TreesModel
 
 TINY = 1e-12  # a probability of 0 has no logarithm
 
@@ -179,3 +181,30 @@ class ComposedModel(AbstractModel):
     def logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
         """Logits of one encoded row."""
         return self.head([member.logits(x) for member in self.members], x)
+
+    def trees(self) -> list[TreesModel]:
+        """The members that are trees, and those of members that are composed themselves."""
+        found = []
+        for member in self.members:
+            found += member.trees() if isinstance(member, ComposedModel) else [member]
+        return [member for member in found if isinstance(member, TreesModel)]
+
+    def bare(self) -> "ComposedModel":
+        """All but the trees' arrays: what `logits_given` needs."""
+
+        def parts(model: "ComposedModel") -> list[Any]:
+            return [
+                part for trees in model.trees() for part in (trees.nodes, trees.roots, trees.leaf, trees.group)
+            ]
+
+        return eqx.tree_at(parts, self, replace_fn=lambda _: None, is_leaf=lambda part: part is None)
+
+    def logits_given(self, sums: Iterator[Float[Array, " c"]], x: Float[Array, " d"]) -> Float[Array, " k"]:
+        """`logits`, where the sums over the `trees` are known."""
+        each = []
+        for member in self.members:
+            if isinstance(member, ComposedModel):
+                each.append(member.logits_given(sums, x))
+            else:
+                each.append(member.logits_of(next(sums)) if isinstance(member, TreesModel) else member.logits(x))
+        return self.head(each, x)

@@ -1,7 +1,7 @@
 """Trees as arrays over the schema's features, evaluated for one row in one compiled call."""
 
 from abc import abstractmethod
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -75,15 +75,21 @@ class Exact(eqx.Module):
         if own is not None:
             high, low = jnp.where(own, high, 0), jnp.where(own, low, 0)
         high, low = high.sum(axis=0), low.sum(axis=0)
-        high = high + (low >> self.bits)
-        low = low & ((1 << self.bits) - 1)
-        # To the nearest float32: three parts that are exact, added so that only the last addition rounds.
-        most = high.astype(jnp.float32)
-        rest = (high - most.astype(jnp.int32)).astype(jnp.float32)
-        tail = low & ((1 << TAIL) - 1)
-        most, rest = most * 2.0**self.bits, rest * 2.0**self.bits + (low - tail).astype(jnp.float32)
-        total = most + rest
-        return (total + ((most - total) + rest + tail.astype(jnp.float32))) * self.unit
+        return rounded(high + (low >> self.bits), low & ((1 << self.bits) - 1), self.bits, self.unit)
+
+
+Words = TypeVar("Words", Array, np.ndarray)
+
+
+def rounded(high: Words, low: Words, bits: int, unit: Words) -> Words:
+    """Fixed-point numbers of two words, to the nearest float32: three parts that are exact, added so that only the
+    last addition rounds."""
+    most = high.astype(np.float32)
+    rest = (high - most.astype(np.int32)).astype(np.float32)
+    tail = low & ((1 << TAIL) - 1)
+    most, rest = most * 2.0**bits, rest * 2.0**bits + (low - tail).astype(np.float32)
+    total = most + rest
+    return (total + ((most - total) + rest + tail.astype(np.float32))) * unit
 
 
 class Rounded(eqx.Module):

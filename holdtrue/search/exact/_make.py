@@ -14,10 +14,12 @@ import os
 import re
 import subprocess
 import sys
+from typing import Any
 
 from holdtrue.search.exact._program import FILE, digest
 
-ENTRY = "search"
+ENTRIES = ("search", "walk")
+BETWEEN = "; next\n"
 WIDE = "haswell"  # has vectors of eight single numbers; a processor with shorter ones takes them in two
 HINTS = (
     r" (captures|memory|nofpclass|range)\([^)]*\)", r" initializes\(\([^)]*\)\)", r" dead_on_(return|unwind)",
@@ -37,32 +39,43 @@ def text() -> str:
 
 def _by_numba() -> str:
     from holdtrue.search.exact._branch import search
+    from holdtrue.search.exact._walk import walk
 
-    (said,) = search.inspect_llvm().values()
-    return str(said)
+    parts = [part for entry in (search, walk) for part in entry.inspect_llvm().values()]
+    return BETWEEN.join(map(str, parts))
 
 
 def shortened(said: str) -> str:
-    """What numba says, as one function and what it calls often, with vectors where loops can have them."""
+    """What numba says, as two functions and what they call often, with vectors where loops can have them."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    module = llvm.parse_assembly(said)
-    bodies = [function for function in module.functions if not function.is_declaration]
-    entry = next(function for function in bodies if re.match(r"_ZN8holdtrue\w*\d_branch\d+search", function.name))
-    others = [function for function in bodies if function.name != entry.name]
-    for i, function in enumerate(others):
-        function.linkage, function.name = "internal", f"part{i}"
-    entry.linkage, entry.name = "external", ENTRY
-    for kept in module.global_variables:  # numba's, for errors
-        kept.linkage = "internal"
+    module, *others = [_named(said, name) for name, said in zip(ENTRIES, said.split(BETWEEN), strict=True)]
+    for other in others:
+        module.link_in(other)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization, options.slp_vectorization, options.loop_unrolling = True, False, False
     machine = llvm.Target.from_default_triple().create_target_machine(cpu=WIDE, features="")
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     return str(module)
+
+
+def _named(said: str, name: str) -> Any:
+    """A module of which one function can be called, by its name."""
+    import llvmlite.binding as llvm
+
+    module = llvm.parse_assembly(said)
+    bodies = [function for function in module.functions if not function.is_declaration]
+    entry = next(one for one in bodies if re.match(rf"_ZN8holdtrue\w*\d+{name}B", one.name))
+    others = [function for function in bodies if function.name != entry.name]
+    for i, function in enumerate(others):
+        function.linkage, function.name = "internal", f"{name}{i}"
+    entry.linkage, entry.name = "external", name
+    for kept in module.global_variables:  # numba's, for errors
+        kept.linkage = "internal"
+    return module
 
 
 def readable(said: str) -> str:

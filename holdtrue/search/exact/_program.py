@@ -1,4 +1,4 @@
-"""The search over tree ensembles as machine code, made from the program beside this file for this processor.
+"""What is done with trees as machine code, made from the program beside this file for this processor.
 
 What has been made is kept among jax's programs. Where a source of the program has been edited it is made anew, for
 which numba must be there; a test tells who forgot to write it down (`_make`).
@@ -18,40 +18,51 @@ from holdtrue._files import replaced
 from holdtrue.search.exact._arrays import Handed
 from holdtrue.search.exact._desk import Desk
 from holdtrue.search.exact._grove import Ground, Grove
+from holdtrue.search.exact._wood import Asked, Wood
 
 FILE = Path(__file__).with_name("program.ll.gz")
-SOURCES = ("_arrays", "_branch", "_compiled", "_descent", "_desk", "_grove", "_look", "_make", "_points", "_reach")
+SOURCES = ("_arrays", "_branch", "_compiled", "_descent", "_desk", "_grove", "_look", "_make", "_points", "_reach",
+           "_walk", "_wood")  # fmt: skip
 DONE = (0, -2)  # numba's words for a function that has returned, and returned None
 _lock = threading.Lock()
 
 
-class Search:
-    """Search for a person, without the interpreter's lock; see `_branch.search`."""
+class Program:
+    """What Python calls, without the interpreter's lock."""
 
     def __init__(self, engine: Any) -> None:
         self._engine = engine  # keeps the code in memory
         address, word = ctypes.c_void_p, ctypes.c_int64
-        kind = ctypes.CFUNCTYPE(ctypes.c_int32, address, address, address, address, word, address, word)
-        self._call: Callable[..., int] = kind(engine.get_function_address("search"))
-
-    def __call__(
-        self, grove: Handed[Grove], room: Handed[Ground], p: int, desk: Handed[Desk], writes: bool
-    ) -> None:
-        result, raised = ctypes.c_void_p(), ctypes.c_void_p()
-        status = self._call(
-            ctypes.byref(result), ctypes.byref(raised), grove.address, room.address, p, desk.address, writes
+        out = ctypes.c_int32, address, address
+        kind = ctypes.CFUNCTYPE(*out, address, address, word, address, word)
+        self._search: Callable[..., int] = kind(engine.get_function_address("search"))
+        self._walk: Callable[..., int] = ctypes.CFUNCTYPE(*out, address, address)(
+            engine.get_function_address("walk")
         )
-        assert status in DONE, status
+
+    def search(self, grove: Handed[Grove], room: Handed[Ground], p: int, desk: Handed[Desk], writes: bool) -> None:
+        """Search for a person; see `_branch.search`."""
+        _called(self._search, grove.address, room.address, p, desk.address, writes)
+
+    def walk(self, wood: Handed[Wood], asked: Handed[Asked]) -> None:
+        """Add up what trees say of rows; see `_walk.walk`."""
+        _called(self._walk, wood.address, asked.address)
 
 
-def loaded() -> Search:
-    """The search, made or read when it is first asked for."""
+def _called(function: Callable[..., int], *arguments: int) -> None:
+    result, raised = ctypes.c_void_p(), ctypes.c_void_p()
+    status = function(ctypes.byref(result), ctypes.byref(raised), *arguments)
+    assert status in DONE, status
+
+
+def loaded() -> Program:
+    """The program, made or read when it is first asked for."""
     with _lock:
         return _loaded()
 
 
 @functools.cache
-def _loaded() -> Search:
+def _loaded() -> Program:
     # Here, not above: the compiler takes a tenth of a second to load, and only trees need it.
     import llvmlite.binding as llvm
 
@@ -70,7 +81,7 @@ def _loaded() -> Search:
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    return Search(engine)
+    return Program(engine)
 
 
 def _processor() -> tuple[str, str, str]:

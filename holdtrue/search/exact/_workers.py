@@ -120,7 +120,7 @@ class _Work:
         on_people: Callable[[int], None] | None,
         writes: bool,
     ) -> None:
-        self.search = loaded()
+        self.search = loaded().search
         self.grove, self.room, self.seconds, self.deadline = grove, room, seconds, deadline
         self.on_people, self.writes = on_people, writes
         self.answers, self.failed = Answers(room.arrays), list[BaseException]()
