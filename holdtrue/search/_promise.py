@@ -312,6 +312,10 @@ class _Guess:
         number = moves.slot < person.lists.values.shape[0]
         self.way = 2 * self.slot + (number & (moves.up > person.x[moves.to]))
         self.reach, self.usual = self._reaches(np.where(number, np.abs(moves.up - person.x[moves.to]), 1.0))
+        # With what -1, no move, is and does at the end.
+        self.price_of, self.effect_of, self.reach_of = (
+            np.append(part, 0.0) for part in (self.cost, self.effect, self.reach)
+        )
         n = int(self.way.max()) + 1
         self.along, self.size = np.zeros((n, n)), np.full((n, n), RIDGE)
         self.asked = np.zeros((0, self.most), np.int64)
@@ -351,8 +355,9 @@ class _Guess:
                 size = min(MORE_ROWS, int((promise > least).sum()))
                 if size == 0:
                     break
-                yield from self._ask(sets[_largest(promise, size)])
-                pairs = self._new(pairs)
+                taken = _largest(promise, size)
+                yield from self._ask(sets[taken])
+                pairs = np.delete(pairs, taken[taken < len(pairs)], axis=0)
 
     def every_pair(self) -> Search:
         """Ask all pairs that are left and could be cheaper, cheapest first: a proof."""
@@ -410,7 +415,9 @@ class _Guess:
             return np.zeros((0, self.most), np.int64)
         sets = np.repeat(self.asked[bases], len(moves), axis=0)
         more, size = np.tile(moves, len(bases)), np.repeat(sizes[bases], len(moves))
-        new = ~(np.where(sets >= 0, self.slot[sets], -1) == self.slot[more][:, None]).any(axis=1)
+        new, slot = np.ones(len(sets), bool), self.slot[more]
+        for taken in sets.T:
+            new &= (taken < 0) | (self.slot[taken] != slot)
         sets[np.arange(len(sets)), size] = more
         sets = _sorted(sets[new])
         sets = sets[np.unique(_names(sets), return_index=True)[1]]
@@ -420,18 +427,27 @@ class _Guess:
         return sets[~np.isin(_names(sets), _names(self.asked))]
 
     def _totals(self, sets: Int[np.ndarray, "m k"]) -> Float[np.ndarray, " m"]:
-        costs = np.where(sets >= 0, self.cost[sets], 0.0)
-        return costs.max(axis=1, initial=0.0) if self.person.lists.norm == "linf" else costs.sum(axis=1)
+        costs = self.price_of[sets]  # column by column: rows are short
+        total = costs[:, 0].copy()
+        for column in range(1, costs.shape[1]):
+            if self.person.lists.norm == "linf":
+                np.maximum(total, costs[:, column], out=total)
+            else:
+                total += costs[:, column]
+        return total
 
     # ---- guesses ------------------------------------------------------------------------------------
 
     def _guesses(self, sets: Int[np.ndarray, "m k"]) -> Float[np.ndarray, " m"]:
-        used = sets >= 0
-        out = self.base + np.where(used, self.effect[sets], 0.0).sum(axis=1)
-        reach, way, together = np.where(used, self.reach[sets], 0.0), self.way[sets], self.along / self.size
-        for i in range(sets.shape[1]):
+        columns, together = sets.T, self.along / self.size  # column by column: rows are short
+        out = self.effect_of[columns[0]]
+        for taken in columns[1:]:
+            out = out + self.effect_of[taken]
+        out = self.base + out
+        reach, way = [self.reach_of[taken] for taken in columns], [self.way[taken] for taken in columns]
+        for i in range(len(columns)):
             for j in range(i):
-                out += together[way[:, i], way[:, j]] * reach[:, i] * reach[:, j]
+                out += together[way[i], way[j]] * reach[i] * reach[j]
         return out
 
     def _promise(self, sets: Int[np.ndarray, "m k"]) -> tuple[Float[np.ndarray, " m"], float]:

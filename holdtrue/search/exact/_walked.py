@@ -79,12 +79,8 @@ class _Ensemble:
         single = np.zeros((n, 0 if exact else n_outputs), np.float32)
         if not isinstance(leaf, Exact):
             single += np.asarray(leaf.base[0])
-        values, space = self.columns(rows), np.zeros((3, min(n, ROWS)), np.int32)
-        for start in range(0, n, ROWS):
-            part = slice(start, min(start + ROWS, n))
-            node, who, at = space[:, : part.stop - start]
-            asked = Handed(Asked(values[part], node, who, at, fixed[part], single[part]))
-            loaded().walk(self.wood, asked)
+        node, who, at = np.zeros((3, min(n, ROWS)), np.int32)
+        loaded().walk(self.wood, Handed(Asked(self.columns(rows), node, who, at, fixed, single)))
         if isinstance(leaf, Exact):
             high, low = (part.astype(np.int32) for part in (fixed >> leaf.bits, fixed & ((1 << leaf.bits) - 1)))
             return rounded(high, low, leaf.bits, np.asarray(leaf.unit))

@@ -31,7 +31,7 @@ class Asked(NamedTuple):
     Attributes
     ----------
     values : of the columns that nodes ask about.
-    node, who, at : of rows, to work with.
+    node, who, at : to work with, for as many rows as go down together.
     fixed, single : sums, an output each; they are added to.
     """
 
