@@ -1,12 +1,12 @@
 """`holdtrue compare`: methods side by side on one dataset and one model."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from holdtrue._cache import use_cache
-from holdtrue._types import JsonObject, Keywords
+from holdtrue._types import Estimator, JsonObject, Keywords
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, results, say
 from holdtrue.cli._options import (
     choose_favourable,
@@ -19,6 +19,11 @@ from holdtrue.cli._options import (
     set_option,
 )
 from holdtrue.errors import DataError
+
+if TYPE_CHECKING:
+    from holdtrue.cli._training import Labelled
+    from holdtrue.schema import Schema
+    from holdtrue.studies.compare import Comparison
 
 
 @click.command("compare")
@@ -111,12 +116,12 @@ def command(
             say(f"Written to {place}.")
 
 
-def _run(data: Any, options: Keywords, output: str | None) -> Any:
+def _run(data: object, options: Keywords, output: str | None) -> "Comparison":
     from holdtrue.studies.compare import compare
 
-    so_far: list[Any] = []
+    so_far: list[Comparison] = []
 
-    def keep(comparison: Any) -> None:
+    def keep(comparison: "Comparison") -> None:
         so_far.append(comparison)
         if output is not None:
             comparison.write(output)
@@ -137,7 +142,7 @@ def _run(data: Any, options: Keywords, output: str | None) -> Any:
             raise Interrupted(f"Interrupted. {kept}") from error
 
 
-def read_any(data: str, target: str | None, schema_file: str | None) -> Any:
+def read_any(data: str, target: str | None, schema_file: str | None) -> "Labelled":
     """Read a labelled table, or a dataset by its bare name."""
     from holdtrue.cli._training import read_labelled
     from holdtrue.datasets import names
@@ -179,7 +184,7 @@ def _methods(names: str, given: dict[str, JsonObject]) -> JsonObject:
     return {name: configure(by_name(name), given.get(name, {})) for name in asked}
 
 
-def model_of(name: str, given: dict[str, JsonObject], schema: Any, seed: int) -> Any:
+def model_of(name: str, given: dict[str, JsonObject], schema: "Schema", seed: int) -> Estimator:
     """A classifier that is not fitted, by the name of its model, or one from a file."""
     from holdtrue.classifier import RecourseClassifier, named_model, pipeline
     from holdtrue.cli._fit import build

@@ -1,7 +1,7 @@
 """`holdtrue demo`: everything once, on real loan applications."""
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +11,14 @@ from holdtrue.cli import _demo_kept
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, results
 from holdtrue.cli._options import json_option, seed_option
 from holdtrue.errors import DataError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from holdtrue.classifier import RecourseClassifier
+    from holdtrue.datasets import Dataset
+    from holdtrue.methods import RecourseFrame
 
 SETTINGS: JsonObject = {}  # of the classifier: what it takes by itself
 MODELS = 40  # retrainings to hold it against: a share to 2.5 points
@@ -84,7 +92,7 @@ def command(n_models: int | None, picture: str | None, serve: bool, port: int, s
     survival = {name: against.accepts(plan.recourse, plan.target).mean(axis=0) for name, plan in plans.items()}
     both = cheapest.found & held.found
     chosen = choose(cheapest.cost, both)
-    story = {
+    story: JsonObject = {
         "dataset": bank.name,
         "source": bank.source,
         "rows": len(bank),
@@ -101,7 +109,7 @@ def command(n_models: int | None, picture: str | None, serve: bool, port: int, s
         from holdtrue.reports import draw_hold
 
         points = [(plan.cost[both], survival[name][both]) for name, plan in plans.items()]
-        draw_hold(*points, hold=classifier.hold, n_models=n_models, path=picture)
+        draw_hold(*points, hold=story["hold"], n_models=n_models, path=picture)
     story["models_of_an_earlier_run"] = kept is not None
     story["seconds"] = round(time.monotonic() - began, 1)
     if as_json:
@@ -110,7 +118,7 @@ def command(n_models: int | None, picture: str | None, serve: bool, port: int, s
         _tell(story, picture)
 
 
-def measured(plan: Any, survival: Any, chosen: list[int], index: Any) -> JsonObject:
+def measured(plan: "RecourseFrame", survival: "np.ndarray", chosen: list[int], index: "pd.Index") -> JsonObject:
     """What retrained models do to a plan."""
     import numpy as np
 
@@ -124,13 +132,13 @@ def measured(plan: Any, survival: Any, chosen: list[int], index: Any) -> JsonObj
         "median_cost": float(np.median(plan.cost[found])) if some else None,
         "mean_survival": float(shares.mean()) if some else None,
         "worst_survival": float(shares.min()) if some else None,
-        "stated_survival": float(plan.held.survival[found].mean()) if some else None,
+        "stated_survival": float(plan.held.survival[found].mean()) if some and plan.held is not None else None,
         "people_by_tenth_of_survival": bins,
         "people": [_person(plan, survival, index, i) for i in chosen],
     }
 
 
-def data(seed: int) -> Any:
+def data(seed: int) -> "tuple[Dataset, Dataset, Dataset]":
     """The data, the rows to learn from, and those held out."""
     import holdtrue as ht
 
@@ -138,7 +146,7 @@ def data(seed: int) -> Any:
     return bank, *bank.split(random_state=seed)
 
 
-def fitted(bank: Any, train: Any, seed: int) -> Any:
+def fitted(bank: "Dataset", train: "Dataset", seed: int) -> "RecourseClassifier":
     """The classifier, with guides and judges."""
     import holdtrue as ht
     from holdtrue.cli._fit import fit_with_progress
@@ -148,7 +156,7 @@ def fitted(bank: Any, train: Any, seed: int) -> Any:
     return classifier
 
 
-def choose(cost: Any, found: Any) -> list[int]:
+def choose(cost: "np.ndarray", found: "np.ndarray") -> list[int]:
     """Three people: an easy, a typical and a hard case (a tenth, half and nine tenths of the way up in cost)."""
     import numpy as np
 
@@ -160,7 +168,7 @@ def choose(cost: Any, found: Any) -> list[int]:
     return [int(ordered[place]) for place in dict.fromkeys(places)]
 
 
-def _person(plan: Any, survival: Any, index: Any, i: int) -> JsonObject:
+def _person(plan: "RecourseFrame", survival: "np.ndarray", index: "pd.Index", i: int) -> JsonObject:
     return {
         "row": int(index[i]),
         "changes": plan.changes()[i],

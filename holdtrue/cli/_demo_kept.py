@@ -5,10 +5,14 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from holdtrue._cache import cache_dir
 from holdtrue.errors import HoldtrueError
+
+if TYPE_CHECKING:
+    from holdtrue.classifier import RecourseClassifier
+    from holdtrue.retraining import AbstractRetrained, Retrained
 
 MODEL, UNSEEN, PREFIX = "model.holdtrue", "unseen.npz", "model/"
 
@@ -24,7 +28,7 @@ def place(asked: object) -> Path | None:
     return directory.parent.parent / "demo" / whole.hexdigest()[:16]
 
 
-def read(folder: Path | None) -> tuple[Any, Any] | None:
+def read(folder: Path | None) -> "tuple[RecourseClassifier, Retrained] | None":
     """The classifier and the models that are to judge it, or None where there is nothing that can be read."""
     if folder is None or not folder.is_dir():
         return None
@@ -44,13 +48,16 @@ def read(folder: Path | None) -> tuple[Any, Any] | None:
     return classifier, Retrained(classifier.predictor_, EnsembleModel(members), "anew")
 
 
-def write(folder: Path | None, classifier: Any, unseen: Any) -> None:
+def write(folder: Path | None, classifier: "RecourseClassifier", unseen: "AbstractRetrained") -> None:
     """Keep the models in place of those of any other demo; a directory that cannot be written is no harm."""
     if folder is None:
         return
     import numpy as np
 
     from holdtrue.models import to_arrays
+    from holdtrue.retraining import Retrained
+
+    assert isinstance(unseen, Retrained)  # of holdtrue's own models, one's weights beside another's
 
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

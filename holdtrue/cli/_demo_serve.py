@@ -59,7 +59,9 @@ def seeded(folder: Path, n_models: int, seed: int) -> tuple[Any, Any]:
     retrained = retrain_again(classifier, train.X, train.y, n_models, seed + 1, vary="anew")
     refused = bank.X[classifier.predict(bank.X) != bank.favourable]
     plan = classifier.recourse(refused[:PROMISED])
-    reasoner = Reasoner(classifier.predictor_, train.X, guides=classifier.method_.guides_)
+    method = classifier.method_
+    assert isinstance(method, ht.Holding)  # the default has guides
+    reasoner = Reasoner(classifier.predictor_, train.X, guides=method.guides_)
     keys = [_key(number) for number in refused.index[:PROMISED]]
     life = ht.shelf_life(plan, against=retrained)
     ledger = ht.Ledger.create(folder / "promises.db")

@@ -1,16 +1,20 @@
 """`holdtrue gate`: what a new model would do to the promises that bind."""
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from holdtrue._cache import use_cache
-from holdtrue._types import Keywords
+from holdtrue._types import Cell, Estimator, Keywords
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, results, say
 from holdtrue.cli._ledger import ledger_option
 from holdtrue.cli._options import json_option, read_share
 from holdtrue.errors import DataError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
 
 
 @click.command("gate")
@@ -100,7 +104,7 @@ def _numbers(text: str | None) -> list[float] | None:
         raise DataError(f"--bins: must be numbers with commas; got {text!r}. Write 25,40,60.") from error
 
 
-def _groups(people: str, subject: str | None, group: str | None) -> Any:
+def _groups(people: str, subject: str | None, group: str | None) -> "pd.Series":
     """Everyone's group, by their key."""
     import pandas as pd
 
@@ -110,7 +114,7 @@ def _groups(people: str, subject: str | None, group: str | None) -> Any:
     if subject is None or group is None:
         raise DataError("--people: needs the columns with keys and groups; got no --subject or no --group.")
     keys: list[str] = []
-    labels: list[Any] = []
+    labels: list[Cell] = []
     for table in Source(people).tables():
         for name in (subject, group):
             if name not in table.column_names:
@@ -121,7 +125,7 @@ def _groups(people: str, subject: str | None, group: str | None) -> Any:
     return pd.Series(labels, index=keys, name=group, dtype=object)
 
 
-def _labelled(table: str, target: str | None, classifier: Any) -> tuple[Any, Any]:
+def _labelled(table: str, target: str | None, classifier: Estimator) -> "tuple[pd.DataFrame, np.ndarray]":
     from holdtrue.cli._training import labels_of
     from holdtrue.runs import DATASET, Source, dataset
 

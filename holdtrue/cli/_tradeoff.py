@@ -1,6 +1,6 @@
 """`holdtrue tradeoff`: what robust training gives and takes, on the user's own table."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +18,10 @@ from holdtrue.cli._options import (
     set_option,
 )
 from holdtrue.errors import DataError
+
+if TYPE_CHECKING:
+    from holdtrue.cli._training import Labelled
+    from holdtrue.studies.tradeoff import Tradeoff
 
 
 @click.command("tradeoff")
@@ -106,7 +110,7 @@ def command(
         say(f"Written to {place}.")
 
 
-def _run(labelled: Any, options: Keywords) -> Any:
+def _run(labelled: "Labelled", options: Keywords) -> "Tradeoff":
     from holdtrue.studies.tradeoff import tradeoff
 
     with progress("training", 1.0, "of the settings") as bar:

@@ -1,12 +1,12 @@
 """`holdtrue tune`: a regime's parameters chosen by trials."""
 
 import contextlib
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from holdtrue._cache import use_cache
-from holdtrue._types import Keywords
+from holdtrue._types import Keywords, NativeFrame
 from holdtrue.cli._console import Interrupted, interruptible, print_json, progress, say
 from holdtrue.cli._options import (
     choose_favourable,
@@ -19,6 +19,12 @@ from holdtrue.cli._options import (
     set_option,
 )
 from holdtrue.errors import DataError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from holdtrue.studies.tune import Tuning
+    from holdtrue.training import OneOf, Range
 
 
 @click.command("tune")
@@ -116,7 +122,7 @@ def command(
         say(f"The chosen setting was written to {out}.")
 
 
-def _run(X: Any, y: Any, options: Keywords, trials: int, study: str | None) -> Any:
+def _run(X: NativeFrame, y: "np.ndarray", options: Keywords, trials: int, study: str | None) -> "Tuning":
     from holdtrue.studies.tune import tune
 
     with contextlib.suppress(ImportError):  # said by `tune`
@@ -131,7 +137,7 @@ def _run(X: Any, y: Any, options: Keywords, trials: int, study: str | None) -> A
             raise Interrupted(f"Interrupted. {kept}") from error
 
 
-def _space(text: str, rule: object) -> tuple[str, Any]:
+def _space(text: str, rule: object) -> "tuple[str, Range | OneOf]":
     from holdtrue.training import OneOf, Range
 
     key, equals, values = text.partition("=")

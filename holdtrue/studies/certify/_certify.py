@@ -2,15 +2,17 @@
 
 import hashlib
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from holdtrue import __version__
 from holdtrue._registry import made
-from holdtrue._types import Json, JsonObject
+from holdtrue._types import Json, JsonObject, Label
+from holdtrue.batch import Predictor
 from holdtrue.classifier import AbstractClassifier, Certificate, describe, proposed
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.methods import AbstractMethod, HighestScore, Level, name_of
@@ -208,7 +210,7 @@ def data_digest(encoded: np.ndarray) -> str:
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
-def _checked(clf: object, on_drift: str) -> Any:
+def _checked(clf: object, on_drift: str) -> Predictor:
     if not isinstance(clf, AbstractClassifier) or not hasattr(clf, "predictor_"):
         raise CapabilityError(
             f"certify: `clf` must be a fitted RecourseClassifier or an adopted model; got {type(clf).__name__}. "
@@ -227,7 +229,7 @@ def _checked(clf: object, on_drift: str) -> Any:
 
 def _chosen(
     score: np.ndarray, accepted: np.ndarray | None, highest: float, present: float, least: float,
-    made: dict[Any, Guarantee], move: bool,
+    made: Mapping[Label, Guarantee], move: bool,
 ) -> tuple[float, Chosen, JsonObject | None]:  # fmt: skip
     """The threshold to certify and why it is that one; what else would do, where it is the present one."""
     best, why = highest, "highest"
@@ -282,13 +284,13 @@ def critical_thresholds(
 
 def _guarantee(
     critical: np.ndarray, groups: np.ndarray | None, miscoverage: float, failure: float, correction: Correction
-) -> dict[Any, Guarantee]:
+) -> Mapping[Label, Guarantee]:
     if groups is None:
         return {"everybody": guaranteed_threshold(critical, miscoverage, failure)}
     return group_thresholds(critical, groups, miscoverage, failure, correction=correction)
 
 
-def _refusal(made: dict[Any, Guarantee], threshold: float | None) -> str:
+def _refusal(made: Mapping[Label, Guarantee], threshold: float | None) -> str:
     if threshold is None:
         return (
             "certify: no threshold above 0 keeps the promise; too many people cannot change their score at all. "
@@ -302,8 +304,8 @@ def _refusal(made: dict[Any, Guarantee], threshold: float | None) -> str:
     )
 
 
-def _accepted(predictor: Any, y: Any, n: int) -> np.ndarray:
-    labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+def _accepted(predictor: Predictor, y: ArrayLike, n: int) -> np.ndarray:
+    labels = np.asarray(y)
     unknown = sorted(set(labels.tolist()) - set(predictor.classes.tolist()), key=str)
     if labels.shape != (n,) or unknown:
         raise DataError(
@@ -313,21 +315,21 @@ def _accepted(predictor: Any, y: Any, n: int) -> np.ndarray:
     return labels == predictor.favourable
 
 
-def _groups(groups: Any, X: TableLike, n: int) -> np.ndarray:
+def _groups(groups: str | ArrayLike, X: TableLike, n: int) -> np.ndarray:
     if isinstance(groups, str):
         columns = as_table(X, where="certify").columns
         if groups not in columns:
             raise DataError(f"certify: `groups` is not a column of the calibration table; got {groups!r}.")
         groups = columns[groups]
-    labels = np.asarray(groups.to_numpy() if hasattr(groups, "to_numpy") else groups)
+    labels = np.asarray(groups)
     if labels.shape != (n,):
         raise DataError(f"certify: `groups` must have a label per row; got shape {labels.shape} for {n} rows.")
     return labels.astype(str) if labels.dtype == object else labels
 
 
 def _comparable(
-    clf: AbstractClassifier, encoded: np.ndarray, use: TableLike | None, weights: Any, on_drift: OnDrift,
-    level: float, seed: int, needed: int,
+    clf: AbstractClassifier, encoded: np.ndarray, use: TableLike | None, weights: ArrayLike | None,
+    on_drift: OnDrift, level: float, seed: int, needed: int,
 ) -> tuple[np.ndarray, JsonObject | None, JsonObject | None]:  # fmt: skip
     """Calibration rows that stand for the people in use, what the drift test said, and how rows were thinned."""
     predictor = clf.predictor_
@@ -357,7 +359,9 @@ def _comparable(
     return rows, drift, weighting
 
 
-def drift_between(predictor: Any, calibration: np.ndarray, use: np.ndarray, level: float, seed: int) -> JsonObject:
+def drift_between(
+    predictor: Predictor, calibration: np.ndarray, use: np.ndarray, level: float, seed: int
+) -> JsonObject:
     """Test two sets of encoded rows for drift, and name the columns in which they differ most."""
     found = drift_test(calibration, use, random_state=seed)
     far = {

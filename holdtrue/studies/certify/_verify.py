@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -265,7 +265,9 @@ class _Check:
         odd += [f"{note[:60]!r} is missing" for note in made.notes if note not in written]
         return Finding("notes", not odd, "; ".join(odd) or ("none" if not written else "the same"))
 
-    def drift(self, X_cal: TableLike, use: TableLike, weights: Any, level: float, seed: int) -> Finding:
+    def drift(
+        self, X_cal: TableLike, use: TableLike, weights: ArrayLike | None, level: float, seed: int
+    ) -> Finding:
         """Hold the people in use against the calibration rows, or against those that weighting left of them."""
         rows, people, weighting = self._encode(X_cal), self._encode(use), self.certificate.weighting
         if weighting is not None:
