@@ -257,8 +257,9 @@ def _run(result: Result) -> str:
     rows = [
         ["splits", str(result.n_splits)],
         ["training rows", f"{result.n_train:,}"],
+        ["ε*: a linear model has no weights left", f"{np.mean(result.collapse['linf']):.2f}"],
         ["columns, and of them fixed", f"{result.n_columns}, {result.n_fixed_columns}"],
         ["seconds in all", f"{sum(result.seconds.values()):.0f}"],
         ["of which training the sweep", f"{training:.0f}"],
     ]
-    return f"### {result.title}: what was run\n\n" + table(["", ""], rows)
+    return f"### {result.title}: what was run\n\n" + table(["", "of this dataset"], rows)
