@@ -7,6 +7,7 @@ Reads ``benchmarks/results/attack/*.json`` and ``service/serve-cost.json``; what
 import json
 import textwrap
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -186,25 +187,31 @@ def _row(name: str) -> str:
     return f"| `{name}` | {about} | {aim:,} {unit} | {total(result, what):,} | {said} |"
 
 
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """Cells as a page has them: words to the left, and what follows the first column to the right."""
+    rule = "|---|" + "---:|" * (len(head) - 1)
+    lines = [f"| {' | '.join(line)} |" for line in (head, *rows)]
+    return "\n".join([lines[0], rule, *lines[1:]])
+
+
 def _codes() -> str:
     """Which code was attacked: version, and the last commit of the package."""
-    said = []
+    rows = []
     for name, (_, unit, _, what) in PARTS.items():
         codes = (read(name) or {}).get("codes") or {"earlier code": {what: total(read(name) or {}, what)}}
-        parts = [f"{counts[what]:,} by {label}" for label, counts in codes.items() if counts.get(what)]
-        if parts:
-            said.append(f"*{name}* ({unit}): {', '.join(parts)}")
-    return f"Made with: {'; '.join(said)}." if said else ""
+        rows += [
+            (f"`{name}`", label, f"{counts[what]:,} {unit}") for label, counts in codes.items() if counts.get(what)
+        ]
+    return "What was attacked, by the package's version and last commit:\n\n" + _table(
+        ("attack", "code", "done"), rows
+    )
 
 
 def _missed(brute: dict[str, Any]) -> str:
-    """By whom, of how many."""
-    parts = [
-        f"{name.replace(', linear', '').replace('_', ' ')} {counts['missed']:,} of {counts['people']:,}"
-        for name, counts in brute["methods"].items()
-        if counts.get("missed")
-    ]
-    return f" ({', '.join(parts)})" if parts else ""
+    """Who was not found a way though there is one, by method."""
+    missed = {name: counts for name, counts in brute["methods"].items() if counts.get("missed")}
+    rows = [(name.replace("_", " "), f"{c['missed']:,}", f"{c['people']:,}") for name, c in missed.items()]
+    return _table(("method, model", "told NOT_FOUND with a way there", "people asked for"), rows)
 
 
 def _details() -> str:
@@ -217,13 +224,17 @@ def _details() -> str:
         )
     if brute:
         said.append(
-            f"*brute*: {brute['worlds']:,} worlds; {total(brute, 'OPTIMAL'):,} optima and {total(brute, 'INFEASIBLE'):,} proofs that there is no way; {total(brute, 'missed'):,} people with a way were told NOT_FOUND, which is no claim{_missed(brute)}."
+            f"*brute*: {brute['worlds']:,} worlds; {total(brute, 'OPTIMAL'):,} optima and {total(brute, 'INFEASIBLE'):,} proofs that there is no way; {total(brute, 'missed'):,} people with a way were told NOT_FOUND, which is no claim."
         )
+        if total(brute, "missed"):
+            said.append(_missed(brute))
     soak = next((part for part in (service or {}).get("parts", []) if part["part"] == "soak"), None)
     if soak:
-        said.append(
-            f"*service*: the mixed load ran {soak['minutes']:g} minutes, {soak['cases']:,} requests. Memory was {soak['memory_mb, second quarter']:,.0f} MB in its second quarter and {soak['memory_mb, last quarter']:,.0f} MB in its last, open files {soak['open_files, second quarter']:,.0f} and {soak['open_files, last quarter']:,.0f}, memory maps {soak['memory_maps, second quarter']:,.0f} and {soak['memory_maps, last quarter']:,.0f}."
-        )
+        said.append(f"*service*: the mixed load ran {soak['minutes']:g} minutes, {soak['cases']:,} requests.")
+        kept = (("memory, MB", "memory_mb"), ("open files", "open_files"), ("memory maps", "memory_maps"))
+        quarters = ("second quarter", "last quarter")
+        rows = [(words, *(f"{soak[f'{key}, {q}']:,.0f}" for q in quarters)) for words, key in kept]
+        said.append(_table(("of the service", *(f"in the {q}" for q in quarters)), rows))
     done = {part["part"] for part in (service or {}).get("parts", [])}
     rest = [part for part in ("roles", "login", "fuzz", "lines", "told", "kills", "soak") if part not in done]
     if rest:
@@ -232,7 +243,8 @@ def _details() -> str:
     for counts in (read("same") or {}).get("methods", {}).values():
         ways.update({what.removeprefix("by "): n for what, n in counts.items() if what.startswith("by ")})
     if ways:
-        said.append(f"*same*, by way of asking: {', '.join(f'{way} {n:,}' for way, n in ways.items())}.")
+        said.append("*same*, by way of asking:")
+        said.append(_table(("way", "answers"), [(way, f"{n:,}") for way, n in ways.items()]))
     return "\n\n".join(said)
 
 
@@ -246,14 +258,34 @@ def _rate() -> str:
     most, wait = of["requests_a_second_at_best"], of["slowest_in_a_hundred_alone_ms"]
     panel = max(of["searches"].values(), key=lambda one: one["us_a_step"])
     met = most >= 400 and wait < 100
+    rows = [
+        ("requests a second, two cores, at best", "400", f"{most:,.0f}"),
+        ("the slowest in a hundred wait, ms, when nobody else asks", "100", f"{wait:.0f}"),
+        ("who asks alone waits, ms, on average", "", f"{of['one_person_alone_ms']:.0f}"),
+        ("processor time of a request, ms", "", f"{of['ms_a_request']:.1f}"),
+        ("of it HTTP, keys, checks and JSON", "", f"{of['http_ms']:.1f}"),
+        ("of it compiled programs and Python, of a call of 32 people", "", f"{full['ms']:.1f}"),
+        ("of these Python", "", f"{full['python_ms']:.1f}"),
+        (
+            "steps of a person's three searches, on average",
+            "",
+            f"{sum(one['steps_mean'] for one in of['searches'].values()):.0f}",
+        ),
+        ("microseconds of a step with the guides, for 32 people", "", f"{panel['us_a_step']:.0f}"),
+        ("microseconds of a step with the guides, for one", "", f"{panel['us_a_step_alone']:.0f}"),
+    ]
     return (
-        f"The aim is 400 recourse requests a second on two cores, 99 in 100 answered in 100 ms, for the demo's data with hold (95%, {of['guides']} guides). {'It is within reach' if met else 'It is not reached'}, by processor time (`python -m benchmarks.serve_cost`, {of['cores']} cores, which other work on the machine lengthens less than the clock's): a request takes {of['ms_a_request']:.1f} ms of it, so that two cores answer {most:,.0f} a second at best.\n\n"
-        f'What stops it is the search, not the service. Of a call of 32 people {full["ms"]:.1f} ms a person are compiled programs and Python, {full["python_ms"]:.1f} of these Python; HTTP, keys, checks and JSON add {of["http_ms"]:.1f}. Each person\'s recourse is found by a search for the model alone and two for the model with its {of["guides"]} guides, {sum(one["steps_mean"] for one in of["searches"].values()):.0f} steps on average, of which one with the guides takes {panel["us_a_step"]:.0f} microseconds for 32 people and {panel["us_a_step_alone"]:.0f} for one. Steps come one after another: the slowest in a hundred wait {wait:.0f} ms for theirs even when nobody else asks, and who asks alone {of["one_person_alone_ms"]:.0f} ms. Fewer steps or fewer guides would be another answer, and less of one; `"hold": null` in a request is answered by the first search alone. What `holdtrue serve` cannot answer in time it refuses with 429.'
+        f"The aim is 400 recourse requests a second on two cores, 99 in 100 answered in 100 ms, for the demo's data with hold (95%, {of['guides']} guides). {'It is within reach' if met else 'It is not reached'}. Measured by processor time, which other work on the machine lengthens less than the clock's: `python -m benchmarks.serve_cost`, {of['cores']} cores.\n\n"
+        f"{_table(('of recourse with hold', 'aim', 'measured'), rows)}\n\n"
+        'What stops it is the search, not the service. Each person\'s recourse is found by a search for the model alone and two for the model with its guides, and steps come one after another, so that people wait for theirs even when nobody else asks. Fewer steps or fewer guides would be another answer, and less of one; `"hold": null` in a request is answered by the first search alone. What `holdtrue serve` cannot answer in time it refuses with 429.'
     )
 
 
 def _wrapped(text: str) -> str:
-    return "\n\n".join(textwrap.fill(part, 118, break_on_hyphens=False) for part in text.split("\n\n"))
+    parts = text.split("\n\n")
+    return "\n\n".join(
+        part if part.startswith("|") else textwrap.fill(part, 118, break_on_hyphens=False) for part in parts
+    )
 
 
 def page() -> str:

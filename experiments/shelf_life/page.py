@@ -140,15 +140,17 @@ def sentence(some: Sequence[Cell]) -> str:
         if max(others.values()) < min(held)
         else "Shelf life is bought by a margin that is chosen on models trained again, and by some trainings"
     )
+    paid = [
+        *(["less accurate than plain training"] if accuracy[1] < accuracy[0] else []),
+        *(["with recourse for fewer"] if found[1] < found[0] else []),
+    ]
     return _filled(
         f"**The sentence to remember.** {first}: of recourse by a plain search, retrained models accept "
         f"{plain:.0%} after plain training and {others[best]:.0%} after the training that does most for it "
-        f"({NAMES[best]}: accuracy {accuracy[1]:.2f} where plain training has {accuracy[0]:.2f}, and recourse for "
-        f"{found[1]:.0%} of the refused in place of {found[0]:.0%}); with `hold` it is "
-        f"{get('plain', 'held', 'survival'):.0%} after plain training, at {factor:.1f} times the cost "
-        f"({min(held):.0%} to {max(held):.0%} over the trainings).{_cheapest(by)} A certificate that promises as "
-        f"much as it can is refuted after {min(known):.0%} to {max(known):.0%} of retrainings, by training: make "
-        "it anew for every model."
+        f"({', '.join([NAMES[best], *paid])}); with `hold` it is {get('plain', 'held', 'survival'):.0%} after "
+        f"plain training, at {factor:.1f} times the cost.{_cheapest(by)} A certificate that promises as much as "
+        f"it can is refuted after {min(known):.0%} to {max(known):.0%} of retrainings, by training: make it anew "
+        "for every model."
     )
 
 
@@ -163,11 +165,10 @@ def _cheapest(by: dict[str, list[Cell]]) -> str:
     best = min(as_good, key=lambda t: as_good[t][2])
     if best == "plain":
         return " No training makes that margin cheaper without losing people or survival."
-    found, lasts, cost = figures[best]
+    cost = figures[best][2]
     return (
         f" What a training can do is make the margin cheap: trained {NAMES[best]}, held recourse costs "
-        f"{cost:.2f} in place of {plain[2]:.2f}, survives as well ({lasts:.0%}) and is there for {found:.0%} of "
-        f"the refused ({plain[0]:.0%} after plain training)."
+        f"{1 - cost / plain[2]:.0%} less, survives as well and is there for as many of the refused."
     )
 
 
