@@ -1,5 +1,6 @@
 """One person, three doors: their promise keeps the same reasons from Python, the command line and HTTP."""
 
+import pickle
 import warnings
 
 import pandas as pd
@@ -10,6 +11,10 @@ import holdtrue as ht
 from holdtrue.cli import cli
 from holdtrue.cli._model import reasoner_of
 from holdtrue.errors import DataError
+from holdtrue.runs import Source
+from holdtrue.runs._issue import Terms
+from holdtrue.runs._reasons import Grounds
+from holdtrue.runs._work import Work
 from holdtrue.server import KeyRing, Quotas, Service, add_key, create_app
 
 with warnings.catch_warnings():
@@ -178,3 +183,13 @@ def test_what_lacks_its_grounds_is_refused(folder, codes, tmp_path):
     with pytest.raises(DataError, match="neither a feature nor a group"):
         ht.run(*files, **asked, codes=tmp_path / "odd.yaml", reference=pd.read_csv(folder / "training.csv"))
     assert not files[2].exists()
+
+
+def test_a_worker_elsewhere_gives_the_same_reasons(folder, codes, written):
+    """What a cluster's worker is sent: the model as a file, the grounds as plain tables."""
+    clf = ht.load(folder / "loans.holdtrue")
+    grounds = Grounds.of(clf, pd.read_csv(folder / "training.csv"), codes)
+    work = Work(classifier=clf, method=clf.method_, terms=Terms("who", "a run", grounds=grounds))
+    (chunk,) = Source(folder / "people.csv").chunks(clf.schema_)
+    there = pickle.loads(pickle.dumps(work)).run(chunk)
+    assert {r.subject: r.reasons for r in there.records} == {who: r.reasons for who, r in written.items()}
