@@ -107,6 +107,32 @@ def test_what_a_guarantee_says_is_what_the_bound_and_the_results_say():
     assert f"the printed one in {min(published):.0%} to {max(published):.0%}" in text
 
 
+def test_the_wide_network_on_the_theory_page_is_that_of_its_files():
+    own = EXPERIMENTS["robustness-tradeoffs"].results
+    if not (own / "ntk.json").exists():
+        pytest.skip("a source distribution has no results")
+    found = json.loads((own / "ntk.json").read_text("utf-8"))
+    text = (DOCS / "explanation" / "robustness-and-recourse.md").read_text("utf-8")
+    tables_of = ("german_credit", "compas", "adult")
+    for width in (128, 1024, 8192):
+        cells = [f"{found[name][f'width {width}']['rms difference']:.3f}" for name in tables_of]
+        assert f"| {width:,} | {' | '.join(cells)} |" in text
+    for n in (250, 500, 1000, 2000):
+        of = [found[name]["landmarks"].get(f"{n} landmarks") for name in tables_of]
+        told = [
+            f"{part['rms difference']:.3f} ({part['share of the kernel left out']:.3f})" if part else "-"
+            for part in of
+        ]
+        assert f"| {n:,} | {' | '.join(told)} |" in text
+    robust = json.loads((own / "robust-kernel.json").read_text("utf-8"))
+    keys = ("accuracy", "under attack", "attacked under the plain model")
+    for radius in ("0.02", "0.05", "0.1", "0.2"):
+        for rows in ("plain rows", "attacked rows"):
+            parts = [robust[name][f"{rows}, radius {radius}"] for name in tables_of]
+            cells = [" / ".join(f"{part[key]:.2f}" for key in keys) for part in parts]
+            assert f"| {rows} | {radius} | {' | '.join(cells)} |" in text
+
+
 def test_a_wheel_says_where_the_experiments_are(tmp_path):
     """What the wheel has, laid out as pip lays it out, asked in a process of its own."""
     targets = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]
