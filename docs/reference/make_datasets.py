@@ -51,15 +51,18 @@ def _section(row: dict[str, Any]) -> str:
     favourable = "none" if row["favourable"] is None else f"`{row['favourable']!r}`"
     lines.append(f"- label: `{row['target']}`, favourable {favourable}")
     if row["protected"]:
-        lines.append("- protected: " + ", ".join(f"`{name}`" for name in row["protected"]))
+        lines += _wrapped("- protected: " + ", ".join(f"`{name}`" for name in row["protected"]))
     if row["options"]:
         lines.append("- options: " + ", ".join(f"`{name}`" for name in row["options"]))
     for variant in variants:
         name, _, meaning = variant.partition(": ")
-        text = f"- `variant={name}`: {meaning.strip()}"
-        lines += textwrap.wrap(text, 116, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        lines += _wrapped(f"- `variant={name}`: {meaning.strip()}")
     lines += [f"- source: {row['source']}", f"- licence: {row['licence']}"]
     return "\n".join(lines) + "\n"
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, 116, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 if __name__ == "__main__":
