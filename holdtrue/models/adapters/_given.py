@@ -2,6 +2,7 @@
 
 import functools
 import types
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,11 @@ def as_classifier(model: Estimator) -> Estimator:
     Read are an ONNX model or its path, a raw booster of XGBoost, LightGBM or CatBoost, and a function of a table
     that gives probabilities. Anything else without `predict_proba` is refused, with what to do about it.
     """
+    if isinstance(model, type):
+        raise CapabilityError(
+            f"recourse: `model` is a class and not a fitted model; got {model.__name__}. Give "
+            f"{model.__name__}().fit(X, y)."
+        )
     if is_onnx(model):
         return from_onnx(model)
     if type(model).__name__ == "ExportedProgram" and type(model).__module__.startswith("torch."):
@@ -42,13 +48,11 @@ def as_classifier(model: Estimator) -> Estimator:
     if library == "lightgbm" and name == "Booster":
         return LightGBMBooster(model)
     if library == "catboost" and name == "CatBoost":
-        catboost = need("catboost", extra="catboost", what="recourse: a CatBoost model")
-        return catboost.to_classifier(model)
+        return from_catboost(model)
     if isinstance(model, FUNCTIONS):
         return FunctionClassifier(model)
-    raise CapabilityError(
-        f"recourse: the model needs `predict_proba`; got {_article(name)} of {library}. {_advice(model, library)}"
-    )
+    got = "None" if model is None else f"{_article(name)} of {library}"
+    raise CapabilityError(f"recourse: the model needs `predict_proba`; got {got}. {_advice(model, library)}")
 
 
 class FunctionClassifier:
@@ -123,21 +127,66 @@ def from_xgboost(booster: Estimator) -> Estimator:
     return model
 
 
+def from_catboost(model: Estimator) -> Estimator:
+    """CatBoost's own classifier about a plain model."""
+    catboost = need("catboost", extra="catboost", what="recourse: a CatBoost model")
+    try:
+        return catboost.to_classifier(model)
+    except catboost.CatBoostError:
+        loss = model.get_all_params()["loss_function"]
+        raise CapabilityError(
+            f"recourse: a CatBoost model must be trained for classes; got {loss!r}. Train it with 'Logloss' or "
+            "'MultiClass', or give a function of a table that makes probabilities of it."
+        ) from None
+
+
 def _advice(model: Estimator, library: str) -> str:
     """What to do about a model without `predict_proba`, where that depends on where it comes from."""
     function = "Give a function of a table that returns probabilities"
     if library == "torch":
-        return "Give holdtrue.models.adapters.from_torch(module)."
+        return "Give holdtrue.models.adapters.from_torch(module), with `reads` where something makes its input."
+    if isinstance(model, Mapping) and any(type(part).__module__.startswith("torch") for part in model.values()):
+        return (
+            "Weights alone are no model: give holdtrue.models.adapters.from_torch(weights, architecture=...), the "
+            "layers in their order, such as 'Linear(6, 16), ReLU, Linear(16, 1)'."
+        )
     if library in ("keras", "tensorflow", "tf_keras"):
-        return f"{function}: lambda X: model.predict(X.to_numpy(), verbose=0)."
+        return f"{function}: {_of_keras(model)}."
     if library == "statsmodels":
-        return f"{function}: lambda X: results.predict(statsmodels.api.add_constant(X, has_constant='add'))."
+        return _of_statsmodels(model, function)
     if callable(getattr(model, "decision_function", None)):
         return "Calibrate it: sklearn.calibration.CalibratedClassifierCV(model).fit(X, y)."
-    if isinstance(model, RegressorMixin):
+    if isinstance(model, RegressorMixin) or type(model).__name__.endswith(("Regressor", "Ranker")):
         return "Recourse is about decisions: train a classifier, or give a function that returns probabilities."
     return f"{function}, or an object that has it."
 
 
+def _of_keras(model: Estimator) -> str:
+    """How its probabilities are had; of a last layer without a function of its own, from log-odds."""
+    asked = "model.predict(X.to_numpy('float32'), verbose=0)"
+    layers = getattr(model, "layers", None) or [None]
+    last, units = getattr(layers[-1], "activation", None), getattr(layers[-1], "units", 1)
+    if getattr(last, "__name__", "") != "linear":
+        return f"lambda X: {asked}"
+    return f"lambda X: scipy.special.{f'expit({asked})' if units == 1 else f'softmax({asked}, axis=1)'}"
+
+
+def _of_statsmodels(results: Estimator, function: str) -> str:
+    """How its probabilities are had: with a constant where it was given one, by a formula as it is."""
+    model = getattr(results, "model", None)
+    if model is None:  # a model, and nothing fitted
+        return f"Fit it, results = model.fit(), and give {function[5:]}: lambda X: results.predict(X)."
+    kind, family = type(model).__name__, type(getattr(model, "family", None)).__name__
+    if kind not in ("Logit", "Probit", "MNLogit") and family != "Binomial":
+        return (
+            "Recourse is about decisions: train a classifier (Logit, Probit), or give a function of a table that "
+            "returns probabilities."
+        )
+    if hasattr(model, "formula") or "const" not in (getattr(model, "exog_names", None) or ()):
+        return f"{function}: lambda X: results.predict(X)."
+    return f"{function}: lambda X: results.predict(statsmodels.api.add_constant(X, has_constant='add'))."
+
+
 def _article(name: str) -> str:
-    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+    spelt = len(name) > 1 and name[:2].isupper()  # an XGBRegressor, an SVC
+    return f"{'an' if name[0] in ('AEFHILMNORSX' if spelt else 'AEIOU') else 'a'} {name}"

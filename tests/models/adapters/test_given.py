@@ -70,20 +70,38 @@ def test_a_function_of_a_table(bank: Dataset) -> None:
     assert plan.predictor.classes.tolist() == [0, 1]
 
 
-def stranger(module: str, name: str) -> Any:
+def stranger(module: str, name: str, **more: Any) -> Any:
     """An object of a library that need not be installed."""
-    return type(name, (), {"__module__": f"{module}.sub", "predict": lambda self, X: X})()
+    return type(name, (), {"__module__": f"{module}.sub", "predict": lambda self, X: X} | more)()
+
+
+def statsmodels(kind: str, **more: Any) -> Any:
+    """What its `fit` returns: it knows the model, and that the names of its columns."""
+    return stranger("statsmodels", "BinaryResultsWrapper", model=stranger("statsmodels", kind, **more))
+
+
+def keras(activation: str, units: int = 1) -> Any:
+    """A network whose last layer has a function of its own, or none."""
+    last = types.SimpleNamespace(activation=types.SimpleNamespace(__name__=activation), units=units)
+    return stranger("keras", "Sequential", layers=[last])
 
 
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (
-            stranger("statsmodels", "BinaryResultsWrapper"),
-            r"a BinaryResultsWrapper of statsmodels.*add_constant",
-        ),
-        (stranger("keras", "Sequential"), r"a Sequential of keras\. Give a function .*model\.predict"),
-        (stranger("torch", "Linear"), r"from_torch\(module\)"),
+        (statsmodels("Logit", exog_names=["const", "a"]), r"a BinaryResultsWrapper of statsmodels.*add_constant"),
+        (statsmodels("Logit", exog_names=["a"]), r"probabilities: lambda X: results\.predict\(X\)"),
+        (statsmodels("Logit", exog_names=["const"], formula="y ~ a"), r"lambda X: results\.predict\(X\)"),
+        (statsmodels("OLS", exog_names=["const"]), "Recourse is about decisions"),
+        (stranger("statsmodels", "Logit"), r"Fit it, results = model\.fit\(\), and give a function"),
+        (keras("sigmoid"), r"a Sequential of keras\. Give a function .*lambda X: model\.predict\(.*, verbose=0\)"),
+        (keras("linear"), r"scipy\.special\.expit\(model\.predict\(.*\)\)\."),
+        (keras("linear", 3), r"scipy\.special\.softmax\(model\.predict\(.*\), axis=1\)\."),
+        (stranger("torch", "Linear"), r"from_torch\(module\), with `reads`"),
+        ({"0.weight": stranger("torch", "Tensor")}, r"from_torch\(weights, architecture="),
+        (stranger("lightgbm", "LGBMRanker"), "an LGBMRanker of lightgbm.*Recourse is about decisions"),
+        (None, r"got None\."),
+        (LogisticRegression, r"a class and not a fitted model; got LogisticRegression\. Give .*\.fit\(X, y\)"),
         (stranger("acme", "Engine"), r"an Engine of acme\. Give a function of a table"),
         (LinearSVC(), "CalibratedClassifierCV"),
         (LinearRegression(), r"a LinearRegression of sklearn\. Recourse is about decisions"),
@@ -92,6 +110,20 @@ def stranger(module: str, name: str) -> Any:
 def test_advice_that_applies(model: Any, words: str, bank: Dataset) -> None:
     with pytest.raises(CapabilityError, match=words):
         ht.recourse(model, bank.X[:2], bank.schema, reference=bank.X)
+
+
+def test_boosters_that_were_not_trained_for_classes(bank: Dataset) -> None:
+    catboost, lightgbm = pytest.importorskip("catboost"), pytest.importorskip("lightgbm")
+    options = {"loss_function": "RMSE", "iterations": 2, "verbose": 0, "allow_writing_files": False}
+    theirs = [
+        catboost.CatBoost(options).fit(bank.X, bank.y),
+        lightgbm.train({"verbose": -1, "num_threads": 1}, lightgbm.Dataset(bank.X, bank.y), 2),
+    ]
+    for model, words in zip(
+        theirs, ("got 'RMSE'.*'Logloss'", "got objective 'regression'.*'binary'"), strict=True
+    ):
+        with pytest.raises(CapabilityError, match=words):
+            ht.recourse(model, bank.X[:2], bank.schema, reference=bank.X)
 
 
 def test_a_classifier_of_ours_says_what_to_do_with_others(bank: Dataset) -> None:
