@@ -11,9 +11,9 @@ time is of all threads, in milliseconds a person, and the one to go by on a mach
 what the model itself says, `cost` l1 in units of each column's range, over the people whom both answered. `one`
 is a call with one person, `first` the first of all.
 
-Beside each kind stands its goal: of trees, no fewer people a second than NICE in the same run; of what is
-composed of models that can be read, 100 a second; of an opaque function, 50. What is measured is added to the
-result, so that kinds can be measured one by one.
+`load` is how many processes wanted a core when it began. Beside each kind stands its goal: of trees, no fewer
+people a second than NICE in the same run; of what is composed of models that can be read, 100 a second; of an
+opaque function, 50. What is measured is added to the result, so that kinds can be measured one by one.
 """
 
 import argparse
@@ -140,11 +140,12 @@ def main() -> None:
     place = RESULTS / "nice.json"
     before = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
     found = before.get("models", {}) if before.get("command") == command else {}
+    load = max(before.get("load", 0.0) if found else 0.0, os.getloadavg()[0])  # of others: nothing has begun here
     for name in options.model.split(","):
         found[name] = measured(name, peer, options.people, options.rounds, options.seconds)
         print(name, json.dumps(found[name]), flush=True)
         ordered = {kind: found[kind] for kind in MODELS if kind in found}
-        record("nice", command, {"models": ordered}, shown=False)
+        record("nice", command, {"load": round(load, 1), "models": ordered}, shown=False)
 
 
 def unpacked(folder: Path) -> Path:

@@ -1,6 +1,6 @@
-"""Write the tables of how-to pages that come from benchmarks: ``python docs/how-to/make_measured.py``.
+"""Write the tables of pages that come from benchmarks: ``python docs/how-to/make_measured.py``.
 
-From `benchmarks/results/reasons.json` and `group_actions*.json`, with the commands that made them.
+From `benchmarks/results/reasons.json`, `group_actions*.json` and `nice.json`, with the commands that made them.
 """
 
 import json
@@ -118,6 +118,35 @@ def at_their_mean(mine: dict[str, Any]) -> str:
     return f"{100 * (there['coverage'] if isinstance(there, dict) else there):.1f}%"
 
 
+def beside_nice() -> str:
+    """People a second of SparseSearch and of NICE for each kind of model, and the goals."""
+    found = result("nice")
+    lines = [
+        "| model | people a second | NICE | goal | processor ms each | NICE | one, ms | NICE | mean cost | NICE |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for kind, one in found["models"].items():
+        ours, theirs = one["holdtrue"], one["NICE"]
+        goal = f"{one['goal']:,.0f}, {'reached' if one['reached'] else 'not reached'}"
+        rates, spent, alone, cost = (
+            [form.format(part[name]) for part in (ours, theirs)]
+            for name, form in (
+                ("people per second", "{:,.0f}"),
+                ("processor ms", "{:.1f}"),
+                ("one, ms", "{:.0f}"),
+                ("cost", "{:.3f}"),
+            )
+        )
+        lines.append(f"| {' | '.join([kind, *rates, goal, *spent, *alone, *cost])} |")
+    load = found.get("load", found["cores"])
+    busy = (
+        ""
+        if load < found["cores"]
+        else " Other work ran on the same cores: by the clock both are slower than alone."
+    )
+    return "\n".join([*lines, "", *wrapped(made_by(found) + busy)])
+
+
 def cell(one: dict[str, Any]) -> str:
     """Share served, and mean cost."""
     ends = f"{percent(one['lower'])} to {percent(one['upper'])}"
@@ -127,6 +156,7 @@ def cell(one: dict[str, Any]) -> str:
 
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "give-reasons.md": {"reasons": reasons},
+    "../reference/adapters.md": {"beside NICE": beside_nice},
     "actions-for-groups.md": {"group actions": group_actions, "new people": new_people},
 }
 

@@ -1,6 +1,8 @@
 """Every command, asked of every kind of adopted model, from its file."""
 
 import json
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +13,12 @@ import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestClassifier, StackingClassifier, VotingClassifier
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
@@ -42,11 +49,17 @@ def scorecard() -> Any:
     return make_pipeline(front, LogisticRegression(max_iter=1000))
 
 
-def skops(model: Any, path: Path) -> Path:
+def skops(model: Any, path: Path, rows: pd.DataFrame = X) -> Path:
     io = pytest.importorskip("skops.io", reason="skops is not installed; pip install 'holdtrue[skops]' to run it")
     place = path / "model.skops"
-    io.dump(model.fit(X, Y), place)
+    io.dump(model.fit(rows, Y), place)
     return place
+
+
+def categories(path: Path) -> Path:
+    """Learned from pandas' categories, which the tables that commands read do not have."""
+    model = HistGradientBoostingClassifier(max_iter=15, random_state=0, categorical_features="from_dtype")
+    return skops(model, path, X.astype(dict.fromkeys(["unver", "pubrec", "cons"], "category")))
 
 
 def xgboost(path: Path, ending: str) -> Path:
@@ -113,6 +126,7 @@ KINDS: dict[str, Callable[[Path], Path]] = {
         StackingClassifier([("f", RandomForestClassifier(8, max_depth=4)), ("l", logistic())], cv=2),
         path),
     "scorecard": lambda path: skops(scorecard(), path),
+    "categories": categories,
 }  # fmt: skip
 
 
@@ -151,8 +165,24 @@ SILENT = ("onnx", "torch", "votes")
 """Kinds that do not say how they were trained."""
 
 
+@pytest.fixture(scope="module")
+def tracked(tmp_path_factory):
+    """MLflow, with a store of its own."""
+    mlflow = pytest.importorskip(
+        "mlflow", reason="mlflow is not installed; pip install 'holdtrue[mlflow]' to run it"
+    )
+    folder, before = tmp_path_factory.mktemp("mlflow"), mlflow.get_tracking_uri()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # MLflow's own
+        mlflow.set_tracking_uri(f"sqlite:///{folder / 'runs.db'}")
+        mlflow.create_experiment("matrix", artifact_location=(folder / "artifacts").as_uri())
+        mlflow.set_experiment("matrix")
+    yield mlflow
+    mlflow.set_tracking_uri(before)
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_command_takes_it(kind, run, run_json, tables, tmp_path):
+def test_every_command_takes_it(kind, run, run_json, tables, tracked, tmp_path):
     theirs = KINDS[kind](tmp_path)
     model, answers, ledger = (str(tmp_path / name) for name in ("bank.holdtrue", "answers.csv", "promises.db"))
     people = tables["people.csv"]
@@ -207,12 +237,39 @@ def test_every_command_takes_it(kind, run, run_json, tables, tmp_path):
     assert gated["ok"]
     assert gated["n_live"] == found.sum()
 
+    place = tmp_path / "evidence.zip"
+    run("evidence", model, train, "--target", "approve", "--ledger", ledger, "--people", 3, "--reasons", 2,
+        "--reference", people, "--out", place)  # fmt: skip
+    assert run_json("evidence", "--verify", place)["ok"]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # MLflow's own
+        with tracked.start_run():
+            address = ht.tracking.log(clf).model_uri
+        logged = tracked.pyfunc.load_model(address)
+        assert (logged.predict(X[:60]) == clf.predict(X[:60])).all()
+        assert len(logged.predict(X[:10], params={"answer": "recourse"})) >= 10
+
     again = run("shelf-life", model, people, "--train", train, "--target", "approve", "--models", 3, "--json",
                 code=2 if kind in SILENT else 0)  # fmt: skip
     if kind not in SILENT:
         assert json.loads(again.stdout)["n_models"] == 3
     else:
         assert "does not say how it was trained" in again.stderr
+
+
+def test_a_process_that_knows_nothing_but_the_file(run, tables, tmp_path):
+    """What another process answers, and reads first of all, is what this one does."""
+    model = tmp_path / "bank.holdtrue"
+    run("adopt", categories(tmp_path), "--reference", tables["train.csv"], "--schema", tables["bank.yaml"],
+        "--method", "nearest_neighbour", "--target", "approve", "--guides", 2, "--out", model)  # fmt: skip
+    here, there = tmp_path / "here.csv", tmp_path / "there.csv"
+    run("recourse", model, tables["people.csv"], "--out", here)
+    command = [sys.executable, "-m", "holdtrue.cli", "recourse", model, tables["people.csv"], "--out", there]
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert there.read_bytes() == here.read_bytes()
+    assert pd.read_csv(there)["holdtrue_status"].isin(["FOUND", "OPTIMAL"]).any()
 
 
 @pytest.mark.parametrize("kind", ["xgboost json", "lightgbm", "catboost cbm"])
