@@ -29,8 +29,9 @@ QUICK = {
 }
 
 # With HOLDTRUE_TYPECHECK=1, annotations of these are checked at every call, shapes and dtypes included: what is
-# inside, where arrays are. What users call checks its arguments itself, with errors of its own. Tests of
-# searches take a sixth longer with it, so it is a run of its own (tests/encoding, tests/search, tests/batch).
+# inside, where arrays are; and arrays of different rank are not combined. What users call checks its arguments
+# itself, with errors of its own. Tests of searches take a sixth longer with it, so it is a run of its own
+# (tests/encoding, tests/search, tests/batch).
 CHECKED = (
     "encoding._distance",
     "encoding._feasible",
@@ -64,6 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if here.is_dir():
         os.environ.setdefault("HOLDTRUE_DATA", str(here.resolve()))
     if os.environ.get("HOLDTRUE_TYPECHECK") == "1":
+        os.environ.setdefault("JAX_NUMPY_RANK_PROMOTION", "raise")  # axes are never added unasked
         from jaxtyping import install_import_hook
 
         # By a name of its own: what pytest calls this file among modules, if anything, depends on its version.

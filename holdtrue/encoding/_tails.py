@@ -79,7 +79,8 @@ class Tails(eqx.Module):
         knots, heights = jnp.asarray(self.knots[i]), jnp.asarray(self.heights[i])
         widths = knots[1:] - knots[:-1]
         slopes = (heights[1:] - heights[:-1]) / widths
-        inside = jnp.clip(values[..., None] - knots[:-1], 0.0, widths) @ slopes
+        beyond = jnp.expand_dims(values, -1) - jnp.broadcast_to(knots[:-1], (*values.shape, len(widths)))
+        inside = jnp.clip(beyond, 0.0, jnp.broadcast_to(widths, beyond.shape)) @ slopes
         outside = jnp.minimum(values - knots[0], 0.0) + jnp.maximum(values - knots[-1], 0.0)
         return heights[0] + inside + outside * slopes[-1]
 
@@ -90,7 +91,7 @@ class Tails(eqx.Module):
             for i, column in enumerate(self.columns):
                 out[..., column] = self.one(i, out[..., column])
             return out
-        order = jnp.arange(x.shape[-1])
+        order = jnp.broadcast_to(jnp.arange(x.shape[-1]), x.shape)
         for i, column in enumerate(self.columns):
             x = jnp.where(order == column, self.one(i, x[..., column])[..., None], x)
         return x

@@ -259,22 +259,22 @@ def least_sure(
     places = jnp.arange(logits.shape[0])
     slacks = jnp.where(places == 0, jnp.maximum(slack, 0.0), slack)
     asked = jnp.arange(logits.shape[1]) == wanted
-    logits = logits - _along(slacks, logits) * _along(asked, logits[0])
+    logits = logits - _along(slacks, logits) * _along(asked, logits[0])[None]
     margins = margins_of(logits, wanted)
     at: Int[Array, " *e"] = jnp.argmin(margins, axis=0)
     if spared:
         # The guide that is the (spared + 1)-th from below: the least sure are set aside one after another.
         left = jnp.where(_along(places, margins) == 0, jnp.inf, margins)
         for _ in range(min(spared, margins.shape[0] - 2)):
-            left = jnp.where(_along(places, margins) == jnp.argmin(left, axis=0), jnp.inf, left)
+            left = jnp.where(_along(places, margins) == jnp.argmin(left, axis=0)[None], jnp.inf, left)
         at = jnp.where(margins[0] <= jnp.min(left, axis=0), 0, jnp.argmin(left, axis=0))
     # One member is left by a sum over all: faster than to pick it, for a row and for many.
-    return jnp.sum(jnp.where(_along(places, logits) == at, logits, 0.0), axis=0)
+    return jnp.sum(jnp.where(_along(places, logits) == at[None, None], logits, 0.0), axis=0)
 
 
 def margins_of(logits: Float[Array, "m k *e"], wanted: int) -> Float[Array, "m *e"]:
     """How far each member's logit of `wanted` lies above the largest other."""
-    others = jnp.where(_along(jnp.arange(logits.shape[1]) == wanted, logits[0]), -jnp.inf, logits)
+    others = jnp.where(_along(jnp.arange(logits.shape[1]) == wanted, logits[0])[None], -jnp.inf, logits)
     return logits[:, wanted] - jnp.max(others, axis=1)
 
 

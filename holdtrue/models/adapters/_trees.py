@@ -213,7 +213,7 @@ class TreesModel(AbstractTrees):
         """Leaf values of one row, added over the trees."""
         own = None
         if self.group is not None:
-            own = self.group[:, None] == jnp.arange(1 if self.head == "binary" else self.k)
+            own = self.group[:, None] == jnp.arange(1 if self.head == "binary" else self.k)[None]
         return self.leaf(self.leaves(x), own)
 
     def logits(self, x: Float[Array, " d"], *, key: PRNGKeyArray | None = None) -> Float[Array, " k"]:
