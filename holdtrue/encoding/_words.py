@@ -8,6 +8,8 @@ from holdtrue._types import Cell
 from holdtrue.encoding._told import told_decimals
 from holdtrue.schema import Feature
 
+_SPANS = ("minutes", "hours", "days", "weeks", "months", "quarters", "years")
+
 
 def number(value: Cell, feature: Feature) -> str:
     """A value as a person would write it, with its unit and every digit that counts: read back, it is the same."""
@@ -19,7 +21,12 @@ def number(value: Cell, feature: Feature) -> str:
         text = str(value)
     else:
         text = _digits(value, commas=not feature.has_levels)
-    return f"{text} {feature.unit}" if feature.unit else text
+    return f"{text} {_of(feature.unit, value)}" if feature.unit else text
+
+
+def _of(unit: str, value: Cell) -> str:
+    """A unit as it follows a number: a time of one is one month, not one months."""
+    return unit[:-1] if value == 1 and unit in _SPANS else unit
 
 
 def about(value: Cell, feature: Feature) -> str:

@@ -383,6 +383,8 @@ BURDEN = entries("""
 NO_BURDEN = entries("coverage, cover, dscr, service, paid, repaid, settled, forgiven, collected, receivable*")
 MEANS = entries("""
     income, incomes, salary, wage, wages, earnings, savings, assets, net worth, networth, wealth, down payment,
+    account balance, bank balance, checking balance, savings balance, kontostand*, guthaben, ~guthaben, solde,
+    saldo cuenta, saldo conto, saldo medio, saldo bancario
     fico, credit score, creditscore, bureau score, schufa score, ~schufascore, =schufa
     ~downpayment, ~annualinc, ~monthlyinc, annual inc, ~income, faminc, hhinc, totinc, netinc, grossinc, inctot,
     incwage, wage*

@@ -35,6 +35,12 @@ def test_numbers_keep_the_digits_that_matter():
     assert float(about(2.5e-7, fine)) == pytest.approx(2.5e-7, rel=0.01)
 
 
+def test_one_month_is_not_one_months():
+    term = ht.Feature(name="tenure", kind="numeric", bounds=(0, 72), step=0.5, unit="months")
+    assert [about(value, term) for value in (0, 1, 1.5, 2.0)] == ["0 months", "1 month", "1.5 months", "2 months"]
+    assert about(1, ht.Feature(name="x", kind="integer", bounds=(0, 9), unit="GBs")) == "1 GBs"
+
+
 def test_a_list_in_words():
     assert join([]) == ""
     assert join(["a"]) == "a"

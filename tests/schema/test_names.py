@@ -50,7 +50,8 @@ NAMES = {
         inc income applicantIncome appinc faminc lfaminc wage lwage salary lsalary AMT_INCOME_TOTAL
         Haushaltseinkommen haushalt_einkommen revenu_foyer ingresos_hogar Gehälter
         exper expersq tenure years_employed DAYS_EMPLOYED vehicle_age OWN_CAR_AGE AlterFahrzeug age_vehicule
-        housingMedianAge educ hschool college fico_range_low creditScore SCHUFA_Score apport""",
+        housingMedianAge educ hschool college fico_range_low creditScore SCHUFA_Score apport
+        solde_compte Kontostand accountBalance Sparguthaben saldo_cuenta""",
     "decrease": "dti debt_to_income leverage endettement existing_loans bestehendeKredite usoCredito",
     "free": """
         manage manager salesman package usage mileage coverage average percentage image message mortgage storage

@@ -39,7 +39,7 @@ FRENCH = {
     "revenu_mensuel": money(2500), "apport": money(9000), "montant_pret": money(150000),
     "duree_mois": RNG.choice([120, 180, 240], N), "taux_endettement": RNG.uniform(5, 60, N).round(1),
     "anciennete_emploi": pick("moins de 1 an | 1 à 3 ans | plus de 3 ans"),
-    "metier": pick("infirmier | boulanger"),
+    "solde_compte": money(1500), "metier": pick("infirmier | boulanger"),
     "incidents_paiement": RNG.integers(0, 3, N), "taux_chomage": RNG.uniform(5, 12, N).round(1),
     "assurance_sante": pick("oui | non"),
 }  # fmt: skip
@@ -83,7 +83,8 @@ CAMEL = {
         ),
         (
             FRENCH,
-            "revenu_mensuel+ apport+ montant_pret duree_mois taux_endettement- anciennete_emploi+ assurance_sante",
+            "revenu_mensuel+ apport+ solde_compte+ montant_pret duree_mois taux_endettement- anciennete_emploi+ "
+            "assurance_sante",
             "sexe situation_familiale nb_enfants",
             "id_dossier date_naissance",
         ),
