@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from experiments import EXPERIMENTS
 from experiments._report import told_place
 from experiments._results import in_turn
+from experiments.consistent_counterfactuals.published import what_is_there
 from holdtrue.cli import cli
 
 ROOT = Path(__file__).parents[2]
@@ -82,6 +83,14 @@ def test_a_file_of_another_name_says_where_its_command_writes():
                 named += 1
                 assert ROOT / out == place
     assert named >= 5
+
+
+@pytest.mark.skipif(not FILES, reason="a source distribution has no results")
+def test_what_is_in_a_file_of_methods_as_published_is_what_its_command_asks_for():
+    own = EXPERIMENTS["consistent-counterfactuals"].results
+    for place in [*own.glob("published-*.json"), *own.glob("readings-*.json")]:
+        found = json.loads(place.read_text("utf-8"))
+        assert what_is_there(found) == found["command"].partition(" --out")[0], place
 
 
 def test_commands_are_joined_once_each():
