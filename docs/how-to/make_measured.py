@@ -19,6 +19,9 @@ OURS = (
     ("globe_ce", "ours with directions", "directions too"),
 )
 NAMES = {"german_credit": "German Credit", "heloc": "HELOC", "loanapp": "loanapp", "adult": "Adult"}
+NAMES |= {"bail": "bail", "sba_loans": "SBA loans", "give_me_some_credit": "Give Me Some Credit"}
+NAMES |= {"taiwan_credit": "Taiwan credit"}
+EQUAL = ("bail", "sba_loans", "give_me_some_credit", "taiwan_credit")
 
 
 def result(name: str) -> dict[str, Any]:
@@ -112,6 +115,35 @@ def new_people() -> str:
     return "\n".join([*lines, "", *wrapped(told)])
 
 
+def equal() -> str:
+    """Both at the same mean cost, on tables that nothing was settled on, and who is better."""
+    lines = [
+        "| data, model | people | other | ours | mean cost of | other serves | mean cost | ours serve | mean cost "
+        "| difference | better |",
+        "|---|---:|---|---|---|---|---|---|---|---|---|",
+    ]
+    commands = []
+    there = [data for data in EQUAL if (RESULTS / f"group_actions-equal-{data}.json").exists()]
+    for data in there:
+        found = result(f"group_actions-equal-{data}")
+        commands.append(found["command"])
+        for job, one in found["jobs"].items():
+            for contest in one["contests"]:
+                ours = {"common": "common", "all": "directions too"}[contest["form"]]
+                for whose, at in contest["at"].items():
+                    gap = " to ".join(f"{100 * at[end]:+.1f}" for end in ("lower", "upper"))
+                    at_whose = "other" if whose == "theirs" else "ours"
+                    lines.append(
+                        f"| {titled(job)} | {one['people']} | {METHODS[contest['other']]} | {ours} | "
+                        f"{at_whose} | {cell(at['theirs'])} | {cell(at['ours'])} | "
+                        f"{100 * at['difference']:+.1f} ({gap}) | {contest['better']} |"
+                    )
+    told = "Differences in percentage points, with 95% intervals. Made by " + ", ".join(f"`{c}`" for c in commands)
+    absent = [NAMES[data] for data in EQUAL if data not in there]
+    told += f". Not measured yet: {', '.join(absent)}." if absent else "."
+    return "\n".join([*lines, "", *wrapped(told)])
+
+
 def at_their_mean(mine: dict[str, Any]) -> str:
     """Share that ours serve at the other's mean cost; what was written before has the share alone."""
     there = mine["at their mean"]
@@ -157,7 +189,7 @@ def cell(one: dict[str, Any]) -> str:
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "give-reasons.md": {"reasons": reasons},
     "../reference/adapters.md": {"beside NICE": beside_nice},
-    "actions-for-groups.md": {"group actions": group_actions, "new people": new_people},
+    "actions-for-groups.md": {"group actions": group_actions, "new people": new_people, "equal cost": equal},
 }
 
 

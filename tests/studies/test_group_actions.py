@@ -1,6 +1,8 @@
 """A few actions for many people: against trying everything on tiny worlds, and within every limit."""
 
 import itertools
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -356,3 +358,29 @@ def test_what_a_mean_cost_leaves_serves_people_who_had_no_part_in_the_choice(wor
     alone = [pool[i] for i in chosen_of(near.matrix(pool), 1)]
     assert worth(near.matrix(chosen))[0] >= worth(near.matrix(alone))[0]
     assert worth(far.matrix(chosen))[0] >= worth(far.matrix(alone))[0]
+
+
+def test_the_benchmarks_paired_difference_and_what_it_says():
+    """Agresti and Min by hand: 8 and 2 of 100 pairs, 6/102 give or take 1.96 times 0.03199."""
+    from benchmarks.group_actions import difference, judged, keeping
+
+    mine, theirs = np.full((2, 100), np.inf)
+    mine[:58], theirs[8:60] = 1.0, 1.0
+    found = difference(mine, theirs)
+    assert (found["only ours"], found["only theirs"], found["difference"]) == (8, 2, pytest.approx(0.06))
+    assert (found["lower"], found["upper"]) == pytest.approx((-0.0039, 0.1215), abs=2e-4)
+    swapped_ = difference(theirs, mine)
+    assert (swapped_["lower"], swapped_["upper"]) == pytest.approx((-found["upper"], -found["lower"]))
+    up, down, none = ({"lower": a, "upper": b} for a, b in ((0.1, 0.2), (-0.2, -0.1), (-0.1, 0.1)))
+    verdicts = {judged({"theirs": a, "ours": b}) for a, b in ((up, none), (none, up), (up, up))}
+    assert verdicts == {"ours"}
+    assert judged({"theirs": none, "ours": down}) == "theirs"
+    assert judged({"theirs": up, "ours": down}) == judged({"theirs": none, "ours": none}) == "not told apart"
+    # As many, the cheapest first, as keep a mean of 2: 1, 2 and 3, and not 5.
+    assert keeping(np.array([3.0, 1.0, 5.0, 2.0, np.inf]), 2.0).tolist() == [3.0, 1.0, np.inf, 2.0, np.inf]
+
+
+def test_the_page_reads_a_share_at_their_mean_however_it_was_written():
+    place = Path(__file__).parents[2] / "docs" / "how-to" / "make_measured.py"
+    told = runpy.run_path(str(place))["at_their_mean"]
+    assert told({"at their mean": 0.915}) == told({"at their mean": {"coverage": 0.915, "cost": 1.0}}) == "91.5%"
