@@ -251,9 +251,9 @@ def _level(hold: JsonObject) -> str:
     term = hold["term"]
     ahead = "" if term is None else f", {term} period{'s' if term > 1 else ''} ahead"
     if hold["kept"] is None:
-        return f"hold {hold['hold']:.0%}{ahead}, which was not measured"
+        return f"hold {100 * hold['hold']:g}%{ahead}, which was not measured"
     bound = f", at least {hold['lower']:.1%} with {hold['confidence']:.0%} confidence" if hold["lower"] else ""
-    return f"hold {hold['hold']:.0%}{ahead}: {hold['kept']:.1%} kept{bound}"
+    return f"hold {100 * hold['hold']:g}%{ahead}: {hold['kept']:.1%} kept{bound}"
 
 
 def proposed(proposal: JsonObject) -> str:

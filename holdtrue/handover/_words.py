@@ -78,7 +78,7 @@ def _recourse(given: JsonObject, figures: JsonObject) -> list[str]:
             out.append(f"{of['survival']['judges']} judges are few: a person's own survival is known coarsely.")
     level = given["level"]
     if level is not None and not level["reached"]:
-        out.append(f"The level of {level['hold']:.0%} is not known to be reached. {level['note']}".strip())
+        out.append(f"The level of {100 * level['hold']:g}% is not known to be reached. {level['note']}".strip())
     if level is not None and figures["backtest"] is None:
         out.append("The level was not measured on past periods, so that nothing is known of drift.")
     return out

@@ -51,7 +51,9 @@ def _against_cost(past: "Backtest", axes: "Axes") -> None:
         axes, x="cost, in multiples of the cheapest recourse's", y="share of the offers that were kept",
         title="Kept against cost, mean over periods",
     )  # fmt: skip
-    axes.text(axes.get_xlim()[1], past.hold, f"{past.hold:.0%} ", ha="right", va="bottom", color=SOFT, fontsize=9)
+    axes.text(
+        axes.get_xlim()[1], past.hold, f"{100 * past.hold:g}% ", ha="right", va="bottom", color=SOFT, fontsize=9
+    )
     axes.legend(
         frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3, labelcolor=INK, fontsize=9,
         title="filled: chosen as it was known", title_fontproperties={"size": 9},
@@ -87,7 +89,12 @@ def _by_period(past: "Backtest", axes: "Axes") -> None:
     if max(map(len, labels)) > 5:
         axes.tick_params(axis="x", rotation=30)
     axes.set_ylim(top=1.02)
-    dress(axes, x="period of the offer", y="", title=f"Kept by period, chosen for {past.hold:.0%} as it was known")
+    dress(
+        axes,
+        x="period of the offer",
+        y="",
+        title=f"Kept by period, chosen for {100 * past.hold:g}% as it was known",
+    )
     # Below: shares may lie anywhere, so that no corner is sure to be free.
     axes.legend(
         frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, labelcolor=INK, fontsize=9

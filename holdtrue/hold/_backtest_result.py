@@ -274,11 +274,11 @@ class Backtest:
         text = f"Rests on {_periods(evidence)}; the worst, {worst[1]}, kept {worst[0]:.1%}."
         people = sum(p.at(slack).people for p in evidence)
         if self.confidence is not None and people < (least := models_needed(hold, self.confidence)):
-            few = f"{people} people are too few to show {hold:.0%} with {self.confidence:.0%} confidence"
+            few = f"{people} people are too few to show {100 * hold:g}% with {self.confidence:.0%} confidence"
             return f"{few}, which takes {least}. {text}"
         if not self._choice(evidence, term, hold)[2]:
             sure = "" if self.confidence is None else f" with {self.confidence:.0%} confidence"
-            return f"No slack that was tried kept {hold:.0%}{sure}; this one kept most. {text}"
+            return f"No slack that was tried kept {100 * hold:g}%{sure}; this one kept most. {text}"
         if len(evidence) < FEWEST_PERIODS:
             return f"Too few periods to call it reached, which takes {FEWEST_PERIODS}. {text}"
         replayed = self.kept(term, hold)

@@ -27,7 +27,7 @@ def text(past: "Backtest") -> str:
     )
     parts = [head, "", *_columns(_by_slack(past)), "", *_columns(_by_period(past)), ""]
     parts += [_choice(past, past.kept(term)) for term in past.terms]
-    notes = "\n".join(NOTES).format(memory=past.memory, hold=f"{past.hold:.0%}")
+    notes = "\n".join(NOTES).format(memory=past.memory, hold=f"{100 * past.hold:g}%")
     sure = "." if past.confidence is None else f",\nwith {past.confidence:.0%} confidence over their people."
     return "\n".join([*parts, "", notes + sure])
 
@@ -71,7 +71,7 @@ def _choice(past: "Backtest", kept: "Kept") -> str:
     worst = f"{percent(_none(kept.worst.kept))} in the worst ({kept.worst.period})"
     rests = f"{_count(len(kept.choices), 'period')} and {kept.people:,} people"
     return (
-        f"{_ahead(kept.term).capitalize()}, {past.hold:.0%} wanted: {percent(kept.mean)} kept in the mean of "
+        f"{_ahead(kept.term).capitalize()}, {100 * past.hold:g}% wanted: {percent(kept.mean)} kept in the mean of "
         f"{rests}, {worst}, at {_times(_none(kept.price))} the cheapest cost; {now}"
     )
 

@@ -48,13 +48,13 @@ def measured(holding: "Holding", people: Table | None, also: Sequence[float] = (
             )
             levels += [level_at(replace(level, spared=few), point) for few, point in found[wanted].asked]
         spared, best, reached = found[hold].spared, found[hold].point, found[hold].reached
-        note = "" if reached else f"No margin that was tried keeps {hold:.0%}; this one keeps most."
+        note = "" if reached else f"No margin that was tried keeps {100 * hold:g}%; this one keeps most."
         if best.people == 0:
             note = "Nobody was brought to where all agree, at any margin. Does a guide refuse everybody?"
         elif not reached and best.people < least:
             note = (
-                f"{best.people} people are too few to show {hold:.0%} with {holding.confidence:.0%} confidence, "
-                f"which takes {least}."
+                f"{best.people} people are too few to show {100 * hold:g}% with {holding.confidence:.0%} "
+                f"confidence, which takes {least}."
             )
     first = replace(level_at(replace(level, spared=spared), best), reached=reached, note=note)
     return [first, *(other for other in levels if (other.slack, other.spared) != (best.slack, spared))]

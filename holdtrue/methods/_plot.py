@@ -148,7 +148,8 @@ def _many(plan: "RecourseFrame", path: str | Path | None) -> "Figure":
                 axes.scatter(plan.cost[mask], held.survival[mask], s=16, lw=0, color=colour, alpha=0.65,
                              label=f"{int(mask.sum()):,} {one if mask.sum() == 1 else many}")  # fmt: skip
         axes.axhline(held.level.hold, color=INK, lw=0.8, ls="--")
-        axes.annotate(f"wanted: {held.level.hold:.0%}", (1.0, held.level.hold), xycoords=("axes fraction", "data"),
+        wanted = held.level.hold
+        axes.annotate(f"wanted: {100 * wanted:g}%", (1.0, wanted), xycoords=("axes fraction", "data"),
                       xytext=(-2, -3), textcoords="offset points", ha="right", va="top", fontsize=9,
                       color=INK)  # fmt: skip
         axes.legend(frameon=False, loc="lower right", labelcolor=SOFT)

@@ -21,6 +21,7 @@ COLUMNS = {
     "holdtrue_cheapest_cost": "cheapest",
 }
 """What a table of answers calls them."""
+UNMEASURED = "Not measured: "  # how the note of a level begins that says why
 UNKNOWN = "How long it holds is not known"
 
 
@@ -85,11 +86,11 @@ class Level:
 
     def __str__(self) -> str:
         if self.kept is None:
-            return f"hold {self.hold:.0%}: not measured. {self.note}".strip()
+            return f"hold {100 * self.hold:g}%: not measured. {self.note.removeprefix(UNMEASURED)}".strip()
         bound = "" if self.lower is None else f" (at least {self.lower:.1%} with {self.confidence:.0%} confidence)"
         term = "" if self.term is None else f", {self.term} period{'s' if self.term > 1 else ''} ahead"
         whose = f"{self.people} people and {self.judges} judges" if self.judges else f"{self.people} people"
-        text = f"hold {self.hold:.0%}{term}: {self.kept:.1%} kept{bound}, on {whose}"
+        text = f"hold {100 * self.hold:g}%{term}: {self.kept:.1%} kept{bound}, on {whose}"
         return f"{text}. {self.note}" if self.note else f"{text}."
 
     def to_dict(self) -> JsonObject:
@@ -251,8 +252,8 @@ class Tally:
         if self.n == 0:
             return "Nobody has a recourse that could hold."
         text = (
-            f"{self.holds:,} of {self.n:,} hold at {self.hold:.0%}; on average {self.survival / self.n:.0%} of "
-            f"{self.judges} models trained again ({self.vary}) accept"
+            f"{self.holds:,} of {self.n:,} hold at {100 * self.hold:g}%; on average "
+            f"{self.survival / self.n:.0%} of {self.judges} models trained again ({self.vary}) accept"
         )
         if self.n_priced:
             cost, cheapest = self.cost / self.n_priced, self.cheapest / self.n_priced

@@ -173,7 +173,7 @@ def check_holding(made: "Sequence[Record]") -> None:
         first = f"{survival['estimate']:.0%} of {survival['n_models']} retrained models accept it"
         which = "the recourse is" if len(made) == 1 else f"{len(bad)} of {len(made)} recourses are"
         raise DoesNotHold(
-            f"promise: {which} known not to hold at {survival['level']['hold']:.0%}; got {bad[0].subject!r}, "
+            f"promise: {which} known not to hold at {100 * survival['level']['hold']:g}%; got {bad[0].subject!r}, "
             f"{first}. Write a `reason`, or promise what holds only."
         )
 

@@ -43,7 +43,7 @@ def draw_hold(
             label=f"{name}: cost {cost.mean():.2f}, accepted by {survival.mean():.0%}",
         )  # fmt: skip
     axes.axhline(hold, color=INK, lw=0.8, ls="--", zorder=3)
-    axes.annotate(f"wanted: {hold:.0%}", (1.0, hold), xycoords=("axes fraction", "data"), xytext=(-2, -3),
+    axes.annotate(f"wanted: {100 * hold:g}%", (1.0, hold), xycoords=("axes fraction", "data"), xytext=(-2, -3),
                   textcoords="offset points", ha="right", va="top", fontsize=9, color=INK)  # fmt: skip
     axes.set_ylim(-0.03, 1.05)
     axes.set_xlim(left=0)

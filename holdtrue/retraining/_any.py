@@ -20,6 +20,7 @@ from holdtrue.retraining._trainer import Refit
 from holdtrue.schema import Schema, Table, TableLike, hinted, shown
 
 OWN = ("new_order", "layers", "n_epochs", "strategy")  # for holdtrue's own models
+USUAL = 20  # models
 FOREIGN = ("alike", "refit", "schema", "threshold", "favourable")  # for models made elsewhere
 
 
@@ -28,7 +29,7 @@ def retrain(
     model: Estimator,
     X: TableLike | None = None,
     y: ArrayLike | None = None,
-    n: int = 20,
+    n: int | None = None,
     *,
     vary: Vary | None = None,
     tables: Sequence[tuple[TableLike, ArrayLike]] | None = None,
@@ -56,9 +57,9 @@ def retrain(
         returned it; or any other, with `refit`.
     X, y : dataframe, array, optional
         What to learn from. One of holdtrue's classifiers that was fitted in this process knows its own rows.
-    n : int, default=20
-        Number of models; with `tables`, of each of them for a model made elsewhere, where more than one are
-        resamples.
+    n : int, optional
+        Number of models, 20 when omitted; with `tables`, of each of them, where more than one are resamples. Of
+        each of `tables` one of holdtrue's own classifiers is trained once when omitted.
     vary : {"seed", "leave_one_out", "bootstrap", "anew", "shift", "finetune"}, optional
         ``seed``: other first weights and shuffles; for a model made elsewhere, every `random_state` in it.
         ``leave_one_out``: same seed, one row's weight set to zero. ``bootstrap``: rows resampled with replacement.
@@ -117,6 +118,8 @@ def retrain(
     if isinstance(X, (int, np.integer)):
         raise DataError(f"retrain: `X` must be a table; got {X!r}. Write n={X!r}.")
     _check_given(X, y)
+    if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1):
+        raise DataError(f"retrain: `n` must be a positive whole number; got {n!r}.")
     predictor = predictor_of(model)
     own = predictor is not None and predictor.foreign is None
     given = {
@@ -139,7 +142,9 @@ def retrain(
             )
         name = getattr(y, "name", None)
         predictor = wrap(model, schema, reference, threshold=threshold, favourable=favourable, label_name=name)
-    return _elsewhere(predictor, X, y, n, vary, tables, alike, refit, random_state, on_model, places)
+    return _elsewhere(
+        predictor, X, y, USUAL if n is None else int(n), vary, tables, alike, refit, random_state, on_model, places
+    )
 
 
 def _check_given(X: object, y: object) -> None:
@@ -148,8 +153,8 @@ def _check_given(X: object, y: object) -> None:
 
 
 def _own(
-    clf: Any, X: Any, y: Any, n: int, vary: Vary | None, tables: Any, options: dict[str, Any], random_state: Any,
-    on_model: Callable[[int], None] | None,
+    clf: Any, X: Any, y: Any, n: int | None, vary: Vary | None, tables: Any, options: dict[str, Any],
+    random_state: Any, on_model: Callable[[int], None] | None,
 ) -> AbstractRetrained:  # fmt: skip
     if not isinstance(clf, TrainedClassifier):
         raise CapabilityError(
@@ -160,7 +165,10 @@ def _own(
         clf = copy.copy(clf)
         clf.training_ = training_rows(clf, X, y)
     vary = vary or (None if tables is None else "shift")
-    return retrain_own(clf, n, vary=vary, tables=tables, random_state=random_state, on_model=on_model, **options)
+    many = {"n": USUAL if n is None else int(n), "each": 1 if n is None else int(n)}
+    return retrain_own(
+        clf, **many, vary=vary, tables=tables, random_state=random_state, on_model=on_model, **options
+    )
 
 
 def _elsewhere(
@@ -171,8 +179,6 @@ def _elsewhere(
         raise DataError("retrain: vary='shift' needs `tables`, a list of (X, y); got none.")
     if tables is not None and vary not in (None, "shift"):
         raise DataError(f"retrain: `tables` is for vary='shift'; got vary={vary!r}.")
-    if not isinstance(n, (int, np.integer)) or n < 1:
-        raise DataError(f"retrain: `n` must be a positive whole number; got {n!r}.")
     kind: Any = vary or "bootstrap"
     if tables is not None:
         kind = "bootstrap" if n > 1 else "as it is"
@@ -183,27 +189,30 @@ def _elsewhere(
         )
     elif X is None:
         raise DataError("retrain: a model made elsewhere does not know what it learned from; got no X and y.")
-    read = [_read(predictor, *pair) for pair in (tables if tables is not None else [(X, y)])]
+    read = [_read(predictor, X, y, "retrain")] if tables is None else []
+    periods: Sequence[tuple[Any, Any]] = () if tables is None else tables
+    for i, (rows, labels) in enumerate(periods, start=1):
+        read.append(_read(predictor, rows, labels, f"retrain, table {i}"))
     return retrain_estimator(
-        predictor, read, n=int(n), vary=kind, alike=() if alike is None else alike, refit=refit,
+        predictor, read, n=n, vary=kind, alike=() if alike is None else alike, refit=refit,
         random_state=random_state, on_model=on_model, **places,
     )  # fmt: skip
 
 
-def _read(predictor: Predictor, X: Any, y: object) -> tuple[Table, np.ndarray]:
-    table = predictor.encoder.schema.check(X, where="retrain")
+def _read(predictor: Predictor, X: Any, y: object, where: str) -> tuple[Table, np.ndarray]:
+    table = predictor.encoder.schema.check(X, where=where)
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise DataError(
-            f"retrain: labels must be one per row; got an array of shape {labels.shape}. Give one column."
+            f"{where}: labels must be one per row; got an array of shape {labels.shape}. Give one column."
         )
     if len(labels) != table.n_rows:
-        raise DataError(f"retrain: a table has {table.n_rows} rows but {len(labels)} labels.")
+        raise DataError(f"{where}: a table has {table.n_rows} rows but {len(labels)} labels.")
     known = predictor.classes.tolist()
     unknown = [label for label in labels.tolist() if label not in known]
     if unknown:
         raise DataError(
-            f"retrain: a table has a class unseen at fit; got {unknown[0]!r}. The model's classes are "
+            f"{where}: a table has a class unseen at fit; got {unknown[0]!r}. The model's classes are "
             f"{shown(known)}: give labels of these, and leave out rows without one."
         )
     return table, labels

@@ -119,6 +119,7 @@ def retrain_own(
     clf: TrainedClassifier,
     n: int,
     *,
+    each: int = 1,
     vary: Vary | None = None,
     tables: Sequence[tuple[TableLike, ArrayLike]] | None = None,
     new_order: bool = False,
@@ -130,7 +131,10 @@ def retrain_own(
     executor: AbstractExecutor | None = None,
     keep: str | Path | None = None,
 ) -> Retrained:
-    """Train one of holdtrue's classifiers again; the parameters are those of `holdtrue.retrain`."""
+    """Train one of holdtrue's classifiers again; the parameters are those of `holdtrue.retrain`.
+
+    Of each of `tables` there are `each` models, resamples where these are more than one.
+    """
     vary = vary or usual_vary(clf)
     if vary not in get_args(Vary):
         raise DataError(f"retrain: `vary` is not known; got {vary!r}. Known are {list(get_args(Vary))!r}.")
@@ -148,13 +152,15 @@ def retrain_own(
             "fit(X, y) on a clone, or use vary='shift' or 'finetune' with `tables`."
         )
     asked: Keywords = {
-        "n": n, "vary": vary, "tables": tables, "new_order": new_order, "layers": layers, "n_epochs": n_epochs,
-        "random_state": random_state, "strategy": strategy,
+        "n": n, "each": each, "vary": vary, "tables": tables, "new_order": new_order, "layers": layers,
+        "n_epochs": n_epochs, "random_state": random_state, "strategy": strategy,
     }  # fmt: skip
     from holdtrue.retraining._parallel import all_models
 
     models = all_models(clf, asked, executor, on_model, keep)
-    return Retrained(clf.predictor_, stack(models), _how(vary, new_order, layers))
+    return Retrained(
+        clf.predictor_, stack(models), _how(vary, new_order, layers, each if tables is not None else 1)
+    )
 
 
 def usual_vary(clf: TrainedClassifier) -> Vary:
@@ -248,6 +254,7 @@ def trainings(
     clf: TrainedClassifier,
     *,
     n: int,
+    each: int,
     vary: Vary,
     tables: Sequence[tuple[TableLike, ArrayLike]] | None,
     new_order: bool,
@@ -261,7 +268,7 @@ def trainings(
     rng = check_random_state(random_state)
     seed = training.seed if training is not None else 0
     if vary == "shift" or tables is not None:
-        sets = _shifted(clf, tables, vary)
+        sets = [one for rows in _shifted(clf, tables, vary) for one in _each(rows, each, rng)]
         seeds = [seed] * len(sets)
     else:
         assert training is not None
@@ -279,8 +286,10 @@ def trainings(
     return Trainings(clf, vary, starts, sets, seeds, orders, step, epochs, patience, strategy)
 
 
-def _how(vary: Vary, new_order: bool, layers: Layers | None) -> str:
+def _how(vary: Vary, new_order: bool, layers: Layers | None, each: int) -> str:
     """What was varied, in words."""
+    if each > 1:
+        return f"{_how(vary, new_order, layers, 1)}, bootstrap"
     if vary == "finetune":
         return f"{vary}, {'all layers' if layers == 'all' else 'top layer'}"
     return f"{vary}, new order" if new_order else vary
@@ -359,12 +368,24 @@ def _varied(
             weights[i] *= (copies[i] - 1) / copies[i]
             sets.append(data._replace(weight=jnp.asarray(weights)))
     else:
-        for _ in range(n):
-            drawn = rng.multinomial(int(copies.sum()), copies / copies.sum())
-            sets.append(data._replace(weight=jnp.asarray(weight * drawn / copies, jnp.float32)))
+        sets = _resamples(data, copies, n, rng)
     if vary == "anew":
         return sets, [int(s) for s in rng.randint(0, 2**31 - 1, n)]
     return sets, [training.seed] * n
+
+
+def _resamples(data: Data, copies: np.ndarray, n: int, rng: np.random.RandomState) -> list[Data]:
+    """The same rows under other weights: how often each was drawn, of as many as there are."""
+    weight = np.asarray(data.weight)
+    drawn = (rng.multinomial(int(copies.sum()), copies / copies.sum()) for _ in range(n))
+    return [
+        data._replace(weight=jnp.asarray(weight * times / np.maximum(copies, 1), jnp.float32)) for times in drawn
+    ]
+
+
+def _each(rows: Data, n: int, rng: np.random.RandomState) -> list[Data]:
+    """One table as it is, or resamples of it; rows of weight 0 fill it up and are not drawn."""
+    return [rows] if n == 1 else _resamples(rows, (np.asarray(rows.weight) > 0).astype(int), n, rng)
 
 
 def training_rows(clf: TrainedClassifier, X: TableLike, y: ArrayLike) -> TrainingData:

@@ -151,7 +151,10 @@ def _refitted(refit: Refit, frame: object, labels: np.ndarray, seed: int) -> Est
     try:
         model = refit(frame, labels, seed=seed, sample_weight=None)
     except Exception as error:
-        raise DataError(f"retrain: `refit` failed with {type(error).__name__}: {error}.") from error
+        raise DataError(
+            f"retrain: `refit` failed with {type(error).__name__}: {error}. It is called as "
+            "refit(X, y, seed=..., sample_weight=None) with rows like those of the model."
+        ) from error
     if not callable(getattr(model, "predict_proba", None)):
         raise DataError(
             f"retrain: `refit` must return a fitted model with `predict_proba`; got {shown(model)}. Return "

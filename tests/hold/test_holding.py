@@ -197,6 +197,14 @@ class Cut:
         return np.stack([1 - p, p], axis=1)
 
 
+def test_a_level_is_told_as_it_is():
+    """Not 99.9% as 100%, nor twice that nothing was measured."""
+    level = ht.Level(0.999, 0.5, kept=1.0, lower=0.98, people=90, judges=5)
+    assert str(level) == "hold 99.9%: 100.0% kept (at least 98.0% with 95% confidence), on 90 people and 5 judges."
+    none = ht.Level(0.95, 0.0, note="Not measured: 95 refused people and 3 judges: too few to measure by.")
+    assert str(none) == "hold 95%: not measured. 95 refused people and 3 judges: too few to measure by."
+
+
 def test_a_guide_that_refuses_everybody_is_told():
     cuts = iter([5.0, *np.linspace(0.55, 0.65, 11)])  # the first is a guide
     models = ht.retrain(

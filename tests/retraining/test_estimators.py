@@ -194,6 +194,10 @@ def test_refusals(options, words):
 
 def test_refusals_of_what_is_given():
     model = GaussianNB().fit(X, y)
+    with pytest.raises(DataError, match=r"retrain, table 2: columns of the schema are absent; got \['b'\]"):
+        ht.retrain(model, tables=[PERIODS[0], (X[["a"]], y)], n=1, schema=SCHEMA, favourable="yes")
+    with pytest.raises(DataError, match=r"finite numbers of shape \(1, classes\); got nan among them"):
+        again(Service(0.0), refit=lambda rows, labels, *, seed, sample_weight=None: Service(np.nan))
     with pytest.raises(DataError, match=r"Write n=100"):
         ht.retrain(model, 100)
     with pytest.raises(DataError, match="go together"):

@@ -7,6 +7,7 @@ import pytest
 import holdtrue as ht
 from holdtrue.errors import DataError
 from holdtrue.models import MLP, model_digest
+from holdtrue.retraining._retrain import trainings
 from holdtrue.schema import as_table
 from holdtrue.testing import _world as world
 from holdtrue.training import StandardTraining
@@ -76,6 +77,25 @@ def test_shift_trains_one_model_per_table(clf):
     alone = ht.retrain(clf, vary="shift", tables=later[:1])
     assert (alone.decide(table)[0] == again.decide(table)[0]).all()
     assert y.shape == (len(table),)
+
+
+@pytest.mark.parametrize("vary", ["shift", "finetune"])
+def test_several_models_of_each_table_are_resamples_of_it(clf, vary):
+    tables = [world.people(90, seed=3), world.people(60, seed=4)]
+    kept = []
+    models = ht.retrain(clf, n=3, vary=vary, tables=tables, on_model=kept.append)
+    assert len(models) == len(kept) == len(set(models.digests())) == 6
+    assert models.vary.endswith("bootstrap")
+    drawn = trainings(
+        clf, n=3, each=3, vary="shift", tables=tables, new_order=False, layers=None, n_epochs=None, random_state=0,
+        strategy="auto",
+    ).sets  # fmt: skip
+    for places, n in ((slice(0, 3), 90), (slice(3, 6), 60)):
+        times = [np.asarray(rows.weight) for rows in drawn[places]]
+        assert [float(w.sum()) for w in times] == [n] * 3
+        assert [int((w[n:] > 0).sum()) for w in times] == [0] * 3
+        assert all((w == np.round(w)).all() for w in times)
+    assert len(ht.retrain(clf, vary=vary, tables=tables)) == 2
 
 
 def test_bootstrap_draws_as_many_rows_as_there_were(clf):

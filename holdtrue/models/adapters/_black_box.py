@@ -237,7 +237,7 @@ class BlackBox:
         if p.ndim != 2 or len(p) != table.n_rows or not np.isfinite(p).all():
             raise DataError(
                 f"recourse: `predict_proba` of {type(self.estimator).__name__} must return finite numbers of "
-                f"shape ({table.n_rows}, classes); got shape {p.shape}."
+                f"shape ({table.n_rows}, classes); got {_odd(p, table.n_rows)}."
             )
         if p.min() < -WIDE or p.max() > 1 + WIDE:
             raise DataError(
@@ -278,6 +278,13 @@ class BlackBox:
                 scale, offset = self.encoder.scale[slot.start], self.encoder.offset[slot.start]
                 columns[slot.name] = _as_written(columns[slot.name], encoded[:, slot.start], scale, offset)
         return self.log_proba(Table(columns, len(encoded)))
+
+
+def _odd(p: np.ndarray, n_rows: int) -> str:
+    """What is wrong with probabilities."""
+    if p.ndim != 2 or len(p) != n_rows:
+        return f"shape {p.shape}"
+    return f"{p[~np.isfinite(p)][0]} among them"
 
 
 def _as_written(values: np.ndarray, code: np.ndarray, scale: float, offset: float) -> np.ndarray:

@@ -164,7 +164,7 @@ class _Check:
             yield Finding(what, said == now, text)
         if c.hold is not None:
             same = level_of(self.clf) == c.hold
-            said = f"{c.hold['hold']:.0%}" + ("" if c.hold["term"] is None else f", term {c.hold['term']}")
+            said = f"{100 * c.hold['hold']:g}%" + ("" if c.hold["term"] is None else f", term {c.hold['term']}")
             yield Finding("hold level", same, said if same else f"the certificate names {said}, this is another")
 
     def rows(self, X_cal: TableLike) -> Finding:
