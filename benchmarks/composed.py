@@ -6,9 +6,8 @@ The mortgage applications as numbers; every model is learned on all of them, and
 are answered by `SparseSearch`. An opaque one is the model's `predict_proba` as a plain function of a dataframe.
 People per second are those of the fastest round, by the clock, on all cores; processor time is of all threads, in
 milliseconds a person, and the one to go by on a machine that others use; `asking_ms` is the share of it that the
-model's own library takes for the two questions about a person and their recourse. `rows` are those that a search
-asks about a person. `digest` is of all answers: the same number means the same answers to the last bit. What is
-done is written after every kind.
+model's own library takes for the two questions about a person and their recourse. `digest` is of all answers: the
+same number means the same answers to the last bit. What is done is written after every kind.
 """
 
 import argparse

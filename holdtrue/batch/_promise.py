@@ -55,7 +55,8 @@ def solve_by_promise(
     def late() -> bool:
         return closed.is_set() or (deadline is not None and time.monotonic() >= deadline)
 
-    ask = functools.partial(_asked, decision, problems, walks)
+    rest = None if walks is None else decision.of(walks.rest)
+    ask = functools.partial(_asked, decision, problems, walks, rest)
     work = functools.partial(cheapest_by_promise, ask, problems, lists, out, late=late, on_rows=on_rows)
     failed: list[BaseException] = []
 
@@ -87,7 +88,12 @@ def solve_by_promise(
 
 
 def _asked(
-    decision: Decision, problems: Problems, walks: Walks | None, people: np.ndarray, rows: np.ndarray
+    decision: Decision,
+    problems: Problems,
+    walks: Walks | None,
+    rest: Decision | None,
+    people: np.ndarray,
+    rows: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     layout = problems.feasible.layout
     allowed = np.ones(len(rows), bool)
@@ -97,10 +103,9 @@ def _asked(
     if isinstance(model, BlackBoxModel):
         parts = [model.ask(rows[start : start + HOST_SIZE]) for start in range(0, len(rows), HOST_SIZE)]
         return decision.margins_of(np.concatenate(parts), targets), allowed
-    if walks is not None:
+    if walks is not None and rest is not None:
         size = SIZE if len(rows) <= SIZE else WALKED_SIZE
-        known = functools.partial(_margins_given, decision.of(walks.rest))
-        return _by_parts(known, size, rows, targets, *walks.sums(rows)), allowed
+        return _by_parts(functools.partial(_margins_given, rest), size, rows, targets, *walks.sums(rows)), allowed
     size = CALLING_SIZE if model.on_host else SIZE
     return _by_parts(functools.partial(_margins, decision), size, rows, targets), allowed
 

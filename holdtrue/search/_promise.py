@@ -420,8 +420,11 @@ class _Guess:
             new &= (taken < 0) | (self.slot[taken] != slot)
         sets[np.arange(len(sets)), size] = more
         sets = _sorted(sets[new])
-        sets = sets[np.unique(_names(sets), return_index=True)[1]]
-        return self._new(sets[self._totals(sets) < self.person.bound])
+        sets = sets[self._totals(sets) < self.person.bound]
+        names, first = np.unique(_names(sets), return_index=True)
+        known = np.sort(_names(self.asked))  # looked up in order, which is faster than another sort of all
+        asked = known[np.minimum(np.searchsorted(known, names), len(known) - 1)] == names
+        return sets[first[~asked]]
 
     def _new(self, sets: Int[np.ndarray, "m k"]) -> Int[np.ndarray, "m k"]:
         return sets[~np.isin(_names(sets), _names(self.asked))]
