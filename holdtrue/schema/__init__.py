@@ -5,7 +5,8 @@ from holdtrue.schema._columns import sorted_levels
 from holdtrue.schema._constraints import Implication, LinearConstraint
 from holdtrue.schema._favourable import LAST, favourable_of, plainly_wanted, question
 from holdtrue.schema._feature import DIRECTIONS, KINDS, MISSING_LEVEL, Feature, Level
-from holdtrue.schema._infer import ColumnGuess, Guess, guess
+from holdtrue.schema._guess import ColumnGuess, Guess
+from holdtrue.schema._infer import guess
 from holdtrue.schema._json_schema import json_schema
 from holdtrue.schema._keywords import HintedKeywords, hinted
 from holdtrue.schema._parse import parse_json, parse_yaml

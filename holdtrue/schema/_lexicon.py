@@ -193,7 +193,9 @@ HEALTH = entries("""
     schwerbehind*
     behinder*, ~behinderung, krank*, maladie, invalid*, discapac*, enfermedad, deficien*, doenca, disabil*,
     malattia""")
-NO_HEALTH = entries("~insur, ~versicher, ~assuranc, ~seguro, ~assicuraz, krankenkasse*, screening, clinic*")
+NO_HEALTH = entries(
+    "~insur, ~versicher, ~assuranc, ~seguro, ~assicuraz, krankenkasse*, screening, clinic*, deficiency balance"
+)
 FAMILY = entries("""
     ~marital, ~married, *marr, marrstat*, marst*, marriage*, spous*, ~spouse, husband*, husb, wife*, nwife*,
     single, widow*, divorce*, separated, never married, cohabit*, partner status, partnerstatus, has partner,
@@ -288,7 +290,7 @@ PLACE = entries("""
 PLACE += ("/(?:north|south|east|west|midwest|midatl\\w*)(?:east|west|central|ern)?/",)
 PAST = entries("""
     ~bankrupt, ~delinq, delq*, dlq*, ~foreclos, ~chargeoff, ~chargedoff, ~repossess, ~derog, ~inquir,
-    ~enquir, inq*,
+    ~enquir, inq, inqs, inqexcl,
     ~pubrec, public record, public records, ~insolven, defaults, in default, has default, =default, dpd, ccj*
     past, past due, ~pastdue, ~dayslate, times late, late payments, ~latepay, prior, priors, previous, prev,
     history, hist, *hist, ever, arrest*, failures, charge degree, charge desc*, c charge, criminal charge*,
@@ -314,7 +316,8 @@ PAST += (
 MACRO = entries("""
     unemployment, ~unemployment, *unemp, *unem, unempl, unemprate, unemrate, unemployrate, inflation, infl,
     cpi*, gdp*,
-    gnp, pce, hpi, vix, euribor, libor, sofr, macro*, economy, fedfund*, fed funds, federal funds, ffr, tbill*,
+    gnp, pce, hpi, vix, euribor, libor, sofr, macro, macroecon*, economy, fedfund*, fed funds,
+    federal funds, ffr, tbill*,
     t bill, treasury, emp var rate, cons price idx
     cons conf idx, consumer confidence, price index, base rate, prime rate, policy rate, market rate,
     industry rate, vacancy rate

@@ -31,7 +31,7 @@ _SPANS = {
     "years": "years, yrs, jahre, jahren, ans, annees, anos, anios, anni",
     "days": "days, tage, tagen, jours, dias, giorni",
     "weeks": "weeks, wks, wochen, semaines, semanas, settimane",
-    "hours": "hours, hrs, stunden, heures, horas, ore",
+    "hours": "hours, hrs, stunden, heures, horas",
 }
 _PERCENT = entries("pct, percent, percentage, prozent, pourcent*, porcent*, percentual*, perc")
 _RATES = entries("""

@@ -69,6 +69,7 @@ NAMES = {
         minor_repairs MonthlyCharges charges Contract TechSupport overtime BusinessTravel DistanceFromHome
         StockOptionLevel
         glucose bmi cholesterol smoker insulin BloodPressure SkinThickness
+        inquilino macronutrients deficiency_balance
         lastLoginDaysAgo days_since_last_order unemployed is_unemployed polynomial_degree FLAG_OWN_CAR
         cigprice cigs packs beertax libcrd14 e401k p401k pira loanprc obrat hrat cosign
         gift colGPA hsGPA campus engineer senior car voluntr sqrft lotsize bdrms rooms salesPrice
