@@ -60,10 +60,16 @@ def check(database: Database) -> None:
     path = str(database.url.database)
     # Opening a SQLite file that is not there would make it. One named by a URI says itself whether it may be made.
     if database.is_sqlite and not path.startswith("file:") and not Path(path).is_file():
-        raise LedgerError(f"ledger: no such file; got {database.name!r}. Make it with `holdtrue ledger init`.")
+        raise LedgerError(
+            f"ledger: no such file; got {database.name!r}. Make it with "
+            f"`holdtrue ledger init --ledger {database.name}`."
+        )
     have = database.run(current)
     if have is None:
-        raise LedgerError(f"ledger: holds no ledger; got {database.name!r}. Make one with `holdtrue ledger init`.")
+        raise LedgerError(
+            f"ledger: holds no ledger; got {database.name!r}. Make one with "
+            f"`holdtrue ledger init --ledger {database.name}`."
+        )
     _refuse_newer(have, database)
     if have != newest():
         raise LedgerError(
