@@ -178,11 +178,12 @@ class PanelSearch:
 
         The points at which all agree by a slack are among those at which they do by a smaller one, so that
         halving finds the largest slack that anything is found at. Of all that was found on the way, the cheapest
-        recourse included, the one that most judges accept is taken, of equals the cheapest: where many slacks are
-        in reach the largest is not always the surest, since guides and judges are few.
+        recourse included, the one that most judges accept is taken, of equals the one of the largest slack: what
+        guides agree to by most is not always what judges accept, and judges are too few to tell the surest apart.
         """
         steps = [s for s in SLACKS if s < slack]
         low, high = np.full(len(rows), -1), np.full(len(rows), len(steps))
+        at = np.full(len(rows), -1)
         yes = np.zeros(len(rows)) if judge is None else judge(out.x[rows], rows)
         while (open_ := high - low > 1).any():
             if deadline is not None and time.monotonic() >= deadline:
@@ -198,9 +199,8 @@ class PanelSearch:
                 if not len(asked):
                     continue
                 say = yes[asked] + 1 if judge is None else judge(tried.x[rows[asked]], rows[asked])
-                cheaper = tried.cost[rows[asked]] < out.cost[rows[asked]]
-                better = (say > yes[asked]) | ((say == yes[asked]) & cheaper)
-                yes[asked[better]] = say[better]
+                better = (say > yes[asked]) | ((say == yes[asked]) & (step > at[asked]))
+                yes[asked[better]], at[asked[better]] = say[better], step
                 out.take(rows[asked[better]], tried, rows[asked[better]])
 
     def _climbed(

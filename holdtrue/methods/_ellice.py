@@ -50,7 +50,7 @@ class ElliCE(AbstractClimbingMethod):
     margin over each other class has its own worst model, and the smallest counts. The paper descends on a hinge
     of the worst log-odds plus the distance; here the worst log-odds are a condition, and the cheapest point found
     that meets it is returned. The worst-case log-odds are those of the authors' package `ellice` 0.1.4, to within
-    0.000002 on a logistic model and on a small MLP.
+    0.0001 on a logistic model and on a small MLP (``benchmarks/ellice.py``).
 
     A person whose worst-case log-odds cannot be brought there keeps the valid point that lacks least.
 

@@ -164,11 +164,17 @@ def _refitted(refit: Refit, frame: object, labels: np.ndarray, seed: int) -> Est
 
 
 def may_be_side_by_side(recipe: Any) -> bool:
-    """Whether an estimator, and every one inside it, is of a library whose classifiers take threads."""
+    """Whether an estimator, and every one inside it, is of a library whose classifiers take threads.
+
+    Not those of scikit-learn that spread their own work, such as forests: while they do, they set the warnings of
+    the whole process, and would set one another's. Their `n_jobs` says how many cores they take.
+    """
     if not hasattr(recipe, "get_params"):
         return False
     parts = [recipe, *(part for part in recipe.get_params().values() if hasattr(part, "fit"))]
-    return all(type(part).__module__.partition(".")[0] in SIDE_BY_SIDE for part in parts)
+    libraries = [type(part).__module__.partition(".")[0] for part in parts]
+    spread = any(of == "sklearn" and hasattr(part, "n_jobs") for of, part in zip(libraries, parts, strict=True))
+    return set(libraries) <= set(SIDE_BY_SIDE) and not spread
 
 
 def _fit_on_one_core(model: Any, frame: object, labels: np.ndarray) -> None:
