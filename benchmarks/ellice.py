@@ -2,8 +2,8 @@
 
     python -m benchmarks.ellice PYTHON [--people 30]
 
-PYTHON is the interpreter of an environment of its own that has the package (``pip install ellice``, which brings
-torch). Two models of the mortgage applications as numbers, a logistic one and a network of eight units, trained
+PYTHON is the interpreter of an environment of its own that has the package, from the package index, which brings
+torch. Two models of the mortgage applications as numbers, a logistic one and a network of eight units, trained
 here and rebuilt there from their weights; no limits but each column's range. For 50 rows both say how low the
 log-odds of a nearly optimal top layer may be. Then both look for recourse that the worst of them accepts: `robust`
 is the share of people for whom the package's own formula says so of the answer, `cost` the mean l2 distance in
