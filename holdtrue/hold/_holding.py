@@ -1,7 +1,6 @@
 """Recourse that holds: another method's search, asked of the model and its guides, told by judges."""
 
 import copy
-import functools
 import json
 import math
 import time
@@ -85,8 +84,7 @@ class Holding(AbstractBasedMethod):
     -----
     A base that cannot be asked of several models at once, such as one that needs a linear model or has a causal
     one, searches for the model alone; its recourse is judged all the same. Who cannot be brought to where all
-    guides agree is given the recourse that most judges accept of those that smaller margins find, of a network the
-    one to which the guides agree by most; ``plan.held.holds`` says whether the judges do.
+    guides agree is given the recourse to which they agree by most; ``plan.held.holds`` says whether the judges do.
 
     Examples
     --------
@@ -287,14 +285,8 @@ class Holding(AbstractBasedMethod):
             return as_cheapest(first, self.panel_search.cost(problems.x, first.x))
         level = self.level_
         return self.panel_search.guided(
-            problems, first, level.slack, spared=level.spared, judge=functools.partial(self._judged_at, problems),
-            deadline=deadline, on_rows=on_rows,
-        )  # fmt: skip
-
-    def _judged_at(self, problems: Problems, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """How many judges decide encoded points as their people want."""
-        table = Table(self.predictor_.encoder.decode(x), len(x))
-        return self.judges_.accepts(table, self.predictor_.classes[problems.target[rows]]).sum(axis=0)
+            problems, first, level.slack, spared=level.spared, deadline=deadline, on_rows=on_rows
+        )
 
     def ladder(self, X: TableLike, slacks: Sequence[float]) -> Iterator[tuple[float | None, RecourseFrame]]:
         """Recourse for the same people at one slack after another, the cheapest without guides (None) first.

@@ -3,7 +3,7 @@
 import functools
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import equinox as eqx
 import numpy as np
@@ -17,7 +17,6 @@ from holdtrue.retraining import AbstractRetrained
 from holdtrue.search import CLEARANCE, Least, Problems, Solutions, Status, is_found
 
 CLIMB_STEPS = 400  # at most
-Judge = Callable[[np.ndarray, np.ndarray], np.ndarray]  # encoded points and the rows they are for, to yeses
 MUTED = -1e6  # a slack at which no guide is the least sure, so that the model decides alone
 
 
@@ -82,7 +81,6 @@ class PanelSearch:
         *,
         spared: int = 0,
         fallback: bool = True,
-        judge: Judge | None = None,
         deadline: float | None = None,
         on_rows: Callable[[int], None] | None = None,
     ) -> Solutions:
@@ -96,10 +94,8 @@ class PanelSearch:
         slack, spared
             By how much the members must clear the threshold, and how many guides may refuse.
         fallback : bool, default=True
-            Who cannot be brought there gets the surest of what smaller slacks find; otherwise nothing.
-        judge : callable, optional
-            How many judges accept each point of each row; without it the largest slack at which something is
-            found is the surest.
+            Who cannot be brought there gets what the largest smaller slack finds that finds anything; otherwise
+            nothing.
         deadline, on_rows
             See `holdtrue.batch.solve`.
         """
@@ -125,7 +121,7 @@ class PanelSearch:
             out.status[left] = int(Status.NOT_FOUND)
             out.x[left] = problems.x[left]
         elif not climbs and len(left):
-            self._surest(out, problems, first, left, slack, spared, judge, deadline)
+            self._largest(out, problems, first, left, slack, spared, deadline)
         if on_rows is not None and len(left):
             on_rows(len(left))
         bound, status = out.bound, out.status
@@ -170,38 +166,26 @@ class PanelSearch:
             done[own] = good
         return done
 
-    def _surest(
+    def _largest(
         self, out: "_Answers", problems: Problems, first: Solutions, rows: np.ndarray, slack: float, spared: int,
-        judge: Judge | None, deadline: float | None,
+        deadline: float | None,
     ) -> None:  # fmt: skip
-        """For whom nothing is found at a slack, into `out`: the surest of what smaller ones find.
+        """For whom nothing is found at a slack, into `out`: what the largest smaller one finds.
 
         The points at which all agree by a slack are among those at which they do by a smaller one, so that
-        halving finds the largest slack that anything is found at. Of all that was found on the way, the cheapest
-        recourse included, the one that most judges accept is taken, of equals the one of the largest slack: what
-        guides agree to by most is not always what judges accept, and judges are too few to tell the surest apart.
+        halving finds the largest. Judges have no say: they could not tell without bias afterwards how sure a
+        point is that they had chosen.
         """
         steps = [s for s in SLACKS if s < slack]
         low, high = np.full(len(rows), -1), np.full(len(rows), len(steps))
-        at = np.full(len(rows), -1)
-        yes = np.zeros(len(rows)) if judge is None else judge(out.x[rows], rows)
         while (open_ := high - low > 1).any():
             if deadline is not None and time.monotonic() >= deadline:
                 break
             middle = (low + high) // 2
             for step in np.unique(middle[open_]).tolist():
                 own = np.flatnonzero(open_ & (middle == step))
-                tried = out.copy()
-                found = self._asked(tried, problems, first, rows[own], steps[step], spared, deadline)
-                out.n_steps[rows[own]] = tried.n_steps[rows[own]]
+                found = self._asked(out, problems, first, rows[own], steps[step], spared, deadline)
                 low[own[found]], high[own[~found]] = step, step
-                asked = own[found]
-                if not len(asked):
-                    continue
-                say = yes[asked] + 1 if judge is None else judge(tried.x[rows[asked]], rows[asked])
-                better = (say > yes[asked]) | ((say == yes[asked]) & (step > at[asked]))
-                yes[asked[better]], at[asked[better]] = say[better], step
-                out.take(rows[asked[better]], tried, rows[asked[better]])
 
     def _climbed(
         self, method: AbstractMethod, problems: Problems, deadline: float | None, n_in_all: int
@@ -236,12 +220,6 @@ class _Answers:
         """Others' answers for some rows."""
         self.x[rows], self.status[rows] = other.x[places], other.status[places]
         self.cost[rows] = other.cost[places]
-
-    def copy(self) -> "_Answers":
-        """The same, to try something with."""
-        return replace(
-            self, **{name: np.array(getattr(self, name)) for name in ("x", "status", "cost", "n_steps")}
-        )
 
 
 def _begun(problems: Problems, rows: np.ndarray, first: Solutions) -> Problems:
