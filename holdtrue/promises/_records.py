@@ -22,8 +22,8 @@ if TYPE_CHECKING:  # the ledger brings SQLAlchemy along, which only those who ke
 
 # What a record says of a level: enough to search again, and to say what it rests on.
 LEVEL = (
-    "hold", "slack", "term", "kept", "lower", "confidence", "reached", "people", "judges", "guides", "periods",
-    "note",
+    "hold", "slack", "spared", "term", "kept", "lower", "confidence", "reached", "people", "judges", "guides",
+    "periods", "note",
 )  # fmt: skip
 SOFTWARE = ("holdtrue", "jax", "equinox", "optax", "numpy", "scipy")
 

@@ -95,9 +95,12 @@ def _again(record: "Record", clf: AbstractClassifier, reference: TableLike | Non
 def _method_again(record: "Record", clf: AbstractClassifier, reference: TableLike | None) -> AbstractMethod:
     own = clf.method_
     name, params = record.method["name"], _with_numbers(record.method["name"], record.method["params"])
-    if isinstance(own, Holding) and METHODS.get(name) is Holding and reference is None:
-        return _held_again(record, clf, own)
-    same = _with_numbers(name, described(own.get_params(deep=False))) == params
+    known = _with_numbers(name, described(own.get_params(deep=False)))
+    if isinstance(own, Holding) and METHODS.get(name) is Holding:
+        searched = {"base", "hold"}  # guides and judges depend on neither
+        if reference is None or all(params[key] == value for key, value in known.items() if key not in searched):
+            return _held_again(record, clf, own, reference)
+    same = known == params
     if METHODS.get(name) is type(own) and same and reference is None:
         return own
     unwritten = [key for key, value in params.items() if isinstance(value, dict) and "$text" in value]
@@ -128,21 +131,28 @@ def _with_numbers(name: str, params: Mapping[str, Json]) -> dict[str, Json]:
     return out
 
 
-def _held_again(record: "Record", clf: AbstractClassifier, own: Holding) -> AbstractMethod:
+def _held_again(
+    record: "Record", clf: AbstractClassifier, own: Holding, reference: TableLike | None
+) -> AbstractMethod:
     """The classifier's guides, about the base and at the level that the record names."""
     base, survival = record.method["params"].get("base"), record.survival or {}
     if base is not None and described(own.get_params(deep=False))["base"] != base:
         other = rebuild(base)
-        if type(other).needs_rows:
+        if type(other).needs_rows and reference is None:
             raise DataError(
                 f"replay: {type(other).__name__} learns from training rows, which the model file does not hold "
                 "for it; got none. Give the table that the model learned from."
             )
-        own = own.around(other.fit(clf))
+        own = own.around(other.fit(clf, reference))
     level = survival.get("level")
     if level is None:
         return own
-    return own.at(replace(own.level_, hold=level["hold"], slack=level["slack"]) if survival["guided"] else None)
+    if not survival["guided"]:
+        return own.at(None)
+    hold, slack = level["hold"], level["slack"]
+    # Records did not always say how many guides may refuse: then as many as where this margin was measured.
+    measured = next((known.spared for known in own.levels_ if known.slack == slack), own.level_.spared)
+    return own.at(replace(own.level_, hold=hold, slack=slack, spared=level.get("spared", measured)))
 
 
 def _same(a: Any, b: Any, close: float = CLOSE) -> bool:

@@ -193,6 +193,42 @@ def test_every_method_comes_out_the_same_without_a_seed(name):
     assert again.same, str(again)
 
 
+@pytest.fixture(scope="module")
+def adopted(tmp_path_factory):
+    """Boosted trees from a file, with guides."""
+    from xgboost import XGBClassifier
+
+    bank = ht.datasets.load("loanapp").subset(range(500))
+    X = bank.X[["loanprc", "hrat", "obrat", "cons", "pubrec"]]
+    schema = ht.Schema([bank.schema[name] for name in X.columns])
+    made = XGBClassifier(n_estimators=10, max_depth=2, n_jobs=1, random_state=0).fit(X, bank.y)
+    model = ht.adopt(made, schema, reference=X, labels=bank.y, hold=0.8, n_guides=10)
+    place = tmp_path_factory.mktemp("adopted") / "m"
+    model.save(place)
+    return ht.load(place), X, X[model.predict(X) == 0].head(6)
+
+
+def test_a_promise_at_another_level_is_searched_for_as_it_was(adopted):
+    """Of guides that may refuse, as many as then; a record that does not say how many asks the model file."""
+    model, X, refused = adopted
+    sparing = replace(model.method_.level_, hold=0.6, slack=0.125, spared=4)
+    strict = replace(sparing, spared=0)
+    plans = [model.recourse(refused, hold=level) for level in (sparing, strict)]
+    assert (plans[0].cost < plans[1].cost).any()
+    for plan in plans:
+        for record in ht.records(plan, ["x"] * len(plan), reason="they asked for it"):
+            assert ht.replay(record, model).same
+            assert ht.replay(record, model, reference=X).same
+
+
+def test_a_record_without_the_number_spared_is_replayed(adopted):
+    model, _, refused = adopted
+    plan = model.recourse(refused)
+    for record in ht.records(plan, ["x"] * len(plan), reason="they asked for it"):
+        level = {key: value for key, value in record.survival["level"].items() if key != "spared"}
+        assert ht.replay(replace(record, survival=record.survival | {"level": level}), model).same
+
+
 def test_an_older_record_with_an_infinite_radius_is_replayed(clf, refused):
     """It was written as null."""
     plan = clf.recourse(refused, method=ht.HighestScore())
