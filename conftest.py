@@ -1,5 +1,6 @@
 """For every test: programs are traced and compiled as fast as can be, since that is most of the time."""
 
+import ctypes
 import gc
 import importlib.util
 import mmap
@@ -14,10 +15,13 @@ from typing import Any
 import pytest
 
 MANY_MAPS = 45_000
+MUCH = 4 * 2**30  # bytes of memory; twice that for each of two workers, and a machine of 16 GiB has none left
+MORE = 2**30  # than there was after the last time: what is not compiled programs stays
 SECONDS_BETWEEN_COUNTS = 3.0
 DAYS_KEPT = 7  # of compiled programs
 MANY_TESTS = 3000  # all of them, or nearly
 _counted = time.monotonic()
+_left = 0
 # Programs here run for moments, so what counts is how fast they are compiled. XLA's older emitters of fused loops
 # need a third of the newer ones' time; in one piece each program needs a sixth less time and half the memory maps;
 # and a fifth goes into moving code out of loops. Set XLA_FLAGS to nothing to test with what users have.
@@ -156,17 +160,26 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Drop compiled programs before the system runs out of memory maps.
+    """Drop compiled programs before the system runs out of memory maps, or of memory.
 
     Every program jax compiles holds several maps; Linux allows 65,530 to a process, and a program that cannot be
     mapped ends the process. Counting them takes as long as a short test, and filling them takes minutes.
     """
-    global _counted
+    global _counted, _left
     maps = Path("/proc/self/maps")
     if nextitem is None or time.monotonic() - _counted < SECONDS_BETWEEN_COUNTS or not maps.exists():
         return
-    if maps.read_bytes().count(b"\n") > MANY_MAPS:
+    if maps.read_bytes().count(b"\n") > MANY_MAPS or _resident() > max(MUCH, _left + MORE):
         import jax
 
         jax.clear_caches()
+        gc.collect()
+        if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # or freed memory stays with the process
+            trim(0)
+        _left = _resident()
     _counted = time.monotonic()
+
+
+def _resident() -> int:
+    """Bytes of memory that this process has."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE

@@ -58,9 +58,10 @@ def all_models(
     keep: str | Path | None,
 ) -> list[AbstractModel]:
     """Every model, in order; `asked` is what `trainings` takes, `keep` a folder for what is trained."""
-    # One seed for all parts, whoever draws from it.
+    # One seed for all parts, whoever draws from it; what is drawn here is of a copy.
     asked = asked | {"random_state": _fixed(asked["random_state"])}
-    plan, like = trainings(clf, **asked), clf.predictor_.decision.model
+    plan = trainings(clf, **asked | {"random_state": _fixed(asked["random_state"])})
+    like = clf.predictor_.decision.model
     n, found = len(plan.sets), dict[int, AbstractModel]()
     kept, keys = None if keep is None else Kept.at(keep), [] if keep is None else plan.keys()
     if kept is not None:

@@ -142,6 +142,15 @@ def test_own_models_of_another_kind_of_retraining_are_others(tmp_path):
     np.testing.assert_array_equal(answers(here), answers(own(None, n=2, vary="bootstrap")))
 
 
+def test_parts_and_the_whole_draw_the_same_from_a_state():
+    """What the process draws that hands parts out must not be missing for those who train them."""
+    there, here = (
+        own(None, n=3, vary="bootstrap", random_state=np.random.RandomState(3), executor=who)
+        for who in (EmbeddedExecutor(), None)
+    )
+    np.testing.assert_array_equal(answers(there), answers(here))
+
+
 class Service:
     """A classifier that no safe format holds."""
 
