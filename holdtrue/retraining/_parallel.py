@@ -60,7 +60,8 @@ def all_models(
     """Every model, in order; `asked` is what `trainings` takes, `keep` a folder for what is trained."""
     # One seed for all parts, whoever draws from it; what is drawn here is of a copy.
     asked = asked | {"random_state": _fixed(asked["random_state"])}
-    plan = trainings(clf, **asked | {"random_state": _fixed(asked["random_state"])})
+    own: Keywords = asked | {"random_state": _fixed(asked["random_state"])}
+    plan = trainings(clf, **own)
     like = clf.predictor_.decision.model
     n, found = len(plan.sets), dict[int, AbstractModel]()
     kept, keys = None if keep is None else Kept.at(keep), [] if keep is None else plan.keys()
