@@ -28,7 +28,7 @@ from holdtrue.models import (
     stack,
 )
 from holdtrue.models.adapters import alike as same_trees
-from holdtrue.models.adapters import can_train_again, check_recipe, is_raw, merged, recipe_of
+from holdtrue.models.adapters import as_it_was_fitted, can_train_again, check_recipe, is_raw, merged, recipe_of
 from holdtrue.models.adapters._adapt import understand
 from holdtrue.models.adapters._columns import NotUnderstood
 from holdtrue.retraining._kept import Kept, stored
@@ -244,7 +244,7 @@ def _all_of(
 def _own_recipe(foreign: BlackBox, tables: Sequence[tuple[Table, np.ndarray]]) -> Estimator:
     """What is cloned: the model itself, or what was read from a raw booster, held against it on its rows."""
     if not is_raw(foreign.estimator):
-        return foreign.estimator
+        return as_it_was_fitted(foreign.estimator)
     rows, labels = tables[0]
     recipe = recipe_of(foreign.estimator, rows.n_rows if len(tables) == 1 else None)
     if recipe is None:

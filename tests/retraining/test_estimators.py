@@ -242,3 +242,21 @@ def test_labels_that_are_none_are_told_as_such(labels, said):
     model = LogisticRegression().fit(X, y)
     with pytest.raises(DataError, match=said):
         ht.retrain(model, X, np.array(labels, object), 2, schema=SCHEMA, favourable="yes")
+
+
+@pytest.mark.parametrize("told", ["in fit", "as a parameter", "in a file"])
+def test_categories_of_catboost_are_categories_again(told, tmp_path):
+    """`fit` alone may have been told of them, and scikit-learn refuses to clone a list of them."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=300), "g": rng.choice(["group 1", "group 2", "group 3"], 300)})
+    labels = ((table.g == "group 2") ^ (rng.random(300) < 0.05)).astype(int).to_numpy()
+    own = {"cat_features": ["g"]}
+    quick = {"iterations": 5, "depth": 2, "verbose": 0, "allow_writing_files": False}
+    model = CatBoostClassifier(**quick, **(own if told == "as a parameter" else {}))
+    model.fit(table, labels, **({} if told == "as a parameter" else own))
+    if told == "in a file":
+        model.save_model(str(tmp_path / "model.cbm"))
+        model = str(tmp_path / "model.cbm")
+    adopted = ht.adopt(model, reference=table, labels=labels, favourable=1, hold=None)
+    again = ht.retrain(adopted, table, labels, n=2, vary="bootstrap")
+    assert ((again.predict(table) == 1) == (table.g == "group 2").to_numpy()).all()

@@ -15,7 +15,7 @@ from holdtrue.models.adapters._given import FunctionClassifier, HardVotes, Light
 from holdtrue.models.adapters._layers import Bent, LayersModel, Steps
 from holdtrue.models.adapters._onnx import OnnxClassifier, from_onnx, is_onnx
 from holdtrue.models.adapters._read import own_threshold
-from holdtrue.models.adapters._recipes import check_recipe, has_words, recipe_of, words_of_codes
+from holdtrue.models.adapters._recipes import as_it_was_fitted, check_recipe, has_words, recipe_of, words_of_codes
 from holdtrue.models.adapters._remote import Remote
 from holdtrue.models.adapters._stored import (
     can_train_again,
@@ -56,6 +56,7 @@ __all__ = [
     "adapt",
     "alike",
     "as_classifier",
+    "as_it_was_fitted",
     "boxes_of",
     "can_train_again",
     "cause_of",

@@ -70,6 +70,19 @@ def recipe_of(estimator: Estimator, n_rows: int | None = None) -> Recipe | None:
     return _from_catboost(estimator) if library == "catboost" else None
 
 
+def as_it_was_fitted(estimator: Estimator) -> Estimator:
+    """What is cloned to train a model again.
+
+    CatBoost's parameters lack categories that only `fit` was told of; and a list of them, of which every copy has
+    another, is what scikit-learn refuses to clone.
+    """
+    if type(estimator).__module__.partition(".")[0] != "catboost":
+        return estimator
+    model: Any = estimator
+    categories = tuple(map(int, model.get_cat_feature_indices()))
+    return type(model)(**model.get_params() | {"cat_features": categories}) if categories else estimator
+
+
 def check_recipe(recipe: Recipe, estimator: Estimator, frame: NativeFrame, labels: np.ndarray) -> str:
     """Train the recipe on the rows that the model learned from, and hold it against the model.
 
@@ -158,7 +171,7 @@ def _from_catboost(model: Estimator) -> Recipe | None:
         return None
     rounds, categories = model.tree_count_, model.get_cat_feature_indices()
     told = {name: value for name, value in told.items() if name not in NOT_OF_CATBOOST}
-    told |= {"cat_features": list(map(int, categories))} if len(categories) else {}
+    told |= {"cat_features": tuple(map(int, categories))} if len(categories) else {}
     # A rate that CatBoost chose by the number of rows and rounds is kept.
     told |= {"learning_rate": round(float(every["learning_rate"]), 8), "iterations": rounds}
     made = catboost.CatBoostClassifier(**told, verbose=0, thread_count=1, allow_writing_files=False)
