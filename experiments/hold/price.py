@@ -159,7 +159,7 @@ def replayed(past: Past, year: str, name: str) -> list[dict[str, Any]]:
 
 
 def _told(method: Holding, solution: Any, table: Any, target: np.ndarray) -> RecourseFrame:
-    return method._unjudged(solution, table, target)
+    return method.unjudged(solution, table, target)
 
 
 def _offer(
