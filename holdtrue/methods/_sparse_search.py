@@ -31,8 +31,9 @@ class SparseSearch(AbstractListedSearch):
 
     Of any other model made elsewhere every row costs time, and sets of changes are asked in the order of what they
     promise: every single change first, then the sets that are expected to spare most by what their parts did alone
-    and together, until none is expected to spare more than 0.4% of the cost. With one or two changes
-    all sets that could be cheaper are asked in the end, so that OPTIMAL and INFEASIBLE stay proofs.
+    and together, until none is expected to spare more than 0.4% of the cost. Where no three changes are enough,
+    further ones are added one after the other, if `max_changes` is omitted. With one or two changes all sets that
+    could be cheaper are asked in the end, so that OPTIMAL and INFEASIBLE stay proofs.
 
     Tree ensembles that have been read into arrays are searched otherwise: by branch and bound over the boxes of
     their leaves, over all thresholds and any number of changes (see `ExactSearch`, which this is with a budget).
@@ -41,7 +42,8 @@ class SparseSearch(AbstractListedSearch):
     Parameters
     ----------
     max_changes : int, optional
-        Features changed at most. When omitted, three, and as many as it takes for tree ensembles.
+        Features changed at most. When omitted, three; for tree ensembles as many as it takes, and for other
+        models made elsewhere as many where three are not enough.
     n_values : int, default=24
         Values tried per number; all that matter are, in a tree ensemble.
 
@@ -100,7 +102,8 @@ class SparseSearch(AbstractListedSearch):
     ) -> Solutions:
         most = DEFAULT_CHANGES if self.max_changes is None else self.max_changes
         weights = norm_weights(self.predictor_.encoder, self.norm)
-        lists = Lists(np.asarray(self.state_["values"]), weights, self.norm, most, self.width)
+        values, as_many = np.asarray(self.state_["values"]), self.max_changes is None
+        lists = Lists(values, weights, self.norm, most, self.width, as_many)
         decision = self.predictor_.decision
         return solve_by_promise(
             decision, problems, lists, walks=walks_of(self), deadline=deadline, on_rows=on_rows

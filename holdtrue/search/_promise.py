@@ -4,17 +4,15 @@ A person's search is a generator that hands out rows and is given what the model
 many people go to the model together, and a person's answer still depends on their own rows alone.
 """
 
-from collections.abc import Callable, Generator
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias
 
-import jax
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from scipy.special import expit
 
-from holdtrue.encoding import Norm
-from holdtrue.search._additive import addend
-from holdtrue.search._options import by_feature, surcharged
+from holdtrue.search._climb import climbed
+from holdtrue.search._person import Lists, Person, Rows, Said, Search
 from holdtrue.search._problem import Problems, Solutions, Status
 from holdtrue.search._solver import CLEARANCE
 
@@ -30,39 +28,9 @@ N_SWEPT = 8_192  # sets gone through, where none that was promising is accepted 
 WORTH = 0.004  # share of the best cost; where no set is expected to spare more, what was found is kept
 MOST_LOG_ODDS = 10.0  # a probability of 0 says nothing of how far it is from a yes
 MORE_BASES = 8  # times as many sets are extended where nothing has been found
-SHARES = 1.0 - (np.arange(1, 17) / 16.0) ** 3
-"""How much of a change is left when it is moved back: finer near the whole of it, and last nothing."""
 
-Rows: TypeAlias = Float[np.ndarray, "m d"]
-Said: TypeAlias = tuple[Float[np.ndarray, " m"], Bool[np.ndarray, " m"]]
 Ask: TypeAlias = Callable[[Int[np.ndarray, " m"], Rows], Said]
 """Margins of rows, each of a person by place, and whether they keep the limits across features."""
-Search: TypeAlias = Generator[Rows, Said, None]
-
-
-class Moves(NamedTuple):
-    """Every single change open to one person, cheapest first.
-
-    A move puts `up` into column `to` and `down` into column `off`: a number has one column only, a category takes
-    the level `to` and leaves the level `off`.
-    """
-
-    to: Int[np.ndarray, " e"]
-    off: Int[np.ndarray, " e"]
-    up: Float[np.ndarray, " e"]
-    down: Float[np.ndarray, " e"]
-    slot: Int[np.ndarray, " e"]
-    cost: Float[np.ndarray, " e"]
-
-
-class Lists(NamedTuple):
-    """What all people share: values worth trying of every number, and prices."""
-
-    values: Float[np.ndarray, "n v"]
-    weights: Float[np.ndarray, " d"]
-    norm: Norm
-    max_changes: int
-    width: int
 
 
 def cheapest_by_promise(
@@ -80,18 +48,18 @@ def cheapest_by_promise(
     Changes of one feature are all asked. What a set of changes does is then guessed from what its parts do, sets
     are asked in the order of what they are expected to spare, and how wrong the guesses were says how sure the
     next ones are. With one or two changes permitted all sets that could be cheaper are asked in the end, which
-    proves the answer.
+    proves the answer. Where three are not enough, changes are added one after the other if more are permitted.
     """
     stuck = problems.feasible.stuck()[people]
     out.status[people[stuck]] = int(Status.INFEASIBLE)
     waiting = list(people[~stuck][::-1])
     if on_rows is not None and stuck.any():
         on_rows(int(stuck.sum()))
-    running: list[tuple[_Person, Search, Rows]] = []
+    running: list[tuple[Person, Search, Rows]] = []
     while True:
         while waiting and len(running) < ACTIVE:
-            person = _Person(problems, int(waiting.pop()), lists)
-            _go_on(person, person.search(), None, running, out, on_rows)
+            person = Person(problems, int(waiting.pop()), lists)
+            _go_on(person, _searched(person), None, running, out, on_rows)
         if not running or late():
             break
         sizes = [len(rows) for *_, rows in running]
@@ -108,10 +76,10 @@ def cheapest_by_promise(
 
 
 def _go_on(
-    person: "_Person",
+    person: Person,
     search: Search,
     said: Said | None,
-    running: list[tuple["_Person", Search, Rows]],
+    running: list[tuple[Person, Search, Rows]],
     out: Solutions,
     on_rows: Callable[[int], None] | None,
 ) -> None:
@@ -126,174 +94,31 @@ def _go_on(
     running.append((person, search, rows))
 
 
-def _write(out: Solutions, person: "_Person", status: Status) -> None:
+def _write(out: Solutions, person: Person, status: Status) -> None:
     at = person.place
     out.x[at], out.status[at] = person.best, int(status)
     out.cost[at], out.n_steps[at] = person.price, person.n_rounds
 
 
-class _Person:
-    """One person's search: their moves, the best that was accepted, and what is to be asked next."""
-
-    def __init__(self, problems: Problems, place: int, lists: Lists) -> None:
-        feasible = problems.feasible
-        self.place, self.lists, self.layout = place, lists, feasible.layout
-        self.x = np.asarray(problems.x[place], np.float32)
-        self.lower, self.upper = feasible.lower[place], feasible.upper[place]
-        self.grid, self.movable = feasible.step[place], np.asarray(feasible.movable[place], bool)
-        self.scale, self.offset = np.asarray(feasible.scale), np.asarray(feasible.offset)
-        self.tails = None if feasible.tails is None else jax.tree.map(np.asarray, feasible.tails)
-        self.options = None if problems.options is None else problems.options[place]
-        self.best, self.price, self.n_rounds = self.x, np.inf, 0
-        self.moves = self._moves()
-
-    @property
-    def status(self) -> Status:
-        """How a search ended that went to its end."""
-        found = np.isfinite(self.price)
-        if self.lists.max_changes <= 2:
-            return Status.OPTIMAL if found else Status.INFEASIBLE
-        return Status.FOUND if found else Status.NOT_FOUND
-
-    @property
-    def bound(self) -> float:
-        """What the costs of a cheaper set add up to at most."""
-        return self.price**2 if self.lists.norm == "l2" else self.price
-
-    # ---- moves and their prices ---------------------------------------------------------------------
-
-    def _moves(self) -> Moves:
-        values, weights, norm, *_ = self.lists
-        n, v = values.shape
-        slack = 1e-6
-        low, high = self.lower[:n, None], self.upper[:n, None]
-        inside = (values >= low - slack) & (values <= high + slack) & self.movable[:n, None]
-        taken = self._on_grid(values.T).T
-        again = np.zeros((n, v), bool)
-        again[:, 1:] = taken[:, 1:] == taken[:, :-1]
-        slot, at = np.nonzero(inside & ~again & (np.abs(taken - self.x[:n, None]) > 1e-7))
-        up = taken[slot, at]
-        change = self._measured(taken.T).T - self._measured(self.x[None, :n]).T
-        parts = [Moves(slot, slot, up, up, slot, addend(norm, weights[:n, None], change)[slot, at])]
-        for index, group in enumerate(self.layout.groups):
-            part = slice(group.start, group.stop)
-            own = self.x[part] * self.scale[part] + self.offset[part] > 0.5
-            price = addend(norm, weights[part], 1.0 / self.scale[part])
-            off = group.start + int(np.argmax(own))
-            to = group.start + np.flatnonzero(self.movable[part] & ~own)
-            m = len(to)
-            parts.append(
-                Moves(
-                    to,
-                    np.full(m, off),
-                    self.upper[to],
-                    np.full(m, self.lower[off]),
-                    np.full(m, n + index),
-                    price[to - group.start] + price[off - group.start],
-                )
-            )
-        every = Moves(*(np.concatenate(own) for own in zip(*parts, strict=True)))
-        order = np.argsort(every.cost, kind="stable")
-        return Moves(*(own[order] for own in every))
-
-    def _on_grid(self, numbers: Float[np.ndarray, "m n"]) -> Float[np.ndarray, "m n"]:
-        """Numbers within their intervals, on their grids, as `Feasible.snap` has them."""
-        n = numbers.shape[1]
-        lower, upper, step = self.lower[:n], self.upper[:n], self.grid[:n]
-        inside = np.clip(numbers, lower, upper)
-        spacing = np.where(step > 0, step, np.float32(1.0))
-        on_grid = np.minimum(lower + spacing * np.round((inside - lower) / spacing), upper)
-        return np.where(step > 0, on_grid, inside).astype(np.float32)
-
-    def _measured(self, numbers: Float[np.ndarray, "m n"]) -> Float[np.ndarray, "m n"]:
-        if self.tails is None:
-            return numbers
-        rows = np.repeat(self.x[None], len(numbers), axis=0)
-        rows[:, : numbers.shape[1]] = numbers
-        return np.asarray(self.tails.rise(rows))[:, : numbers.shape[1]]
-
-    def _rows(self, sets: Int[np.ndarray, "m k"]) -> Rows:
-        """The person with the moves of each set; -1 is none."""
-        rows = np.repeat(self.x[None], len(sets), axis=0)
-        for taken in sets.T:
-            who = np.flatnonzero(taken >= 0)
-            move = taken[who]
-            rows[who, self.moves.off[move]] = self.moves.down[move]
-            rows[who, self.moves.to[move]] = self.moves.up[move]
-        return rows
-
-    def _joined(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.maximum(a, b) if self.lists.norm == "linf" else a + b
-
-    def _prices(self, rows: Rows) -> Float[np.ndarray, " m"]:
-        """What `AbstractPriced.cost` says."""
-        change = rows - self.x
-        measured = change
-        if self.tails is not None:
-            measured = np.asarray(self.tails.rise(rows)) - np.asarray(self.tails.rise(self.x[None]))
-        each = addend(self.lists.norm, self.lists.weights, np.where(np.abs(measured) > 1e-6, measured, 0.0))
-        total = each.max(axis=1) if self.lists.norm == "linf" else each.sum(axis=1)
-        cost = np.sqrt(total) if self.lists.norm == "l2" else total
-        return cost if self.options is None else surcharged(cost, self.options, by_feature(self.layout, change))
-
-    def _offer(self, rows: Rows, said: Said) -> None:
-        """Keep the cheapest row that is accepted, if it is cheaper than the best so far."""
-        margins, allowed = said
-        good = np.flatnonzero(allowed & (margins >= CLEARANCE))
-        if len(good):
-            prices = self._prices(rows[good])
-            at = int(np.argmin(prices))
-            if prices[at] < self.price:
-                self.best, self.price = rows[good[at]], float(prices[at])
-
-    # ---- the search ---------------------------------------------------------------------------------
-
-    def search(self) -> Search:
-        """Single changes, sets by their promise, what is left of them, and the way back."""
-        n, most = len(self.moves.cost), self.lists.max_changes
-        single = np.arange(-1, n)[:, None]
-        rows = self._rows(single)
-        said = yield rows
-        own = _bounded(said[0])
-        self._offer(rows[1:], (said[0][1:], said[1][1:]))
-        if most > 1 and len(np.unique(self.moves.slot)) > 1:
-            guess = _Guess(self, own[0], own[1:] - own[0])
-            yield from guess.rounds()
-            if most == 2:
-                yield from guess.every_pair()
-            elif not np.isfinite(self.price):
-                yield from guess.until_found()
-        if np.isfinite(self.price):
-            yield from self._back()
-
-    def _back(self) -> Search:
-        """Move what was changed back towards the factual, or put it back, as far as the decision allows."""
-        n = self.lists.values.shape[0]
-        changed = np.abs(self.best - self.x) > 1e-7
-        rounds = 3 * int(changed[:n].sum()) + int(changed[n:].any()) + 1
-        for _ in range(rounds):
-            parts = []
-            for column in np.flatnonzero(np.abs(self.best[:n] - self.x[:n]) > 1e-7):
-                values = np.repeat(self.best[None, :n], len(SHARES), axis=0)
-                values[:, column] = self.x[column] + SHARES * (self.best[column] - self.x[column])
-                value = np.unique(np.append(self._on_grid(values)[:-1, column], self.x[column]))
-                part = np.repeat(self.best[None], len(value), axis=0)
-                part[:, column] = value
-                parts.append(part[value != self.best[column]])
-            for group in self.layout.groups:
-                part = slice(group.start, group.stop)
-                if (self.best[part] != self.x[part]).any():
-                    row = self.best.copy()
-                    row[part] = self.x[part]
-                    parts.append(row[None])
-            rows = np.concatenate(parts)
-            rows = rows[(self._prices(rows) < self.price) & (rows != self.x).any(axis=1)]
-            if not len(rows):
-                return
-            before = self.price
-            self._offer(rows, (yield rows))
-            if not self.price < before:
-                return
+def _searched(person: Person) -> Search:
+    """Single changes, sets by their promise, what is left of them, and the way back."""
+    n, most = len(person.moves.cost), person.lists.max_changes
+    single = np.arange(-1, n)[:, None]
+    rows = person.rows(single)
+    said = yield rows
+    own = _bounded(said[0])
+    person.offer(rows[1:], (said[0][1:], said[1][1:]))
+    if most > 1 and len(np.unique(person.moves.slot)) > 1:
+        guess = _Guess(person, own[0], own[1:] - own[0])
+        yield from guess.rounds()
+        if most == 2:
+            yield from guess.every_pair()
+        elif not np.isfinite(person.price):
+            yield from guess.until_found()
+            if person.lists.as_many and not np.isfinite(person.price) and len(guess.asked):
+                yield from climbed(person, person.rows(guess.asked), guess.margins)
+    if np.isfinite(person.price):
+        yield from person.back()
 
 
 class _Guess:
@@ -303,7 +128,7 @@ class _Guess:
     the two directions do together. The latter is learned from the pairs that were asked.
     """
 
-    def __init__(self, person: _Person, base: float, effect: Float[np.ndarray, " e"]) -> None:
+    def __init__(self, person: Person, base: float, effect: Float[np.ndarray, " e"]) -> None:
         self.person, self.base, self.effect = person, base, effect
         moves = person.moves
         self.cost, self.slot = moves.cost.astype(np.float64), moves.slot
@@ -399,7 +224,7 @@ class _Guess:
     def _pairs(self, moves: Int[np.ndarray, " u"]) -> Int[np.ndarray, "m k"]:
         i, j = np.triu_indices(len(moves), 1)
         i, j = moves[i], moves[j]
-        total = self.person._joined(self.cost[i], self.cost[j])
+        total = self.person.joined(self.cost[i], self.cost[j])
         open_ = (self.slot[i] != self.slot[j]) & (total < self.person.bound)
         sets = np.full((int(open_.sum()), self.most), -1, np.int64)
         sets[:, 0], sets[:, 1] = i[open_], j[open_]
@@ -462,9 +287,9 @@ class _Guess:
         return expit(1.7 * (self._guesses(sets) + shift) / spread) * (bound - total), bound
 
     def _ask(self, sets: Int[np.ndarray, "m k"]) -> Search:
-        rows = self.person._rows(sets)
+        rows = self.person.rows(sets)
         said = yield rows
-        self.person._offer(rows, said)
+        self.person.offer(rows, said)
         margins = _bounded(said[0])
         miss = margins - self._guesses(sets)
         self.misses.append(miss)

@@ -3,6 +3,7 @@
 import itertools
 import time
 
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
@@ -71,7 +72,9 @@ def brute_force(predictor, person, k, norm):
     factual = as_table(pd.DataFrame([dict(person)] * len(rows)))
     fine = np.array([not b for b in broken_limits(encoder, factual, trial)])
     fine &= predictor.decide(trial) == predictor.decision.favourable
-    cost = np.asarray(distance(encoder.encode(trial), encoder.encode(factual), norm, norm_weights(encoder, norm)))
+    cost = np.asarray(
+        distance(encoder.encode(trial), encoder.encode(factual), norm, jnp.asarray(norm_weights(encoder, norm)))
+    )
     return cost[fine].min() if fine.any() else np.inf
 
 
@@ -94,8 +97,8 @@ def test_three_changes_are_found_where_two_do_not_suffice():
     table = pd.DataFrame(np.eye(6, dtype=int), columns=list("abcdef"))
     features = [ht.Feature(name=c, kind="binary", levels=(0, 1)) for c in table]
     encoder = Encoder.fit(ht.Schema(features), table)
-    model = LinearModel(np.stack([np.zeros(6), np.ones(6)]).astype(np.float32), np.array([0, -2.5], np.float32))
-    predictor = Predictor(encoder, Decision(model, np.float32(0.5), 1), np.array([0, 1]))
+    model = LinearModel(jnp.stack([jnp.zeros(6), jnp.ones(6)]), jnp.array([0, -2.5]))
+    predictor = Predictor(encoder, Decision(model, jnp.float32(0.5), 1), np.array([0, 1]))
     nobody = table.head(1) * 0
     two = SparseSearch(max_changes=2).fit(predictor, table).recourse(nobody)
     assert two.status.tolist() == [int(Status.INFEASIBLE)]
@@ -125,6 +128,7 @@ def test_continuous_changes_are_moved_back_to_the_boundary():
     refused = table[clf.predict(table) == 0].head(20)
     plan = SparseSearch(n_values=5, max_changes=1).fit(clf, table).recourse(refused)
     encoder, model = clf.predictor_.encoder, clf.predictor_.decision.model
+    assert isinstance(model, LinearModel)
     w, b = np.asarray(model.weight[1] - model.weight[0]), float(model.bias[1] - model.bias[0])
     gap = -(encoder.encode(refused) @ w + b) / abs(w[encoder.layout.slot("x").start])
     # Three rounds of 64 points, ever finer near the boundary.
@@ -141,7 +145,7 @@ def test_where_no_number_changed_none_is_moved_back():
     weights[1, encoder.layout.slot("a").start + 2] = 2.0  # level z of a decides
     predictor = Predictor(
         encoder,
-        Decision(LinearModel(weights, np.array([0, -1], np.float32)), np.float32(0.5), 1),
+        Decision(LinearModel(jnp.asarray(weights), jnp.array([0.0, -1.0])), jnp.float32(0.5), 1),
         np.array([0, 1]),
     )
     plan = SparseSearch(max_changes=2).fit(predictor, table).recourse(table.head(1))
@@ -154,7 +158,9 @@ def test_values_come_from_the_grid_the_splits_or_the_data():
     grid = ht.Feature(name="a", kind="integer", bounds=(0, 4))
     np.testing.assert_array_equal(candidate_values(grid, np.array([1.0]), None, 10), [0, 1, 2, 3, 4])
     wide = ht.Feature(name="a", kind="integer", bounds=(0, 1000))
-    np.testing.assert_array_equal(candidate_values(wide, np.array([1.0]), [10.5, 20.0], 10), [10, 11, 20, 21])
+    np.testing.assert_array_equal(
+        candidate_values(wide, np.array([1.0]), np.array([10.5, 20.0]), 10), [10, 11, 20, 21]
+    )
     free = ht.Feature(name="a", kind="numeric", bounds=(0, 1))
     values = candidate_values(free, np.linspace(0, 1, 1001), None, 11)
     np.testing.assert_allclose(values, np.linspace(0, 1, 11), atol=1e-2)
@@ -308,7 +314,7 @@ def test_what_is_asked_by_promise_equals_brute_force(unread, norm, k):
 @pytest.mark.parametrize("norm", ["l1", "l2", "linf", "l0", "mad"])
 def test_three_changes_by_promise_come_near_brute_force(unread, norm):
     predictor, table, people, _ = unread
-    plan = SparseSearch(norm=norm).fit(predictor, table).recourse(people)
+    plan = SparseSearch(max_changes=3, norm=norm).fit(predictor, table).recourse(people)
     best = np.array([brute_force(predictor, row, 3, norm) for _, row in people.iterrows()])
     np.testing.assert_array_equal(plan.found, np.isfinite(best))
     assert not any(broken_limits(predictor.encoder, plan.factual, plan.recourse))
@@ -348,6 +354,34 @@ def test_features_that_help_only_together_are_found_by_promise():
     assert three.cost.tolist() == [3.0]
 
 
+@pytest.mark.parametrize("norm", ["l1", "l0"])
+def test_more_changes_are_made_where_three_are_not_enough(norm):
+    """Five steps up of five columns of four: found with no more changes than that, and not for who named three."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 5, (300, 8)), columns=list("abcdefgh")).assign(
+        k=rng.choice(["x", "y"], 300)
+    )
+    schema = ht.Schema([
+        *(ht.Feature(name=c, kind="integer", bounds=(0, 4)) for c in table.columns[:8]),
+        ht.Feature(name="k", kind="categorical", levels=("x", "y"), direction="fixed"),
+    ])  # fmt: skip
+
+    def function(rows):
+        score = rows[list("abcdefgh")].to_numpy().sum(axis=1) + 2.0 * (rows["k"] == "y") - 16.5
+        return np.stack([1 / (1 + np.exp(score)), 1 / (1 + np.exp(-score))], axis=1)
+
+    predictor = ht.wrap(function, schema, table, threshold=0.5, favourable=1)
+    people = table.head(2).assign(**dict.fromkeys("abcdefgh", 0), k=["x", "y"])
+    three = SparseSearch(max_changes=3, norm=norm).fit(predictor, table).recourse(people)
+    assert three.status.tolist() == [int(Status.NOT_FOUND)] * 2
+    plan = SparseSearch(norm=norm).fit(predictor, table).recourse(people)
+    assert plan.status.tolist() == [int(Status.FOUND)] * 2
+    assert plan.valid.all()
+    assert plan.changed().sum(axis=1).tolist() == [5, 4]  # 17 steps of four at most; 15 where two are given
+    raised = pd.DataFrame(plan.recourse.columns)[list("abcdefgh")].to_numpy(int)
+    assert raised.sum(axis=1).tolist() == [17, 15]  # and not one too many
+
+
 def test_who_else_is_asked_changes_no_answer_by_promise(unread):
     predictor, table, people, _ = unread
     search = SparseSearch().fit(predictor, table)
@@ -379,7 +413,8 @@ def test_asking_by_promise_takes_a_fraction_of_the_rows():
     """Beside the search that goes through the lists: as many people, no dearer, and far fewer rows."""
     loans = ht.datasets.load("loanapp").subset(range(800))
     numbers = list(loans.X.columns)[:12]
-    X, schema = loans.X[numbers], ht.Schema([loans.schema[name] for name in numbers])
+    assert loans.schema is not None
+    X, schema = pd.DataFrame(loans.X)[numbers], ht.Schema([loans.schema[name] for name in numbers])
     forest = RandomForestClassifier(10, max_depth=6, random_state=0).fit(X, np.asarray(loans.y) == 1)
     n_rows = [0]
 
@@ -388,13 +423,14 @@ def test_asking_by_promise_takes_a_fraction_of_the_rows():
         return forest.predict_proba(rows)
 
     predictor = ht.wrap(function, schema, X, threshold=0.8, favourable=1)
-    people = X[forest.predict_proba(X)[:, 1] < 0.8].head(20)
+    people = X.iloc[np.flatnonzero(np.asarray(forest.predict_proba(X))[:, 1] < 0.8)[:20]]
     search = SparseSearch().fit(predictor, X)
     plan, by_promise = search.recourse(people), n_rows[0]
     table = as_table(people)
     problems = search.problems(
         table, np.full(len(people), 1), normalise_restrictions(None, predictor.encoder.schema, len(people))
     )
+    assert predictor.foreign is not None
     predictor.foreign._answers.clear()
     n_rows[0] = 0
     through = solve(search.solver(), problems)
