@@ -62,7 +62,7 @@ from holdtrue.methods import (
 from holdtrue.models import MLP, NTK, Additive, CounterNet, Ensemble, Linear, PiecewiseMLP, Remote
 from holdtrue.promises import GateReport, Letter, Replay, gate, letters, promise, records, replay
 from holdtrue.reports import Attack, Calibration, Report, ShelfLife, attack, audit, shelf_life
-from holdtrue.retraining import Refitted, Retrained, retrain
+from holdtrue.retraining import Refitted, Retrained, SeveralKinds, retrain
 from holdtrue.runs import Run, run
 from holdtrue.schema import Feature, Implication, LinearConstraint, Schema
 from holdtrue.search import Status
@@ -170,6 +170,7 @@ __all__ = [
     "Robust",
     "Run",
     "Schema",
+    "SeveralKinds",
     "ShelfLife",
     "SparseSearch",
     "StableSearch",

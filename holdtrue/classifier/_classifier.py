@@ -31,6 +31,7 @@ from holdtrue.classifier._beside import Beside, compare_with_plain
 from holdtrue.classifier._certificate import Certificate
 from holdtrue.classifier._named import ESTIMATORS
 from holdtrue.classifier._objects import describe, rebuild
+from holdtrue.classifier._recipes import with_recipe
 from holdtrue.classifier._rows import canonical, is_frame, labels_of, plain_number
 from holdtrue.encoding import Encoder, Permits, Scaling
 from holdtrue.errors import CapabilityError, DataError
@@ -51,7 +52,16 @@ from holdtrue.models import (
 )
 from holdtrue.parameters import Count, Probability, Seed, require
 from holdtrue.reports import Against, Report, audit
-from holdtrue.retraining import Retrained, TrainedClassifier, TrainingData, Vary, start_keys
+from holdtrue.retraining import (
+    AbstractRetrained,
+    ClassifierWithRecipes,
+    Retrained,
+    SeveralKinds,
+    TrainingData,
+    Vary,
+    retrain,
+    start_keys,
+)
 from holdtrue.retraining import retrain_own as train_again
 from holdtrue.schema import Schema, Table, TableLike, as_table, favourable_of, shown
 from holdtrue.training import AbstractRegime, AdditiveTraining, StandardTraining, TrainingContext
@@ -238,13 +248,15 @@ class RecourseClassifier(AbstractClassifier):
         n_rows = None if self.training_ is None else len(self.training_.data.x)
         return TrainingContext(Permits.of(self.predictor_.encoder), decision.favourable, self.threshold, n_rows)
 
-    def retrain(self, n: int = 100, **options: Any) -> Retrained:
+    def retrain(self, n: int = 100, **options: Any) -> AbstractRetrained:
         """Train this classifier again, `n` times, and return the models as one; see `holdtrue.retrain`.
 
         Asked twice for the same, it trains once; the last few answers are kept. With ``random_state=None`` it
         trains others every time.
         """
         check_is_fitted(self)
+        if "alike" in options:
+            return retrain(self, n=n, **options)
         if "tables" in options or "on_model" in options or not isinstance(options.get("random_state", 0), int):
             return train_again(self, n, **options)
         asked = (n, repr(sorted(options.items())))
@@ -286,6 +298,12 @@ class RecourseClassifier(AbstractClassifier):
     def save(self, path: str | Path) -> None:
         """Write a model file: arrays and JSON, no pickle, no training rows but those the method keeps."""
         check_is_fitted(self)
+        sides = (getattr(self.method_, name, None) for name in ("guides_", "judges_"))
+        if any(isinstance(models, SeveralKinds) for models in sides):
+            raise CapabilityError(
+                "RecourseClassifier: guides of several recipes go into no model file; got models of other builds "
+                "than its own. Save it with the method of its fit, and draw guides `alike` where they are used."
+            )
         predictor = self.predictor_
         arrays = to_arrays(predictor.decision.model, "model/")
         arrays |= {f"encoder/{name}": values for name, values in predictor.encoder.arrays.items()}
@@ -368,6 +386,21 @@ class RecourseClassifier(AbstractClassifier):
         if self.model is None or isinstance(made(AbstractArchitecture, self.model), Additive):
             return AdditiveTraining()
         return StandardTraining()
+
+    def by_recipe(self, recipe: object) -> Self:
+        """A copy, not trained, that would be learned by another recipe: see `alike` of `holdtrue.retrain`."""
+        check_is_fitted(self)
+        out = with_recipe(fresh(self).set_params(hold=None, method=None), recipe)
+        out._check_model()
+        out.check_parameters()
+        out.classes_, out.training_, out.regime_ = self.classes_, self.training_, out.configured_regime()
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(out, name, getattr(self, name))
+        out._assemble(self.predictor_.encoder, self.predictor_.decision.model, self.predictor_.decision.favourable)
+        out.beside_, out._retrained = None, {}
+        out.method_ = out._fresh_method().restore(out.predictor_, {})
+        return out
 
     def _check_model(self) -> None:
         """Refuse a model of another library, with what to do about it."""
@@ -453,6 +486,6 @@ class RecourseClassifier(AbstractClassifier):
 
 if TYPE_CHECKING:
 
-    def _is_both(clf: RecourseClassifier) -> tuple[TrainedClassifier, RetrainableClassifier]:
+    def _is_both(clf: RecourseClassifier) -> tuple[ClassifierWithRecipes, RetrainableClassifier]:
         """What lower layers ask of a classifier, this one has: held by the type checker."""
         return clf, clf

@@ -62,9 +62,12 @@ def dealt(models: AbstractRetrained, n_guides: int) -> tuple[AbstractRetrained, 
     n = len(models)
     if n < 2:
         raise DataError(f"Holding: needs two retrained models at least, a guide and a judge; got {n}.")
-    places = np.linspace(0, n - 1e-9, min(n_guides, n - 1), endpoint=False).astype(int)
+    n_guides = min(n_guides, n - 1)
     guide = np.zeros(n, bool)
-    guide[places] = True
+    if models.kinds:  # recipes take turns: every second model would be of the same
+        guide[np.argsort(models.kinds, kind="stable")[np.arange(n_guides) * n // n_guides]] = True
+    else:
+        guide[np.linspace(0, n - 1e-9, n_guides, endpoint=False).astype(int)] = True
     return models.take(guide), models.take(~guide)
 
 

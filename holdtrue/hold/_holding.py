@@ -202,7 +202,7 @@ class Holding(AbstractBasedMethod):
         alike = max(2, n // 3)
         first = retrain(model, **rows, n=alike, vary=self.vary, random_state=seed, on_model=on_model)
         singles = resampled(tables, n - alike, check_random_state(seed))
-        later = retrain(model, n=1, tables=singles, random_state=seed)
+        later = retrain(model, n=1, tables=singles, random_state=seed).of_kinds(1, len(tables))
         return first.join(later)
 
     # ---- asking -------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from holdtrue.models._closed_form import AbstractClosedForm
 from holdtrue.models._conformal import ConformalSets
 from holdtrue.models._counternet import AbstractGenerator, CounterNet, CounterNetModel, Head, recourse_of
 from holdtrue.models._decision import MORE_THAN_HALF, Decision, batch_decide, batch_logits
-from holdtrue.models._ensemble import Ensemble, EnsembleModel, model_digest, stack
+from holdtrue.models._ensemble import Ensemble, EnsembleModel, by_shape, model_digest, shape_of, stack
 from holdtrue.models._fit import (
     CORES,
     AbstractGradientStep,
@@ -125,6 +125,7 @@ __all__ = [
     "boxes_of",
     "build_autoencoder",
     "build_vae",
+    "by_shape",
     "double_precision",
     "fit",
     "fit_autoencoder",
@@ -147,6 +148,7 @@ __all__ = [
     "recourse_of",
     "register",
     "rounded",
+    "shape_of",
     "sharing",
     "solve_additive",
     "solve_positive",

@@ -1,6 +1,7 @@
 """Many models of one shape that answer together."""
 
 import hashlib
+from collections.abc import Hashable, Mapping
 from typing import ClassVar, Self
 
 import equinox as eqx
@@ -90,6 +91,20 @@ def stack(models: list[AbstractModel]) -> EnsembleModel:
         return jax.device_put(np.stack(leaves)) if eqx.is_array(leaves[0]) else leaves[0]
 
     return EnsembleModel(jax.tree.map(together, *models))
+
+
+def shape_of(model: AbstractModel) -> tuple[Hashable, ...]:
+    """What models that can be stacked have in common."""
+    leaves, structure = jax.tree.flatten(model)
+    return structure, *(np.shape(leaf) for leaf in leaves)
+
+
+def by_shape(models: Mapping[int, AbstractModel]) -> list[tuple[EnsembleModel, list[int]]]:
+    """Models that can be stacked together, each group with its members' places."""
+    groups: dict[Hashable, list[int]] = {}
+    for place, model in models.items():
+        groups.setdefault(shape_of(model), []).append(place)
+    return [(stack([models[i] for i in group]), group) for group in groups.values()]
 
 
 @configured

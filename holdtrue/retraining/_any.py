@@ -12,8 +12,9 @@ from holdtrue._types import Estimator, Keywords, Label, RandomState
 from holdtrue.batch import AbstractExecutor, FittedClassifier, Predictor, predictor_of, wrap
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.models import Strategy
-from holdtrue.retraining._classifier import TrainedClassifier
-from holdtrue.retraining._estimators import Kind, retrain_estimator
+from holdtrue.retraining._classifier import ClassifierWithRecipes, TrainedClassifier
+from holdtrue.retraining._estimators import Kind, recipes_of, retrain_estimator
+from holdtrue.retraining._kinds import retrain_alike
 from holdtrue.retraining._retrain import Layers, Vary, retrain_own, training_rows
 from holdtrue.retraining._retrained import AbstractRetrained
 from holdtrue.retraining._trainer import Refit
@@ -21,7 +22,7 @@ from holdtrue.schema import Schema, Table, TableLike, hinted, shown
 
 OWN = ("new_order", "layers", "n_epochs", "strategy")  # for holdtrue's own models
 USUAL = 20  # models
-FOREIGN = ("alike", "refit", "schema", "threshold", "favourable")  # for models made elsewhere
+FOREIGN = ("refit", "schema", "threshold", "favourable")  # for models made elsewhere
 
 
 @hinted()
@@ -70,9 +71,12 @@ def retrain(
     tables : sequence of (X, y), optional
         Later or other tables, for ``shift`` and ``finetune``: what past periods were, for example. Encoded as the
         classifier encodes, so that all answer about the same rows.
-    alike : sequence or mapping of estimators, optional
+    alike : sequence or mapping of recipes, optional
         Other recipes, which take turns with the model's own: other hyper-parameters, another family, whatever may
-        be chosen next. For models made elsewhere.
+        be chosen next. For a model made elsewhere estimators; for one of holdtrue's classifiers another
+        `RecourseClassifier`, a model (``ht.MLP(widths=(8,))``), a regime, a registered name, or a dict of
+        parameters (``{"model": ht.Linear(), "regime__n_epochs": 20}``). Schema, scaling, threshold and favourable
+        class are the classifier's own.
     refit : callable, optional
         ``refit(X, y, seed=..., sample_weight=None)`` returns the model trained on these rows, for one that
         scikit-learn cannot clone.
@@ -102,7 +106,7 @@ def retrain(
 
     Returns
     -------
-    Retrained or Refitted
+    Retrained, SeveralKinds or Refitted
         `decide`, `predict` and `accepts` ask every model about every row.
 
     Examples
@@ -133,7 +137,7 @@ def retrain(
     places: Keywords = {"executor": executor, "keep": keep}
     if own or (isinstance(model, FittedClassifier) and predictor is None):
         options = {name: given[name] for name in OWN if given[name] is not None}
-        return _own(model, X, y, n, vary, tables, options | places, random_state, on_model)
+        return _own(model, X, y, n, vary, tables, alike, options | places, random_state, on_model)
     if predictor is None:
         reference = tables[0][0] if X is None and tables else X
         if reference is None:
@@ -153,7 +157,7 @@ def _check_given(X: object, y: object) -> None:
 
 
 def _own(
-    clf: Any, X: Any, y: Any, n: int | None, vary: Vary | None, tables: Any, options: dict[str, Any],
+    clf: Any, X: Any, y: Any, n: int | None, vary: Vary | None, tables: Any, alike: Any, options: dict[str, Any],
     random_state: Any, on_model: Callable[[int], None] | None,
 ) -> AbstractRetrained:  # fmt: skip
     if not isinstance(clf, TrainedClassifier):
@@ -165,10 +169,18 @@ def _own(
         clf = copy.copy(clf)
         clf.training_ = training_rows(clf, X, y)
     vary = vary or (None if tables is None else "shift")
-    many = {"n": USUAL if n is None else int(n), "each": 1 if n is None else int(n)}
-    return retrain_own(
-        clf, **many, vary=vary, tables=tables, random_state=random_state, on_model=on_model, **options
-    )
+    asked: Keywords = options | {
+        "n": USUAL if n is None else int(n), "each": 1 if n is None else int(n), "vary": vary, "tables": tables,
+        "random_state": random_state, "on_model": on_model,
+    }  # fmt: skip
+    if alike is None or not recipes_of(alike):
+        return retrain_own(clf, **asked)
+    if not isinstance(clf, ClassifierWithRecipes):
+        raise CapabilityError(
+            f"retrain: `alike` needs a classifier that other recipes can be set beside; got {type(clf).__name__}. "
+            "Give a RecourseClassifier, or leave it out."
+        )
+    return retrain_alike(clf, alike, **asked)
 
 
 def _elsewhere(

@@ -1,7 +1,7 @@
 """What must be known of a classifier to train it again."""
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -54,4 +54,13 @@ class TrainedClassifier(StoredClassifier[AbstractMethod], Protocol):
 
     def architecture(self) -> AbstractArchitecture:
         """What is built before it is trained."""
+        ...
+
+
+@runtime_checkable
+class ClassifierWithRecipes(TrainedClassifier, Protocol):
+    """A fitted classifier that other recipes can be set beside."""
+
+    def by_recipe(self, recipe: object) -> Self:
+        """A copy, not trained, whose model would be learned by another recipe."""
         ...

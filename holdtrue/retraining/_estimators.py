@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, Self, get_args
 
 import equinox as eqx
 import jax
@@ -24,15 +24,15 @@ from holdtrue.models import (
     SideBySide,
     Stacked,
     TreesModel,
+    by_shape,
     model_digest,
-    stack,
 )
 from holdtrue.models.adapters import alike as same_trees
 from holdtrue.models.adapters import as_it_was_fitted, can_train_again, check_recipe, is_raw, merged, recipe_of
 from holdtrue.models.adapters._adapt import understand
 from holdtrue.models.adapters._columns import NotUnderstood
 from holdtrue.retraining._kept import Kept, stored
-from holdtrue.retraining._retrained import AbstractRetrained, both_kinds, places
+from holdtrue.retraining._retrained import AbstractRetrained, all_kinds, both_kinds, places, some_kinds
 from holdtrue.retraining._trainer import Draw, Refit, Trainer, asked_as, drawn, has_seed
 from holdtrue.schema import Table, TableLike
 
@@ -56,12 +56,15 @@ class Refitted(AbstractRetrained):
         Some rows that the model knows.
     vary : str
         What was varied.
+    kinds : tuple of int
+        Of each model by which recipe it was trained; empty where there is one.
     """
 
     predictor: Predictor
     models: tuple[BlackBox, ...]
     rows: Table
     vary: str
+    kinds: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.models)
@@ -76,13 +79,18 @@ class Refitted(AbstractRetrained):
 
     def take(self, rows: ArrayLike) -> "Refitted":
         """Return some of the models (indices or a mask)."""
-        kept = places(rows, len(self)).tolist()
-        return replace(self, models=tuple(self.models[i] for i in kept))
+        kept = places(rows, len(self))
+        return replace(self, models=tuple(self.models[i] for i in kept.tolist()), kinds=some_kinds(self, kept))
 
     def join(self, other: AbstractRetrained) -> "Refitted":
         """These models and further ones of the same model."""
         assert isinstance(other, Refitted)
-        return replace(self, models=self.models + other.models, vary=both_kinds(self, other))
+        kinds = all_kinds(self, other)
+        return replace(self, models=self.models + other.models, vary=both_kinds(self, other), kinds=kinds)
+
+    def of_kinds(self, first: int, n: int) -> Self:
+        """The same models, told to be of `n` kinds in turn."""
+        return replace(self, kinds=tuple(first + i % n for i in range(len(self))))
 
     def bind(self, predictor: Predictor) -> "Refitted":
         """The same models at another threshold."""
@@ -144,13 +152,9 @@ def _together(models: Sequence[AbstractModel]) -> Iterator[tuple[AbstractMembers
         group = {i: model for i, model in trees.items() if same_trees([first, model])}
         trees = {i: model for i, model in trees.items() if i not in group}
         yield merged(list(group.values())), list(group)
-    shapes: dict[Any, list[int]] = {}
-    for i, model in enumerate(models):
-        if not isinstance(model, TreesModel) and not model.on_host:
-            leaves, structure = jax.tree.flatten(model)
-            shapes.setdefault((structure, tuple(np.shape(leaf) for leaf in leaves)), []).append(i)
-    for group in shapes.values():
-        yield Stacked(stack([models[i] for i in group])), group
+    others = {i: m for i, m in enumerate(models) if not isinstance(m, TreesModel) and not m.on_host}
+    for ensemble, group in by_shape(others):
+        yield Stacked(ensemble), group
     asked = [i for i, model in enumerate(models) if model.on_host]
     if asked:
         yield SideBySide(tuple(models[i] for i in asked)), asked
@@ -203,13 +207,16 @@ def retrain_estimator(
         )
     if vary not in get_args(Kind):
         raise DataError(f"retrain: `vary` is not known; got {vary!r}. Known are {list(get_args(Kind))!r}.")
-    recipes = [_own_recipe(foreign, tables) if refit is None else refit, *_recipes(alike)]
+    recipes = [_own_recipe(foreign, tables) if refit is None else refit, *recipes_of(alike)]
     for recipe in recipes:
         _check_recipe(recipe, vary, refit)
     draws = list(drawn(tables, len(recipes), n, vary, check_random_state(random_state)))
     trainer = Trainer(recipes, tables, foreign, new_seeds=vary in ("seed", "anew"))
+    if len(draws) < len(recipes):
+        raise too_few(len(draws), len(recipes))
     models = _all_of(trainer, draws, predictor.classes, on_model, executor, keep)
-    out = Refitted(predictor, models, tables[0][0], _words(vary, len(tables), len(recipes)))
+    kinds = tuple(draw.recipe for draw in draws) if len(recipes) > 1 else ()
+    out = Refitted(predictor, models, tables[0][0], _words(vary, len(tables), len(recipes)), kinds)
     _check_different(out)
     return out
 
@@ -254,7 +261,8 @@ def _own_recipe(foreign: BlackBox, tables: Sequence[tuple[Table, np.ndarray]]) -
     return recipe.estimator
 
 
-def _recipes(alike: Mapping[str, Estimator] | Sequence[Estimator]) -> list[Estimator]:
+def recipes_of(alike: Mapping[str, Estimator] | Sequence[Estimator]) -> list[Estimator]:
+    """Other recipes, however they were given."""
     return list(alike.values()) if isinstance(alike, Mapping) else list(alike)
 
 
@@ -285,6 +293,14 @@ def _check_different(models: Refitted) -> None:
             f"retrain: all {len(models)} models are the same; got vary={models.vary!r}. Does `refit` heed its "
             "rows and its seed? A model without randomness needs vary='bootstrap'."
         )
+
+
+def too_few(n_models: int, n_recipes: int) -> DataError:
+    """Not every recipe would have its turn."""
+    return DataError(
+        f"retrain: fewer models than recipes; got {n_models} for the model's own and {n_recipes - 1} of `alike`. "
+        f"Ask for n={n_recipes} at least."
+    )
 
 
 def _words(vary: str, n_tables: int, n_recipes: int) -> str:

@@ -56,21 +56,25 @@ def all_models(
     executor: AbstractExecutor | None,
     on_model: Callable[[int], None] | None,
     keep: str | Path | None,
+    some: Sequence[int] | None = None,
 ) -> list[AbstractModel]:
-    """Every model, in order; `asked` is what `trainings` takes, `keep` a folder for what is trained."""
+    """Every model, in order; `asked` is what `trainings` takes, `keep` a folder for what is trained.
+
+    With `some` these are the models of some places.
+    """
     # One seed for all parts, whoever draws from it; what is drawn here is of a copy.
-    asked = asked | {"random_state": _fixed(asked["random_state"])}
-    own: Keywords = asked | {"random_state": _fixed(asked["random_state"])}
+    asked = asked | {"random_state": fixed(asked["random_state"])}
+    own: Keywords = asked | {"random_state": fixed(asked["random_state"])}
     plan = trainings(clf, **own)
     like = clf.predictor_.decision.model
-    n, found = len(plan.sets), dict[int, AbstractModel]()
+    wanted, found = list(range(len(plan.sets)) if some is None else some), dict[int, AbstractModel]()
     kept, keys = None if keep is None else Kept.at(keep), [] if keep is None else plan.keys()
     if kept is not None:
-        read = {i: kept.arrays(key) for i, key in enumerate(keys)}
+        read = {i: kept.arrays(keys[i]) for i in wanted}
         found = {i: with_arrays(like, arrays, "") for i, arrays in read.items() if arrays is not None}
         if found and on_model is not None:
             on_model(len(found))
-    left, before = [i for i in range(n) if i not in found], len(found)
+    left, before = [i for i in wanted if i not in found], len(found)
 
     def on_fitted(place: int, model: AbstractModel) -> None:
         if kept is not None:
@@ -89,10 +93,10 @@ def all_models(
             found[i] = with_arrays(like, arrays, "")
         if on_model is not None:
             on_model(len(found))
-    return [found[i] for i in range(n)]
+    return [found[i] for i in wanted]
 
 
-def _fixed(random_state: RandomState) -> RandomState:
+def fixed(random_state: RandomState) -> RandomState:
     """A state that gives the same numbers whenever it is drawn from first."""
     if random_state is None:
         return int(check_random_state(None).randint(2**31 - 1))

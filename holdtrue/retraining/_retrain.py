@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
 import equinox as eqx
 import jax
@@ -32,12 +32,13 @@ from holdtrue.models import (
     Strategy,
     fit_many,
     n_cores,
+    shape_of,
     stack,
 )
 from holdtrue.retraining._classifier import TrainedClassifier, TrainingData
 from holdtrue.retraining._finetune import top_layer_step
 from holdtrue.retraining._kept import Described, described, digest, versions
-from holdtrue.retraining._retrained import AbstractRetrained, both_kinds, places
+from holdtrue.retraining._retrained import AbstractRetrained, all_kinds, both_kinds, places, some_kinds
 from holdtrue.schema import TableLike, as_table
 
 Vary = Literal["seed", "leave_one_out", "bootstrap", "anew", "shift", "finetune"]
@@ -58,11 +59,14 @@ class Retrained(AbstractRetrained):
         The retrained models, stacked.
     vary : str
         What was varied, with its options.
+    kinds : tuple of int
+        Of each model by which recipe it was trained; empty where there is one.
     """
 
     predictor: Predictor
     ensemble: EnsembleModel
     vary: str
+    kinds: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return self.ensemble.n_members
@@ -70,25 +74,34 @@ class Retrained(AbstractRetrained):
     def decide(self, X: TableLike) -> np.ndarray:
         """Class indices of shape (models, rows), every model asked about every row in one batched call."""
         encoded = self.predictor.encoder.encode(as_table(X)).astype(np.float32)
-        return map_rows(functools.partial(_decide_all, self.ensemble, self.predictor.decision), encoded).T
+        return decided(self.ensemble, self.predictor, encoded)
 
     def take(self, rows: ArrayLike) -> "Retrained":
         """Return some of the models (indices or a mask)."""
-        (stacked,) = self.members
-        return replace(self, ensemble=stacked.take(places(rows, len(self))).ensemble)
+        (stacked,), some = self.members, places(rows, len(self))
+        return replace(self, ensemble=stacked.take(some).ensemble, kinds=some_kinds(self, some))
 
     def member(self, i: int) -> Predictor:
         """One retrained model as a classifier of its own."""
         decision = self.predictor.decision.of(self.ensemble.member(i))
         return Predictor(self.predictor.encoder, decision, self.predictor.classes)
 
-    def join(self, other: AbstractRetrained) -> "Retrained":
-        """These models and further ones of the same classifier."""
-        assert isinstance(other, Retrained)
+    def join(self, other: AbstractRetrained) -> AbstractRetrained:
+        """These models and further ones of the same classifier: `Retrained`, or `SeveralKinds`."""
+        if not isinstance(other, Retrained) or shape_of(self.ensemble.member(0)) != shape_of(
+            other.ensemble.member(0)
+        ):
+            from holdtrue.retraining._kinds import SeveralKinds
+
+            return SeveralKinds.of(self).join(other)
         whole = jax.tree.map(
             lambda a, b: jnp.concatenate([a, b]) if eqx.is_array(a) else a, self.ensemble, other.ensemble
         )
-        return replace(self, ensemble=whole, vary=both_kinds(self, other))
+        return replace(self, ensemble=whole, vary=both_kinds(self, other), kinds=all_kinds(self, other))
+
+    def of_kinds(self, first: int, n: int) -> Self:
+        """The same models, told to be of `n` kinds in turn."""
+        return replace(self, kinds=tuple(first + i % n for i in range(len(self))))
 
     def bind(self, predictor: Predictor) -> "Retrained":
         """The same models at another threshold."""
@@ -102,6 +115,11 @@ class Retrained(AbstractRetrained):
     def digests(self) -> tuple[str, ...]:
         """Every member's digest."""
         return self.ensemble.digests()
+
+
+def decided(ensemble: EnsembleModel, predictor: Predictor, encoded: np.ndarray) -> np.ndarray:
+    """Class indices of shape (models, rows), by the classifier's threshold."""
+    return map_rows(functools.partial(_decide_all, ensemble, predictor.decision), encoded).T
 
 
 @eqx.filter_jit
@@ -130,10 +148,12 @@ def retrain_own(
     on_model: Callable[[int], None] | None = None,
     executor: AbstractExecutor | None = None,
     keep: str | Path | None = None,
+    some: Sequence[int] | None = None,
 ) -> Retrained:
     """Train one of holdtrue's classifiers again; the parameters are those of `holdtrue.retrain`.
 
-    Of each of `tables` there are `each` models, resamples where these are more than one.
+    Of each of `tables` there are `each` models, resamples where these are more than one. With `some` only the
+    models of these places are trained.
     """
     vary = vary or usual_vary(clf)
     if vary not in get_args(Vary):
@@ -157,7 +177,7 @@ def retrain_own(
     }  # fmt: skip
     from holdtrue.retraining._parallel import all_models
 
-    models = all_models(clf, asked, executor, on_model, keep)
+    models = all_models(clf, asked, executor, on_model, keep, some)
     return Retrained(
         clf.predictor_, stack(models), _how(vary, new_order, layers, each if tables is not None else 1)
     )

@@ -20,10 +20,13 @@ class AbstractRetrained:
         The model that they are retrainings of; its encoder, threshold and favourable class hold for all.
     vary : str
         What was varied.
+    kinds : tuple of int
+        Of each model by which recipe it was trained, where there are several; empty where there is one.
     """
 
     predictor: Predictor
     vary: str
+    kinds: tuple[int, ...]
 
     @abstractmethod
     def __len__(self) -> int:
@@ -38,7 +41,7 @@ class AbstractRetrained:
         """Return some of the models (indices or a mask)."""
 
     @abstractmethod
-    def join(self, other: "AbstractRetrained") -> Self:
+    def join(self, other: "AbstractRetrained") -> "AbstractRetrained":
         """These models and further ones of the same model."""
 
     @abstractmethod
@@ -58,6 +61,10 @@ class AbstractRetrained:
     def digests(self) -> tuple[str | None, ...]:
         """What tells each model from others; None for one that cannot be read."""
 
+    @abstractmethod
+    def of_kinds(self, first: int, n: int) -> Self:
+        """The same models, told to be of `n` kinds in turn, so that each is dealt to both sides."""
+
     def predict(self, X: TableLike) -> np.ndarray:
         """Labels of shape (models, rows)."""
         return self.predictor.classes[self.decide(X)]
@@ -73,6 +80,18 @@ class AbstractRetrained:
 def both_kinds(one: AbstractRetrained, other: AbstractRetrained) -> str:
     """What was varied in either."""
     return " and ".join(dict.fromkeys((one.vary, other.vary)))
+
+
+def all_kinds(one: AbstractRetrained, other: AbstractRetrained) -> tuple[int, ...]:
+    """Recipes of the models of either; without any they are of the first."""
+    if not one.kinds and not other.kinds:
+        return ()
+    return (one.kinds or (0,) * len(one)) + (other.kinds or (0,) * len(other))
+
+
+def some_kinds(models: AbstractRetrained, rows: np.ndarray) -> tuple[int, ...]:
+    """Recipes of some of the models."""
+    return tuple(models.kinds[i] for i in rows.tolist()) if models.kinds else ()
 
 
 def places(rows: Any, n: int) -> np.ndarray:

@@ -1,5 +1,6 @@
 """One model made elsewhere, trained from a draw of rows and a seed; many of them, side by side."""
 
+import itertools
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -44,10 +45,11 @@ class Draw:
 def drawn(
     tables: Sequence[tuple[Table, np.ndarray]], n_recipes: int, n: int, vary: str, rng: np.random.RandomState
 ) -> Iterator[Draw]:
-    """`n` draws of each table; recipes take turns."""
+    """`n` draws of each table; recipes take turns, over all tables."""
+    turn = itertools.cycle(range(n_recipes))
     for table, (rows, labels) in enumerate(tables):
         everyone = np.arange(rows.n_rows)
-        for i in range(n):
+        for _ in range(n):
             seed = int(rng.randint(2**31 - 1))
             picked = None
             if vary in ("bootstrap", "anew"):
@@ -55,7 +57,7 @@ def drawn(
                 picked = np.sort(np.asarray(resample(everyone, stratify=labels, random_state=seed)))
             elif vary == "leave_one_out":
                 picked = np.delete(everyone, seed % rows.n_rows)
-            yield Draw(i % n_recipes, table, picked, seed)
+            yield Draw(next(turn), table, picked, seed)
 
 
 def seeded(estimator: Any, seed: int, *, only_unset: bool = False) -> Any:
