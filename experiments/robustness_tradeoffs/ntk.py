@@ -1,13 +1,15 @@
 """The NTK beside networks that are trained, and its Nyström approximation beside the exact solution.
 
-    python -m experiments.robustness_tradeoffs.ntk [--widths 128 1024 8192] [--rows 300] [--steps 2000]
+    python -m experiments.robustness_tradeoffs.ntk run FOLDER [--dataset NAME ...] [--split N ...]
+        [--widths 128 1024 8192] [--rows 300] [--steps 2000]
+    python -m experiments.robustness_tradeoffs.ntk merge FOLDER
 
 A two-layer ReLU network whose first layer is trained to the ridge about its start, with every unit twice and
 opposite signs on top so that it starts at zero, comes to the kernel model as its width grows. Then, 5,000 training
 rows exactly and by landmarks: how far the scores of new people are apart.
+``run`` has ten splits unless it is given some, a file each; ``merge`` makes ``results/ntk.json`` of them.
 """
 
-import argparse
 import time
 from typing import Any
 
@@ -15,12 +17,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks._common import record
-from experiments import experiment
-from experiments.robustness_tradeoffs.theory import installed, split
+from experiments.robustness_tradeoffs._cells import BETA, merge, parsers, run
+from experiments.robustness_tradeoffs.theory import split
+from holdtrue.encoding import Encoder
 from holdtrue.models import kernel_ridge, ntk_matrix, nystroem
 
-BETA = 1.0
 MANY = 5000
 LANDMARKS = (250, 500, 1000, 2000)
 
@@ -91,27 +92,27 @@ def landmarks(x: np.ndarray, y: np.ndarray, people: np.ndarray, truth: np.ndarra
     return out
 
 
+def measure(options: Any, x: np.ndarray, y: np.ndarray, encoder: Encoder, seed: int) -> dict[str, Any]:
+    """Both, for one split of one dataset."""
+    train, labels, people, truth = split(x, y, seed, MANY)
+    people, truth, n = people[:500], truth[:500], options.rows
+    found = {f"width {w}": wide(train[:n], labels[:n], people, w, options.steps) for w in options.widths}
+    return found | {"landmarks": landmarks(train, labels, people, truth)}
+
+
 def main() -> None:
-    """Both, on every dataset that is there."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--widths", type=int, nargs="+", default=[128, 1024, 8192])
-    parser.add_argument("--rows", type=int, default=300)
-    parser.add_argument("--steps", type=int, default=2000)
-    options = parser.parse_args()
-    widths = " ".join(map(str, options.widths))
-    command = f"python -m experiments.robustness_tradeoffs.ntk --widths {widths}"
-    command += f" --rows {options.rows} --steps {options.steps}"
-    values: dict[str, Any] = {"beta": BETA}
-    for name, x, y, _ in installed():
-        train, labels, people, truth = split(x, y, 0, MANY)
-        people, truth = people[:500], truth[:500]
-        values[name] = {
-            f"width {width}": wide(train[: options.rows], labels[: options.rows], people, width, options.steps)
-            for width in options.widths
-        }
-        values[name]["landmarks"] = landmarks(train, labels, people, truth)
-        record("ntk", command, values, folder=experiment("robustness-tradeoffs").results, shown=False)
-        print(name, values[name], flush=True)
+    """Read the command line."""
+    parser, running = parsers(__doc__)
+    running.add_argument("--widths", type=int, nargs="+", default=[128, 1024, 8192])
+    running.add_argument("--rows", type=int, default=300)
+    running.add_argument("--steps", type=int, default=2000)
+    given = parser.parse_args()
+    match given.command:
+        case "run":
+            widths = " ".join(map(str, given.widths))
+            run("ntk", measure, given, f"--widths {widths} --rows {given.rows} --steps {given.steps}")
+        case "merge":
+            merge("ntk", given.folder, given.out)
 
 
 if __name__ == "__main__":

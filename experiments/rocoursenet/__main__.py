@@ -85,6 +85,8 @@ def merge(into: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     times = {name: t for name, t in found.get("times", {}).items() if name in taken}
     merging = "python -m experiments.rocoursenet merge FOLDER"
     before = [step for step in (into.get("command") or "").split(" && ") if step != merging]
+    if found.get("whole") and found.get("attacks"):  # those of some subsets are replaced
+        before = [step for step in before if " FOLDER attacks " not in step]
     into["command"] = in_turn(*before, found.get("command"), merging)
     into |= {"device_of": devices, "times": {**into.get("times", {}), **times}}
     for key in ("sweeps_of", "attacks", "losses"):

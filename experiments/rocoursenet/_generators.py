@@ -15,7 +15,7 @@ from experiments.rocoursenet._data import Tasks, alike
 from experiments.rocoursenet._judge import Answer, judge, performance, wishes
 from experiments.rocoursenet._train import fit_all
 from holdtrue.encoding import Permits
-from holdtrue.models import AbstractModel, CounterNet, CounterNetModel
+from holdtrue.models import AbstractModel, CounterNet, CounterNetModel, Data
 from holdtrue.retraining import start_keys
 from holdtrue.training import AbstractRegime, TrainingContext
 
@@ -63,15 +63,15 @@ def ms_per_person(tasks: Tasks, model: AbstractModel, n: int = 10_000) -> float:
 
 
 def trained(
-    tasks: Tasks, recipes: Mapping[str, Recipe], seeds: Sequence[int]
+    tasks: Tasks, recipes: Mapping[str, Recipe], seeds: Sequence[int], *, rows: Sequence[Data] | None = None
 ) -> tuple[dict[str, list[list[AbstractModel]]], float]:
     """Models of some recipes that share one compiled program, a list per seed, and the seconds that all took.
 
-    The recipes' networks must be equal, and their regimes differ in numbers only.
+    The recipes' networks must be equal, and their regimes differ in numbers only. `rows` are those of `fit_all`.
     """
     chosen = list(recipes.values())
     began = time.monotonic()
-    models = fit_all(tasks, chosen[0].network, [r.regime for r in chosen], seeds)
+    models = fit_all(tasks, chosen[0].network, [r.regime for r in chosen], seeds, rows=rows)
     n = len(seeds)
     grouped = {name: models[i * n : (i + 1) * n] for i, name in enumerate(recipes)}
     return grouped, time.monotonic() - began

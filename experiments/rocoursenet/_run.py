@@ -14,7 +14,7 @@ from experiments.rocoursenet._oracle import ceiling, cheapest
 from experiments.rocoursenet._recipes import GUIDED, MAIN, PRINTED, Sizes, recipes
 from experiments.rocoursenet._result import Result
 from experiments.rocoursenet._settings import BASE_WIDTHS, SETTINGS
-from experiments.rocoursenet._sweeps import attacked, sweeps
+from experiments.rocoursenet._sweeps import SHARES, attacked, sweeps
 from experiments.rocoursenet._train import fit_all, plain
 from holdtrue.errors import DataError
 from holdtrue.methods import AbstractMethod
@@ -43,6 +43,7 @@ PARTS = {
     "sweeps, l2": ("figure 12",),
     "schedule": ("figure 6",),
     "sizes": ("figure 5",),
+    **{f"sizes, {share:g}": ("figure 5",) for share in SHARES},
     "sizes, guides": ("figure 5",),
     "losses": ("figure 11",),
 }

@@ -65,9 +65,9 @@ def sweeps(tasks: Tasks, few: Tasks, sizes: Sizes, wanted: Set[str]) -> Iterator
                 f"E = {e:g}{suffix}": (f"{schedule}, E = {e:g}", attacked(few, sizes, schedule=schedule, eps=e))
                 for e in SCHEDULED
             })  # fmt: skip
-    if "sizes" in wanted:
-        # All rows of all subsets are in the fronts.
-        for share in SHARES:
+    # All rows of all subsets are in the fronts.
+    for share in SHARES:
+        if {"sizes", f"sizes, {share:g}"} & wanted:
             yield from _sizes(tuple(s.share(share) for s in few), sizes, share)
     if "sizes" in wanted and few is not tasks:
         yield from _sizes(few, sizes, 1.0)

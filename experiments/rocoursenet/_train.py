@@ -7,7 +7,7 @@ import jax
 
 from experiments.rocoursenet._data import Tasks, alike
 from holdtrue.encoding import Permits
-from holdtrue.models import AbstractArchitecture, AbstractModel, Strategy, fit_many
+from holdtrue.models import AbstractArchitecture, AbstractModel, Data, Strategy, fit_many
 from holdtrue.retraining import start_keys
 from holdtrue.training import AbstractRegime, StandardTraining, TrainingContext
 
@@ -19,6 +19,7 @@ def fit_all(
     seeds: Sequence[int],
     *,
     starts: Sequence[Sequence[AbstractModel]] | None = None,
+    rows: Sequence[Data] | None = None,
     strategy: Strategy = "auto",
 ) -> list[list[AbstractModel]]:
     """Train one model per subset and seed; a list per seed, or per regime and seed.
@@ -29,9 +30,11 @@ def fit_all(
         Several may differ in their numbers only: then one compilation serves all of them.
     starts : optional
         Models to start from, a list per seed; freshly built ones when omitted.
+    rows : optional
+        What every subset's model learns from, where the subsets are some of those that were made alike.
     """
     several = [regimes] if isinstance(regimes, AbstractRegime) else list(regimes)
-    d, rows = tasks[0].encoder.n_columns, alike(tasks)
+    d, rows = tasks[0].encoder.n_columns, alike(tasks) if rows is None else rows
     n = len(rows[0].y)
     context = TrainingContext(Permits.of(tasks[0].encoder), 1, n_rows=n)
     if starts is None:
