@@ -203,6 +203,7 @@ def adopt(
     guides: AbstractRetrained | None = None,
     random_state: int = 0,
     on_model: Callable[[int], None] | None = None,
+    keep: str | Path | None = None,
 ) -> Adopted:
     """Take a model made elsewhere into a file that every command and the service take as one of holdtrue's own.
 
@@ -234,6 +235,8 @@ def adopt(
     random_state : int, default=0
     on_model : callable, optional
         Told how many copies are trained.
+    keep : path, optional
+        A folder in which every copy is kept as it is trained: the same call goes on where it was cut.
 
     Examples
     --------
@@ -269,8 +272,10 @@ def adopt(
     chosen = self._fresh_method()
     rows: Any = table
     if isinstance(chosen, Holding):
-        self.method_ = chosen.fit(predictor, rows, labels, guides=guides, on_model=on_model)
+        self.method_ = chosen.fit(predictor, rows, labels, guides=guides, on_model=on_model, keep=keep)
     else:
+        if keep is not None:
+            raise DataError("adopt: `keep` is for copies of the model; got no `labels`. Leave one of them out.")
         self.method_ = chosen.fit(predictor, rows)
     return self
 

@@ -175,6 +175,7 @@ class RecourseClassifier(AbstractClassifier):
         on_epoch: Callable[[int, float], None] | None = None,
         on_model: Callable[[int], None] | None = None,
         periods: Sequence[tuple[TableLike, ArrayLike]] | None = None,
+        keep: str | Path | None = None,
     ) -> Self:
         """Learn from a table and its labels.
 
@@ -189,6 +190,9 @@ class RecourseClassifier(AbstractClassifier):
             Told how many guides and judges are trained.
         periods : sequence of (X, y), optional
             Past periods, each by itself, for guides and judges: see `Holding.fit`.
+        keep : path, optional
+            A folder in which every guide and judge is kept as it is trained: the same fit, with a `random_state`,
+            goes on where it was cut.
         """
         self._check_model()
         self.check_parameters()
@@ -232,9 +236,10 @@ class RecourseClassifier(AbstractClassifier):
         self._retrained: dict[Any, Retrained] = {}
         method = self._fresh_method()
         if isinstance(method, Holding):
-            self.method_: AbstractMethod = method.fit(self, table, y, tables=periods, on_model=on_model)
-        elif periods is not None:
-            raise DataError("RecourseClassifier: `periods` are for guides; got hold=None. Leave one of them out.")
+            self.method_: AbstractMethod = method.fit(self, table, y, tables=periods, on_model=on_model, keep=keep)
+        elif periods is not None or keep is not None:
+            name = "`periods` are" if periods is not None else "`keep` is"
+            raise DataError(f"RecourseClassifier: {name} for guides; got hold=None. Leave one of them out.")
         else:
             self.method_ = method.fit(self, table, y)
         return self

@@ -12,6 +12,7 @@ from holdtrue.cli._options import (
     configure,
     favourable_option,
     json_option,
+    keep_option,
     parse_settings,
     seed_option,
     set_option,
@@ -41,12 +42,13 @@ from holdtrue.errors import DataError
 @click.option("--outputs", type=click.Choice(["logits", "probabilities", "log_probabilities"]),
               help="For torch: what it gives; told from its last layer when omitted.")  # fmt: skip
 @set_option
+@keep_option
 @seed_option
 @json_option
 def command(
     model: str, reference: str, schema_file: str | None, out: str, threshold: float | None, favourable: str | None,
     method: str, target: str | None, guides: int | None, architecture: str | None, reads: str | None,
-    outputs: Any, settings: tuple[str, ...], seed: int, as_json: bool,
+    outputs: Any, settings: tuple[str, ...], keep: str | None, seed: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Adopt MODEL, the file of a model made elsewhere, so that every command takes it.
 
@@ -65,6 +67,8 @@ def command(
     check_place(out)
     if guides is not None and target is None and not reference.startswith("dataset:"):
         raise DataError("--guides: copies of the model learn from labels; got no --target. Name the label column.")
+    if keep is not None and guides is None:
+        raise DataError("--keep: is for copies of the model; got no --guides. Leave one of them out.")
     given = parse_settings(settings)
     use_cache()
     import numpy as np
@@ -102,7 +106,7 @@ def command(
     how: Keywords = {
         "reference": table, "labels": None if guides is None else labels, "threshold": threshold,
         "method": configure(by_name(method), given), "favourable": wanted, "n_guides": guides or 20,
-        "random_state": seed,
+        "random_state": seed, "keep": keep,
     }  # fmt: skip
     with progress("guides", 2 * (guides or 0), "models") as bar:
         made = interruptible(lambda: adopt(theirs, schema, **how, on_model=bar.to))

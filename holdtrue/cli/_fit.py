@@ -17,6 +17,7 @@ from holdtrue.cli._options import (
     dropped,
     favourable_option,
     json_option,
+    keep_option,
     parse_settings,
     read_hold,
     schema_option,
@@ -72,6 +73,7 @@ FAMILIES = ("model", "regime", "method")
               help="Share of rows held out to measure accuracy; 0 trains on all.")  # fmt: skip
 @click.option("--held-out", metavar="FILE",
               help="Write the held-out rows with their labels, as CSV, Parquet or JSON lines.")  # fmt: skip
+@keep_option
 @seed_option
 @json_option
 def command(
@@ -79,7 +81,7 @@ def command(
     favourable: str | None, drop: tuple[str, ...], model: str | None, regime: str | None, method: str | None,
     config: str | None,
     settings: tuple[str, ...], threshold: float, hold: str | None, guides: int | None, periods: tuple[str, ...],
-    scaling: "Scaling", test_size: float, held_out: str | None, seed: int, as_json: bool,
+    scaling: "Scaling", test_size: float, held_out: str | None, keep: str | None, seed: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Train a classifier on TABLE and write a model file.
 
@@ -134,8 +136,10 @@ def command(
     past = [read_period(period, target, data) for period in periods]
     if past and classifier.hold is None:
         raise DataError("--period: is for guides; got --hold none. Leave one of them out.")
+    if keep is not None and classifier.hold is None:
+        raise DataError("--keep: is for guides; got --hold none. Leave one of them out.")
     train, test = split(len(data.y), data.y, test_size, seed)
-    fit_with_progress(classifier, data.X.iloc[train], data.y[train], past)
+    fit_with_progress(classifier, data.X.iloc[train], data.y[train], past, keep)
     classifier.save(out)
     if held_out is not None:
         write_rows(held_out, data.X.iloc[test], "label" if target is None else target, data.y[test])
@@ -325,7 +329,7 @@ def split(n: int, y: "ArrayLike", test_size: float, seed: int) -> tuple["np.ndar
     return np.sort(train), np.sort(test)
 
 
-def fit_with_progress(classifier: Any, X: Any, y: Any, periods: Any = ()) -> Any:
+def fit_with_progress(classifier: Any, X: Any, y: Any, periods: Any = (), keep: str | None = None) -> Any:
     """Fit with a bar, hearing Ctrl-C: first over epochs, then over the further trainings."""
     epochs = None if classifier.regime is None else classifier.regime.epochs(len(y))
     with progress("training", epochs, "epochs") as bar:
@@ -334,10 +338,12 @@ def fit_with_progress(classifier: Any, X: Any, y: Any, periods: Any = ()) -> Any
             (lambda n: bar.part("training it again", n, 2 * classifier.n_guides, "models")) if bar.shown else None
         )
         how: JsonObject = {"on_epoch": on_epoch, "on_model": on_model, "periods": list(periods) or None}
+        how |= {} if keep is None else {"keep": keep}
         try:
             return interruptible(lambda: classifier.fit(X, y, **how))
         except KeyboardInterrupt as error:
-            raise Interrupted("Interrupted. The model was not finished, so nothing was written.") from error
+            kept = "" if keep is None else f" What was trained of guides and judges is in {keep}."
+            raise Interrupted(f"Interrupted. The model was not finished, so nothing was written.{kept}") from error
         except HoldtrueError:
             raise
         except ValueError as error:  # scikit-learn's own checks

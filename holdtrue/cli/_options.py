@@ -35,6 +35,12 @@ seed_option = click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), metavar="INTEGER", default=0, help="Seed of everything random."
 )
 
+keep_option = click.option(
+    "--keep",
+    metavar="FOLDER",
+    help="Keep each guide and judge as it is trained; the same command then goes on where it was cut.",
+)
+
 
 def read_share(text: str, option: str) -> float:
     """A share as people write it: 1% or 0.01. A bare 1 could be either, and is refused."""

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -121,6 +122,7 @@ class Holding(AbstractBasedMethod):
         level: Level | None = None,
         also: Sequence[float] = (),
         on_model: Callable[[int], None] | None = None,
+        keep: str | Path | None = None,
     ) -> Self:
         """Train guides and judges, and measure the margin.
 
@@ -141,12 +143,18 @@ class Holding(AbstractBasedMethod):
             Further levels to measure, for ``recourse(X, hold=...)``.
         on_model : callable, optional
             Told how many models are trained.
+        keep : path, optional
+            A folder in which every model is kept as it is trained: the same call goes on where it was cut. See
+            `holdtrue.retrain`.
         """
         self.check_parameters()
+        if keep is not None and guides is not None:
+            raise DataError("Holding: `keep` is for models that are trained here; got `guides`. Leave one out.")
         super().fit(model, X, y)
         if guides is None:
             try:
-                drawn = self.drawn(model, X, y, self.n_guides + self.n_judges, tables=tables, on_model=on_model)
+                n = self.n_guides + self.n_judges
+                drawn = self.drawn(model, X, y, n, tables=tables, on_model=on_model, keep=keep)
             except CapabilityError as error:
                 where = "Use another method to go without, or fit(..., guides=...) what holdtrue.retrain returned."
                 raise CapabilityError(f"Holding: needs models trained again. {error} {where}") from error
@@ -187,11 +195,12 @@ class Holding(AbstractBasedMethod):
         *,
         tables: Sequence[tuple[TableLike, ArrayLike]] | None = None,
         on_model: Callable[[int], None] | None = None,
+        keep: str | Path | None = None,
     ) -> AbstractRetrained:
         """`n` models as `fit` trains them, to be shared out between guides and judges."""
         seed = (GUIDE_SEED + (0 if self.random_state is None else self.random_state)) % 2**32
         own = isinstance(model, TrainedClassifier) and model.training_ is not None
-        rows = {} if own else {"X": X, "y": y}
+        rows: dict[str, Any] = {"keep": keep} | ({} if own else {"X": X, "y": y})
         if not own and (X is None or y is None):
             raise DataError(
                 f"Holding: a {type(model).__name__} does not know what it learned from; got no X and y. Give "
@@ -202,8 +211,9 @@ class Holding(AbstractBasedMethod):
         alike = max(2, n // 3)
         first = retrain(model, **rows, n=alike, vary=self.vary, random_state=seed, on_model=on_model)
         singles = resampled(tables, n - alike, check_random_state(seed))
-        later = retrain(model, n=1, tables=singles, random_state=seed).of_kinds(1, len(tables))
-        return first.join(later)
+        told = None if on_model is None else lambda done: on_model(alike + done)
+        later = retrain(model, n=1, tables=singles, random_state=seed, on_model=told, keep=keep)
+        return first.join(later.of_kinds(1, len(tables)))
 
     # ---- asking -------------------------------------------------------------------------------------
 
