@@ -32,6 +32,9 @@ QUICK = {
     "xla_disable_hlo_passes": "while-loop-invariant-code-motion",
 }
 
+# By the kind of library, the variable that says how many threads it starts; read when it is imported.
+THREADS = {"openmp": "OMP_NUM_THREADS", "blas": "OPENBLAS_NUM_THREADS"}
+
 # With HOLDTRUE_TYPECHECK=1, annotations of these are checked at every call, shapes and dtypes included: what is
 # inside, where arrays are; and arrays of different rank are not combined. What users call checks its arguments
 # itself, with errors of its own. Tests of searches take a sixth longer with it, so it is a run of its own
@@ -61,8 +64,8 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
     # Threads of scikit-learn, xgboost and lightgbm wait for each other at full speed: where two workers have two
     # cores, that takes half of the time of the tests that use them.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    for variable in THREADS.values():
+        os.environ.setdefault(variable, "1")
     quick = [f"--{flag}={value}" for flag, value in QUICK.items() if _known(flag)]
     os.environ.setdefault("XLA_FLAGS", " ".join(quick))
     here = Path(config.rootpath) / ".." / "shared" / "data"
@@ -129,6 +132,13 @@ def _keep_programs(config: pytest.Config) -> None:
     reset_cache()  # a module may have compiled something when it was imported
 
 
+def _one_thread() -> None:
+    """Hold libraries to their variables that were imported before these were set: by a plugin, without workers."""
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits({kind: int(os.environ[variable].split(",")[0]) for kind, variable in THREADS.items()})
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave modules of the package alone that have no example to run."""
     if collection_path.suffix != ".py" or Path(config.rootpath) / "holdtrue" not in collection_path.parents:
@@ -150,6 +160,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Look for garbage seldom, and not among what was imported: tracing makes many objects and little garbage."""
     if "jax" in sys.modules:
         _keep_programs(session.config)
+    if "sklearn" in sys.modules:
+        _one_thread()
     if len(session.items) > MANY_TESTS:
         # The search over trees, whose machine code would be compiled anew in a test that switches its cache off.
         import holdtrue.search.exact._workers  # noqa: F401

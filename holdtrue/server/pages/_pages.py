@@ -1,6 +1,7 @@
 """What all pages share: templates, sessions, forms, and headers that keep a browser from running anything else."""
 
 from collections.abc import Callable, Coroutine
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -36,6 +37,22 @@ SAFE = {
 }
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 FIELDS = 3000  # of one form
+
+
+@cache
+def _templates() -> Environment:
+    """The pages' templates, which no application changes; compiled at once, so that nobody waits for it later."""
+    templates = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters |= FILTERS
+    for name in templates.list_templates():
+        templates.get_template(name)
+    return templates
 
 
 class NotLoggedIn(Exception):
@@ -79,16 +96,7 @@ class Pages:
         self.hidden = frozenset(i for i, feature in features if feature.protected)
         self.sessions = Sessions()
         door.by_cookie = lambda request: self.session(request) is not None
-        self.templates = Environment(
-            loader=FileSystemLoader(HERE / "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self.templates.filters |= FILTERS
-        for name in self.templates.list_templates():  # compiled now: nobody waits for it later
-            self.templates.get_template(name)
+        self.templates = _templates()
 
     # ---- answers --------------------------------------------------------------------------------------
 
