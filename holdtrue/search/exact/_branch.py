@@ -33,7 +33,7 @@ from holdtrue.search.exact._desk import (
     Desk,
 )
 from holdtrue.search.exact._grove import Ground, Grove
-from holdtrue.search.exact._look import ceiling, met, see, where
+from holdtrue.search.exact._look import ceiling, met, see, see_point, where
 from holdtrue.search.exact._points import corner, cut_by_limits, narrowed
 from holdtrue.search.exact._reach import TINY, begin, enough, list_again, shrink
 
@@ -134,6 +134,7 @@ def _look_at(grove: Grove, room: Ground, p: int, desk: Desk, b: int, writes: int
     see(grove, room, p, desk, b, v)
     if not met(grove, room, desk.most, desk.active):
         return
+    see_point(grove, room, p, desk, b, v)
     slot, edge, rises, gain = where(grove, room, desk, v)
     lack = 0.0
     for i in range(count[NEEDS]):

@@ -24,7 +24,7 @@ from holdtrue.search.exact._desk import (
     Desk,
 )
 from holdtrue.search.exact._grove import Ground, Grove
-from holdtrue.search.exact._look import ceiling, met, see, steps, stride
+from holdtrue.search.exact._look import ceiling, met, see, see_point, steps, stride
 from holdtrue.search.exact._points import (
     INF32,
     broken_clause,
@@ -281,6 +281,7 @@ def _descend(grove: Grove, room: Ground, p: int, desk: Desk, n_boxes: np.int64) 
                 continue
             count[LOOKED] += 1
             see(grove, room, p, desk, b, v)
+            see_point(grove, room, p, desk, b, v)
             if met(grove, room, desk.now, desk.active):
                 if offered(grove, room, p, desk, v, cost[b]) == AGAIN:
                     to = there + n_next

@@ -37,6 +37,8 @@ class Desk(NamedTuple):
         with one leaf in reach; which needs take part; that all do; and those that do, in the order of joining.
     column, slot : the column of each feature, below 0 for none; the feature of each column.
     paid, enter, entries : what each edge costs; the same where it may be crossed; and what each set costs.
+    condition : what each condition costs at least, below 0 where that has not been asked for.
+    leaf_cost : what it costs at least to be in each leaf of the model itself.
     point, level : the best point.
     number, tally : single values, by the names above.
     stop : not 0 when the time is over.
@@ -78,6 +80,7 @@ class Desk(NamedTuple):
     paid: Reals
     enter: Reals
     entries: Reals
+    condition: Reals
     point: Singles
     level: Whole
     number: Reals
@@ -157,6 +160,7 @@ def desk_of(grove: Grove, ground: Ground, size: int) -> Desk:
         paid=np.empty(n_edges, f64),
         enter=np.empty(n_edges, f64),
         entries=np.empty(n_sets, f64),
+        condition=np.empty(grove.n_same[0], f64),
         point=np.empty(n, f32),
         level=np.empty(n_levels, i64),
         number=np.zeros(6, f64),

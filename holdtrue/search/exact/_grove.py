@@ -33,11 +33,13 @@ class Grove(NamedTuple):
 
     Attributes
     ----------
-    value, box : of leaves in the order of the needs: what each adds, and which of the boxes it is.
+    value, box : of leaves in the order of the needs, and in every tree of what they add, the most first: that, and
+        which of the boxes each is.
     start, need : where each tree's leaves begin, and the need it adds to.
     first : where each need's trees begin.
     begin : where each box's conditions begin.
     slot, low, high, absent : of conditions; see above.
+    same, n_same : of conditions, which of those that differ each is, and how many these are.
     low_edge, high_edge : which edge a bound is, below 0 where there is none; of levels, the set.
     edge, edge_first : distinct bounds, ascending, feature by feature.
     member, set_first : levels of every set, and where each feature's sets begin.
@@ -56,6 +58,8 @@ class Grove(NamedTuple):
     low: Singles
     high: Singles
     absent: Flags
+    same: Short
+    n_same: Whole
     low_edge: Short
     high_edge: Short
     edge: Singles
@@ -82,6 +86,8 @@ class Timber(NamedTuple):
     low: Singles
     high: Singles
     absent: Flags
+    same: Short
+    n_same: Whole
     low_edge: Short
     high_edge: Short
     edge: Singles
@@ -125,12 +131,17 @@ def timber_of(flat: Flat, boxes: Boxes) -> Timber:
         np.concatenate(part) for part in zip(none, *parts, strict=True)
     )
     order = np.argsort(leaf, kind="stable")
+    n_ids, never = max(edge_first[-1], n_sets[-1]) + 1, (low == np.inf) & (slot < n)  # leads there when missing
+    name = ((slot.astype(np.int64) * n_ids + low_edge + 1) * n_ids + high_edge + 1) * 4 + 2 * never + absent
+    kinds, same = np.unique(name[order], return_inverse=True)
     return Timber(
         begin=np.searchsorted(leaf[order], np.arange(n_leaves + 1)).astype(np.int64),
         slot=slot[order].astype(np.int32),
         low=low[order].astype(np.float32),
         high=high[order].astype(np.float32),
         absent=absent[order].astype(np.uint8),
+        same=same.astype(np.int32),
+        n_same=np.array([len(kinds)], np.int64),
         low_edge=low_edge[order].astype(np.int32),
         high_edge=high_edge[order].astype(np.int32),
         edge=np.concatenate([np.zeros(0, np.float32), *edges]).astype(np.float32),
@@ -147,10 +158,11 @@ def timber_of(flat: Flat, boxes: Boxes) -> Timber:
 
 
 def grove_of(timber: Timber, boxes: Boxes, needs: Needs) -> Grove:
-    """Leaves and what a decision needs of them."""
+    """Leaves and what a decision needs of them: in every tree those first that add most, since they are sought."""
+    order = np.lexsort((-needs.value, needs.tree))
     return Grove(
-        value=np.ascontiguousarray(needs.value, np.float64),
-        box=needs.leaf.astype(np.int64),
+        value=np.ascontiguousarray(needs.value[order], np.float64),
+        box=needs.leaf[order].astype(np.int64),
         start=needs.start.astype(np.int64),
         need=needs.need.astype(np.int64),
         first=np.searchsorted(needs.need, np.arange(needs.n + 1)).astype(np.int64),

@@ -10,6 +10,7 @@ from holdtrue.search.exact._grove import Ground, Grove
 from holdtrue.search.exact._points import INF32, LINF, UNNAMED, spent
 from holdtrue.search.exact._reach import NOTHING, TINY, a_little_above
 
+ONE_MORE = np.uint64(1)  # of places that cannot lie below 0, of which numba need not make sure
 CLOSE = 1e-6  # by which share the best may be dearer than the cheapest
 
 
@@ -21,52 +22,108 @@ def ceiling(desk: Desk) -> float:
 
 @compiled
 def see(grove: Grove, room: Ground, p: int, desk: Desk, b: int, v: int) -> None:
-    """Look at every leaf from where a box begins, and at every tree: its best leaf, and that of the point."""
+    """What every leaf costs from where a box begins, and the best leaf of every tree."""
     low, high, values, slots = desk.box_low, desk.box_high, desk.values, desk.slot
-    cost, state, first_cost, first_state = desk.seen_cost, desk.seen_state, desk.cost, desk.state
+    cost, first_cost = desk.seen_cost, desk.cost
     n, n_numbers, largest = desk.tally[LEAVES], values.shape[1], room.rule[0] == LINF
     for k in range(n):
         cost[k] = first_cost[k]
+    for column in range(desk.tally[COLUMNS]):
+        slot = slots[column]
+        if slot >= n_numbers:
+            if _levels_cut(grove, room, p, desk, b, v, column):
+                _levels_paid(room, p, desk, v, column)
+        elif _cut(low[b, slot], high[b, slot]):
+            if values[v, slot] == room.own[p, slot]:
+                _meeting(desk, n, column, low[b, slot], high[b, slot])
+            else:
+                paid = np.float32(spent(room, p, slot, np.float64(values[v, slot])))
+                _from(desk, n, column, low[b, slot], high[b, slot], paid, largest)
+    _see_trees(desk)
+
+
+@compiled
+def see_point(grove: Grove, room: Ground, p: int, desk: Desk, b: int, v: int) -> None:
+    """What keeps a box's cheapest point from every leaf that `see` has seen, and what every tree adds there."""
+    low, high, values, slots = desk.box_low, desk.box_high, desk.values, desk.slot
+    state, first_state = desk.seen_state, desk.state
+    n, n_numbers = desk.tally[LEAVES], values.shape[1]
     for k in range(n):
         state[k] = first_state[k]
     for column in range(desk.tally[COLUMNS]):
         slot = slots[column]
         if slot >= n_numbers:
-            _see_levels(grove, room, p, desk, b, v, column)
-        elif low[b, slot] > -INF32 or high[b, slot] < INF32:
-            # Where a box has not been cut, its cheapest point is the person's own value, and every leaf fits.
-            paid = np.float32(spent(room, p, slot, np.float64(values[v, slot])))
-            _from(desk, n, column, low[b, slot], high[b, slot], paid, largest)
+            if _levels_cut(grove, room, p, desk, b, v, column):
+                _levels_moved(desk, column)
+        elif _cut(low[b, slot], high[b, slot]) and values[v, slot] != room.own[p, slot]:
             _moved(desk, n, column, values[v, slot])
-    _see_trees(desk)
+    _see_now(desk)
 
 
 @compiled
-def _see_levels(grove: Grove, room: Ground, p: int, desk: Desk, b: int, v: int, column: int) -> None:
-    """The same where a feature's levels have been cut."""
-    price, member, left, sets, entries = room.price, grove.member, desk.box_levels, desk.low, desk.entry
-    cost, state, hit, out = desk.seen_cost, desk.seen_state, desk.set_hit, desk.set_out
+def _cut(low: np.float32, high: np.float32) -> bool:
+    """Whether a number has been cut; else the cheapest point has the person's own, and every leaf fits."""
+    return bool(low > -INF32 or high < INF32)
+
+
+@compiled
+def _levels_cut(grove: Grove, room: Ground, p: int, desk: Desk, b: int, v: int, column: int) -> bool:
+    """Whether a feature's levels have been cut; then also which sets a box meets, and its point is not in."""
+    price, member, left, hit, out = room.price, grove.member, desk.box_levels, desk.set_hit, desk.set_out
     j = desk.slot[column] - room.own.shape[1]
     first, last, level, cut = room.spans[j], room.spans[j + 1], desk.levels[v, j], 0
     for i in range(first, last):
         cut |= (price[p, i] < np.inf) != (left[b, i] == 1)
     if not cut:
-        return
+        return False
     for s in range(grove.set_first[j], grove.set_first[j + 1]):
         hit[s] = 0
         for i in range(first, last):
             hit[s] |= left[b, i] & member[s, i - first]
         out[s] = 1 - member[s, level - first]
-    paid, one, largest = np.float32(price[p, level]), np.int32(1 + (column << COLUMN)), room.rule[0] == LINF
+    return True
+
+
+@compiled
+def _levels_paid(room: Ground, p: int, desk: Desk, v: int, column: int) -> None:
+    """As `_from`, where a feature's levels have been cut."""
+    sets, entries, cost, hit = desk.low, desk.entry, desk.seen_cost, desk.set_hit
+    j = desk.slot[column] - room.own.shape[1]
+    paid, largest = np.float32(room.price[p, desk.levels[v, j]]), room.rule[0] == LINF
     for k in range(desk.tally[LEAVES]):
         entry, s = entries[column, k], np.int64(sets[column, k])
-        outside = np.int32(0)
+        if s >= 0 and not hit[s]:
+            cost[k] = INF32
+        cost[k] = max(cost[k], paid) if largest else cost[k] + max(paid - entry, NOTHING)
+
+
+@compiled
+def _levels_moved(desk: Desk, column: int) -> None:
+    """As `_moved`, where a feature's levels have been cut."""
+    sets, entries, state, out, one = desk.low, desk.entry, desk.seen_state, desk.set_out, _one(column)
+    for k in range(desk.tally[LEAVES]):
+        s, outside = np.int64(sets[column, k]), np.int32(0)
         if s >= 0:
             outside = out[s]
-            if not hit[s]:
-                cost[k] = INF32
-        state[k] += (outside - np.int32(entry > 0)) * one
-        cost[k] = max(cost[k], paid) if largest else cost[k] + max(paid - entry, NOTHING)
+        state[k] += (outside - np.int32(entries[column, k] > 0)) * one
+
+
+@compiled
+def _one(column: int) -> np.int32:
+    """What a leaf's state has more where a column keeps the point from it."""
+    return np.int32(1 + (column << COLUMN))
+
+
+@compiled
+def _meeting(desk: Desk, n: int, column: int, low: np.float32, high: np.float32) -> None:
+    """`_from` where nothing is paid: the person's own value lies in the interval."""
+    lows, highs, cost = desk.low, desk.high, desk.seen_cost
+    if high < INF32:
+        for k in range(n):
+            cost[k] = cost[k] if lows[column, k] < high else INF32
+    if low > -INF32:
+        for k in range(n):
+            cost[k] = cost[k] if low < highs[column, k] else INF32
 
 
 @compiled
@@ -83,8 +140,7 @@ def _from(
 @compiled
 def _moved(desk: Desk, n: int, column: int, value: np.float32) -> None:
     """Which leaves a number's value keeps the point from."""
-    lows, highs, entries, state = desk.low, desk.high, desk.entry, desk.seen_state
-    one = np.int32(1 + (column << COLUMN))
+    lows, highs, entries, state, one = desk.low, desk.high, desk.entry, desk.seen_state, _one(column)
     for k in range(n):
         outside = np.int32((value <= lows[column, k]) | (value > highs[column, k]))
         state[k] += (outside - np.int32(entries[column, k] > 0)) * one
@@ -92,27 +148,58 @@ def _moved(desk: Desk, n: int, column: int, value: np.float32) -> None:
 
 @compiled
 def _see_trees(desk: Desk) -> None:
-    """The best leaf of every tree, and what it adds now; added up for every need."""
-    cost, state, values, start, needs = desk.seen_cost, desk.seen_state, desk.value, desk.start, desk.need
-    tree_most, tree_best, tree_now, sum_most, sum_now = (
-        desk.tree_most, desk.tree_best, desk.tree_now, desk.most, desk.now,
-    )  # fmt: skip
+    """The best leaf of every tree, added up for every need: the first that costs little enough."""
+    cost, values, start, needs = desk.seen_cost, desk.value, desk.start, desk.need
+    tree_most, tree_best, sum_most = desk.tree_most, desk.tree_best, desk.most
     # A leaf that costs as much as the best, from where the box begins, is of no use.
     limit = a_little_above(desk.number[BEST])
     for i in range(desk.tally[NEEDS]):
         need = desk.asked[i]
-        sum_now[need] = sum_most[need] = desk.base[need]
+        sum_most[need] = desk.base[need]
+    need, total = np.int64(-1), 0.0  # trees that add to one need lie together
     for tree in range(desk.tally[TREES]):
-        most, best, now = -np.inf, -1, 0.0
-        for k in range(start[tree], start[tree + 1]):
+        if needs[tree] != need:
+            if need >= 0:
+                sum_most[need] = total
+            need = needs[tree]
+            total = sum_most[need]
+        most, best, k, end = -np.inf, -1, np.uint64(start[tree]), np.uint64(start[tree + 1])
+        while k < end:
             if cost[k] < limit:
-                if values[k] > most:
-                    most, best = values[k], k
-                if state[k] & (ONE_OFF - 1) == 0:
-                    now = values[k]
-        tree_most[tree], tree_best[tree], tree_now[tree] = most, best, now
-        sum_most[needs[tree]] += most
-        sum_now[needs[tree]] += now
+                most, best = values[k], np.int64(k)
+                break
+            k += ONE_MORE
+        tree_most[tree], tree_best[tree] = most, best
+        total += most
+    if need >= 0:
+        sum_most[need] = total
+
+
+@compiled
+def _see_now(desk: Desk) -> None:
+    """What every tree adds at a box's point, added up for every need."""
+    cost, state, values, start, needs = desk.seen_cost, desk.seen_state, desk.value, desk.start, desk.need
+    tree_now, sum_now, limit = desk.tree_now, desk.now, a_little_above(desk.number[BEST])
+    for i in range(desk.tally[NEEDS]):
+        need = desk.asked[i]
+        sum_now[need] = desk.base[need]
+    need, total = np.int64(-1), 0.0
+    for tree in range(desk.tally[TREES]):
+        if needs[tree] != need:
+            if need >= 0:
+                sum_now[need] = total
+            need = needs[tree]
+            total = sum_now[need]
+        now, k, end = 0.0, np.uint64(start[tree]), np.uint64(start[tree + 1])
+        while k < end:
+            if state[k] & (ONE_OFF - 1) == 0 and cost[k] < limit:
+                now = values[k]
+                break
+            k += ONE_MORE
+        tree_now[tree] = now
+        total += now
+    if need >= 0:
+        sum_now[need] = total
 
 
 @compiled
@@ -134,30 +221,37 @@ def met(grove: Grove, room: Ground, sums: np.ndarray, asked: np.ndarray) -> bool
 @compiled
 def where(grove: Grove, room: Ground, desk: Desk, v: int) -> tuple[Any, ...]:
     """The edge that keeps the cheapest point from most of what trees could add: slot, edge, side and how much."""
+    # What is read in the loop is named before it: it is not read anew wherever something has been written.
     weight, touched, values, levels, columns = desk.weight, desk.touched, desk.values, desk.levels, desk.column
     slots, lows, highs, low_edge, high_edge = grove.slot, grove.low, grove.high, grove.low_edge, grove.high_edge
+    now, needs, tree_most, tree_now, tree_best, leaves = (
+        desk.now, desk.need, desk.tree_most, desk.tree_now, desk.tree_best, desk.leaf,
+    )  # fmt: skip
+    box, begin, member, spans = grove.box, grove.begin, grove.member, room.spans
     n, n_edges, n_touched = values.shape[1], len(grove.edge), 0
     for tree in range(desk.tally[TREES]):
-        lacks = -desk.now[desk.need[tree]]
-        if lacks <= 0 or desk.tree_best[tree] < 0:
+        lacks, best_leaf = -now[needs[tree]], tree_best[tree]
+        if lacks <= 0 or best_leaf < 0:
             continue
         # What the tree could add to what is lacking, as a share of it.
-        gain = (desk.tree_most[tree] - desk.tree_now[tree]) / max(lacks, TINY)
+        gain = (tree_most[tree] - tree_now[tree]) / max(lacks, TINY)
         if gain <= TINY:
             continue
-        at = grove.box[desk.leaf[desk.tree_best[tree]]]
-        for i in range(grove.begin[at], grove.begin[at + 1]):
-            slot = np.int64(slots[i])
+        at = box[leaves[best_leaf]]
+        i, end = np.uint64(begin[at]), np.uint64(begin[at + 1])
+        while i < end:
+            slot, condition = np.int64(slots[i]), i
+            i += ONE_MORE
             if columns[slot] < 0:
                 continue
             key = np.int64(-1)
             if slot >= n:
-                if not grove.member[low_edge[i], levels[v, slot - n] - room.spans[slot - n]]:
+                if not member[low_edge[condition], levels[v, slot - n] - spans[slot - n]]:
                     key = n_edges + slot - n
-            elif values[v, slot] <= lows[i]:
-                key = np.int64(low_edge[i])
-            elif values[v, slot] > highs[i]:
-                key = np.int64(high_edge[i])
+            elif values[v, slot] <= lows[condition]:
+                key = np.int64(low_edge[condition])
+            elif values[v, slot] > highs[condition]:
+                key = np.int64(high_edge[condition])
             if key >= 0:
                 if weight[key] == 0.0:
                     touched[n_touched] = key

@@ -73,6 +73,8 @@ def begin(grove: Grove, room: Ground, p: int, desk: Desk) -> None:
         count[i] = 0
     for i in range(len(desk.active)):
         desk.active[i] = 0
+    for i in range(len(desk.condition)):
+        desk.condition[i] = -1.0  # none has been asked for
     count[COLUMNS] = n_columns
     number[BEST] = number[AT_MOST] = number[LEFT] = np.inf
 
@@ -95,9 +97,12 @@ def entry_of(grove: Grove, room: Ground, p: int, desk: Desk, i: int) -> float:
 @compiled
 def leaf_cost(grove: Grove, room: Ground, p: int, desk: Desk, leaf: int, limit: float) -> float:
     """What it costs at least to be in a leaf; infinite from a limit on."""
-    total, at, largest = 0.0, grove.box[leaf], room.rule[0] == LINF
+    total, at, largest, known = 0.0, grove.box[leaf], room.rule[0] == LINF, desk.condition
     for i in range(grove.begin[at], grove.begin[at + 1]):
-        part = entry_of(grove, room, p, desk, i)
+        same = grove.same[i]
+        if known[same] < 0:
+            known[same] = entry_of(grove, room, p, desk, i)
+        part = float(known[same])
         total = max(total, part) if largest else total + part
         if total >= limit:
             return np.inf
@@ -107,15 +112,14 @@ def leaf_cost(grove: Grove, room: Ground, p: int, desk: Desk, leaf: int, limit: 
 @compiled
 def list_leaves(grove: Grove, room: Ground, p: int, desk: Desk, need: int) -> None:
     """Write down the leaves of a need's trees; one that is the last of its tree adds the same to every box."""
-    count, leaves, values, costs, state = desk.tally, desk.leaf, desk.value, desk.cost, desk.state
-    low, high, entries, slots, slot_of = desk.low, desk.high, desk.entry, grove.slot, desk.slot
-    limit, n_numbers = a_little_above(desk.number[AT_MOST]), room.own.shape[1]
-    n_columns, n, n_trees = count[COLUMNS], count[LEAVES], count[TREES]
+    count, leaves, values, costs, known = desk.tally, desk.leaf, desk.value, desk.cost, desk.leaf_cost
+    limit, begins, n, n_trees = a_little_above(desk.number[AT_MOST]), count[LEAVES], count[LEAVES], count[TREES]
     desk.base[need] = grove.lacking[need]
     for tree in range(grove.first[need], grove.first[need + 1]):
         first = n
         for leaf in range(grove.start[tree], grove.start[tree + 1]):
-            cost = leaf_cost(grove, room, p, desk, leaf, limit)
+            # Those of the model itself have been added up for `enough`.
+            cost = known[leaf] if leaf < len(known) else leaf_cost(grove, room, p, desk, leaf, limit)
             if cost >= limit:
                 continue
             if n == len(leaves):
@@ -127,28 +131,51 @@ def list_leaves(grove: Grove, room: Ground, p: int, desk: Desk, need: int) -> No
             desk.base[need] += values[first]
             n = first
             continue
-        for k in range(first, n):
-            for column in range(n_columns):
-                low[column, k] = -INF32 if slot_of[column] < n_numbers else UNNAMED  # every level leads there
-                high[column, k], entries[column, k] = INF32, NOTHING
-            off, at = 0, grove.box[leaves[k]]
-            for i in range(grove.begin[at], grove.begin[at + 1]):
-                column = desk.column[slots[i]]
-                if column < 0:
-                    continue
-                entry = entry_of(grove, room, p, desk, i)
-                entries[column, k] = np.float32(entry)
-                if slots[i] >= n_numbers:
-                    low[column, k] = np.float32(grove.low_edge[i])
-                else:
-                    low[column, k], high[column, k] = grove.low[i], grove.high[i]
-                if entry > 0:
-                    off += 1 + (column << COLUMN)
-            state[k] = off
         desk.start[n_trees], desk.need[n_trees] = first, need
         n_trees += 1
     desk.start[n_trees] = n
     count[LEAVES], count[TREES] = n, n_trees
+    _list_conditions(grove, room, p, desk, begins)
+
+
+@compiled
+def _list_conditions(grove: Grove, room: Ground, p: int, desk: Desk, first: int) -> None:
+    """Write down, from the first of some leaves on, what leads there, column by column."""
+    low, high, entries, state, slots, n = (
+        desk.low,
+        desk.high,
+        desk.entry,
+        desk.state,
+        grove.slot,
+        desk.tally[LEAVES],
+    )
+    n_numbers = room.own.shape[1]
+    for column in range(desk.tally[COLUMNS]):
+        lowest = -INF32 if desk.slot[column] < n_numbers else UNNAMED  # every level leads there
+        for k in range(first, n):
+            low[column, k] = lowest
+        for k in range(first, n):
+            high[column, k] = INF32
+        for k in range(first, n):
+            entries[column, k] = NOTHING
+    for k in range(first, n):
+        off, at = 0, grove.box[desk.leaf[k]]
+        for i in range(grove.begin[at], grove.begin[at + 1]):
+            column = desk.column[slots[i]]
+            if column < 0:
+                continue
+            same = grove.same[i]
+            if desk.condition[same] < 0:
+                desk.condition[same] = entry_of(grove, room, p, desk, i)
+            entry = desk.condition[same]
+            entries[column, k] = np.float32(entry)
+            if slots[i] >= n_numbers:
+                low[column, k] = np.float32(grove.low_edge[i])
+            else:
+                low[column, k], high[column, k] = grove.low[i], grove.high[i]
+            if entry > 0:
+                off += 1 + (column << COLUMN)
+        state[k] = off
 
 
 @compiled
@@ -173,28 +200,18 @@ def list_again(grove: Grove, room: Ground, p: int, desk: Desk, limit: float) -> 
 def shrink(desk: Desk, limit: float) -> None:
     """Forget the leaves that cost as much as the best that was found."""
     desk.number[AT_MOST] = limit
-    count, leaves, values, costs, state = desk.tally, desk.leaf, desk.value, desk.cost, desk.state
-    low, high, entries, need, start, begins = (
-        desk.low,
-        desk.high,
-        desk.entry,
-        desk.need,
-        desk.start,
-        desk.tree_best,
-    )
-    n_columns, most, n, n_trees = count[COLUMNS], a_little_above(limit), 0, 0
+    count, costs, need, start, begins, kept = (
+        desk.tally, desk.cost, desk.need, desk.start, desk.tree_best, desk.event_next,
+    )  # fmt: skip
+    most, n, n_trees = a_little_above(limit), 0, 0
     for tree in range(count[TREES]):
         first = n
         for k in range(start[tree], start[tree + 1]):
             if costs[k] < most:
-                if n < k:
-                    leaves[n], values[n], costs[n], state[n] = leaves[k], values[k], costs[k], state[k]
-                    for column in range(n_columns):
-                        low[column, n], high[column, n] = low[column, k], high[column, k]
-                        entries[column, n] = entries[column, k]
+                kept[n] = k
                 n += 1
         if n - first == 1:
-            desk.base[need[tree]] += values[first]
+            desk.base[need[tree]] += desk.value[kept[first]]
             n = first
         else:
             need[n_trees], begins[n_trees] = need[tree], first  # where trees began is still read
@@ -202,7 +219,28 @@ def shrink(desk: Desk, limit: float) -> None:
     for tree in range(n_trees):
         start[tree] = begins[tree]
     start[n_trees] = n
-    count[LEAVES], count[TREES] = n, n_trees
+    count[TREES] = n_trees
+    if n < count[LEAVES]:
+        count[LEAVES] = n
+        _move_up(desk)
+
+
+@compiled
+def _move_up(desk: Desk) -> None:
+    """Put the leaves that are kept where those were that are not."""
+    leaves, values, costs, state, kept = desk.leaf, desk.value, desk.cost, desk.state, desk.event_next
+    low, high, entries, n = desk.low, desk.high, desk.entry, desk.tally[LEAVES]
+    for k in range(n):
+        leaves[k], values[k], costs[k], state[k] = (
+            leaves[kept[k]], values[kept[k]], costs[kept[k]], state[kept[k]],
+        )  # fmt: skip
+    for column in range(desk.tally[COLUMNS]):
+        for k in range(n):
+            low[column, k] = low[column, kept[k]]
+        for k in range(n):
+            high[column, k] = high[column, kept[k]]
+        for k in range(n):
+            entries[column, k] = entries[column, kept[k]]
 
 
 @compiled
@@ -240,8 +278,9 @@ def _are_enough(grove: Grove, desk: Desk, limit: float) -> bool:
         for tree in range(grove.first[need], grove.first[need + 1]):
             best = -np.inf
             for leaf in range(start[tree], start[tree + 1]):
-                if costs[leaf] <= limit and values[leaf] > best:
+                if costs[leaf] <= limit:  # of what is left of the tree it adds most
                     best = values[leaf]
+                    break
             total += best
         if not total >= -1e-9:
             return False
