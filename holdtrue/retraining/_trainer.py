@@ -17,6 +17,7 @@ from holdtrue.errors import DataError
 from holdtrue.models import fresh, n_cores
 from holdtrue.models.adapters import BlackBox
 from holdtrue.retraining._kept import described, digest, rows_digest, versions
+from holdtrue.retraining._processes import fitted_in_processes, may_be_in_processes, parts_of
 from holdtrue.schema import Table, shown
 
 SIDE_BY_SIDE = ("sklearn", "xgboost", "lightgbm", "catboost")
@@ -102,19 +103,20 @@ class Trainer:
         recipe, frame = self.recipes[draw.recipe], self.foreign.learning_frame(rows)
         if not hasattr(recipe, "get_params"):
             return _refitted(recipe, frame, labels, draw.seed)
-        # One without a seed of its own is given one, so that the same call gives the same models.
-        model = seeded(recipe, draw.seed, only_unset=not self.new_seeds)
+        model = self.unfitted(draw)
         try:
             if may_be_side_by_side(recipe):
                 _fit_on_one_core(model, frame, labels)
             else:
                 model.fit(frame, labels)
         except Exception as error:
-            raise DataError(
-                f"retrain: this {type(model).__name__} cannot be trained again on these rows; it raised "
-                f"{type(error).__name__}: {error}. Give rows like those that it learned from, or `refit`."
-            ) from error
+            raise _not_trained(model, error) from error
         return model
+
+    def unfitted(self, draw: Draw) -> Any:
+        """The model of a draw before it is fitted."""
+        # One without a seed of its own is given one, so that the same call gives the same models.
+        return seeded(self.recipes[draw.recipe], draw.seed, only_unset=not self.new_seeds)
 
     def all(
         self, draws: Iterable[tuple[int, Draw]], executor: AbstractExecutor | None = None
@@ -123,12 +125,15 @@ class Trainer:
 
         Models of libraries that take threads are trained on every core, one a core, and are the same to the last
         bit as one after the other: threads *within* a model wait for one another, and CatBoost's sums depend on
-        how many there are. Others, of which nothing is known, come one after the other.
+        how many there are. Forests and their kin go to processes. Others, of which nothing is known, come one
+        after the other.
         """
         draws = list(draws)
         n_workers = min(n_cores(), len(draws))
         if executor is not None:
             yield from executor.map(self, draws)
+        elif n_workers > 1 and all(map(may_be_in_processes, self.recipes)):
+            yield from self._in_processes(draws)
         elif n_workers < 2 or not all(map(may_be_side_by_side, self.recipes)):
             yield from ((number, self(draw)) for number, draw in draws)
         else:
@@ -141,12 +146,32 @@ class Trainer:
                 finally:
                     pool.shutdown(wait=True, cancel_futures=True)
 
+    def _in_processes(self, draws: Sequence[tuple[int, Draw]]) -> Iterator[tuple[int, Estimator]]:
+        def prepared(task: tuple[int, Draw]) -> tuple[Any, object, np.ndarray]:
+            rows, labels = self.rows_of(task[1])
+            return self.unfitted(task[1]), self.foreign.learning_frame(rows), labels
+
+        try:
+            for (number, _), model in fitted_in_processes(draws, prepared, lambda task: self(task[1])):
+                yield number, model
+        except DataError:
+            raise
+        except Exception as error:  # as a model's fit raised it in another process
+            raise _not_trained(self.recipes[0], error) from error
+
     def keys(self, draws: Iterable[Draw]) -> list[str]:
         """A digest of all that each draw's model follows from."""
         tables = [rows_digest(rows.columns, labels) for rows, labels in self.tables]
         recipes = [described(recipe) for recipe in self.recipes]
         asked = [self.foreign.names, self.foreign.categories, self.new_seeds, versions()]
         return [digest(recipes[d.recipe], tables[d.table], d.rows, d.seed, asked) for d in draws]
+
+
+def _not_trained(model: object, error: Exception) -> DataError:
+    return DataError(
+        f"retrain: this {type(model).__name__} cannot be trained again on these rows; it raised "
+        f"{type(error).__name__}: {error}. Give rows like those that it learned from, or `refit`."
+    )
 
 
 def _refitted(refit: Refit, frame: object, labels: np.ndarray, seed: int) -> Estimator:
@@ -173,7 +198,7 @@ def may_be_side_by_side(recipe: Any) -> bool:
     """
     if not hasattr(recipe, "get_params"):
         return False
-    parts = [recipe, *(part for part in recipe.get_params().values() if hasattr(part, "fit"))]
+    parts = list(parts_of(recipe).values())
     libraries = [type(part).__module__.partition(".")[0] for part in parts]
     spread = any(of == "sklearn" and hasattr(part, "n_jobs") for of, part in zip(libraries, parts, strict=True))
     return set(libraries) <= set(SIDE_BY_SIDE) and not spread
@@ -182,8 +207,7 @@ def may_be_side_by_side(recipe: Any) -> bool:
 def _fit_on_one_core(model: Any, frame: object, labels: np.ndarray) -> None:
     """Fit; afterwards it predicts with as many threads as before."""
     before: JsonObject = {}
-    parts = {"": model} | {f"{name}__": part for name, part in model.get_params().items() if hasattr(part, "fit")}
-    for prefix, part in parts.items():
+    for prefix, part in parts_of(model).items():
         library, params = type(part).__module__.partition(".")[0], part.get_params(deep=False)
         if library == "catboost":  # takes no parameters once it is fitted, and writes what it does to a folder
             model.set_params(**{f"{prefix}thread_count": 1, f"{prefix}allow_writing_files": False})
