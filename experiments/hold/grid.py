@@ -15,7 +15,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,6 @@ import numpy as np
 import holdtrue as ht
 from experiments._results import made_with
 from experiments.hold._judges import Judges, closely, judges_of, recipe
-from holdtrue.hold._calibrate import FEWEST_FOUND
 
 DATASETS = ("german_credit", "loanapp", "heloc", "adult")
 KINDS = ("logistic", "mlp", "forest", "xgboost", "lightgbm")
@@ -119,12 +118,7 @@ def methods(of: Cell) -> Iterator[tuple[str, Callable[[], Any]]]:
     def at(method: ht.Holding, level: float) -> Any:
         if not hasattr(method, "levels_"):
             method.fit(of.model, *of.measuring, guides=guides, judges=judges, also=LEVELS)
-        try:
-            return method.at(level)
-        except ht.errors.DataError:  # not reached: the surest margin that was measured, which says so
-            usable = [known for known in method.levels_ if (known.found or 0.0) >= FEWEST_FOUND]
-            surest = max(usable or method.levels_, key=lambda known: known.lower or 0.0)
-            return method.at(replace(surest, hold=level, reached=False))
+        return method.at(level)
 
     yield "cheapest", plain(ht.SparseSearch(random_state=0))
     if not of.net:

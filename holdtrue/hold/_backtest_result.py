@@ -12,7 +12,6 @@ import pandas as pd
 from holdtrue._json import plain, write_result
 from holdtrue._types import Json, JsonObject
 from holdtrue.errors import DataError
-from holdtrue.hold._calibrate import FEWEST_FOUND
 from holdtrue.methods import Level, checked_level
 from holdtrue.metrics import clopper_pearson, models_needed
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
 FORMAT = "holdtrue-backtest"
 VERSION = 1
+FEWEST_FOUND = 0.5  # share of people without whom a slack says nothing about the rest
 FEWEST_PERIODS = 2  # without which a level for today is not called reached: one period has no drift to show
 CONFIDENCE = 0.95
 

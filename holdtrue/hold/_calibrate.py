@@ -31,7 +31,7 @@ SLACKS = (
     6.0,
 )
 START = SLACKS.index(0.0)
-FEWEST_FOUND = 0.5  # share of people without whom a slack says nothing about the rest
+EQUAL = 0.005  # bounds that differ by no more are equal: nobody pays for less
 DEAR = 1.25  # in multiples of the cheapest's cost: holding for less is not asked for at a second number spared
 
 
@@ -60,16 +60,16 @@ class Part:
 
     Attributes
     ----------
-    accepts : bool array (judges, people)
+    accepts : bool array (judges, found)
         Of those for whom a recourse was found that the panel accepts.
-    reachable : int
-        For how many the model alone has one.
-    cost, cheapest : float array (people,)
+    found : bool array (people,)
+        Who they are, of those for whom the model alone has one.
+    cost, cheapest : float array (found,)
         What recourse costs those who were found, and the cheapest for the model alone.
     """
 
     accepts: np.ndarray
-    reachable: int
+    found: np.ndarray
     cost: np.ndarray
     cheapest: np.ndarray
 
@@ -82,16 +82,30 @@ class Part:
         """Both parts of the people."""
         return Part(
             np.concatenate([self.accepts, other.accepts], axis=1),
-            self.reachable + other.reachable,
+            np.concatenate([self.found, other.found]),
             np.concatenate([self.cost, other.cost]),
             np.concatenate([self.cheapest, other.cheapest]),
         )
+
+    def or_else(self, other: "Part") -> "Part":
+        """The same people, with what another slack found for those for whom nothing is found here."""
+        found = self.found | other.found
+
+        def of_both(mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+            out = np.empty((*mine.shape[:-1], len(found)), mine.dtype)
+            out[..., other.found], out[..., self.found] = theirs, mine
+            return out[..., found]
+
+        return Part(
+            of_both(self.accepts, other.accepts), found, of_both(self.cost, other.cost),
+            of_both(self.cheapest, other.cheapest),
+        )  # fmt: skip
 
     def outcome(self) -> Outcome:
         """The share found, and what they pay."""
         found = len(self.cost)
         price = float(self.cost.mean() / max(self.cheapest.mean(), 1e-9)) if found else math.nan
-        return Outcome(self.accepts, found / max(self.reachable, 1), price)
+        return Outcome(self.accepts, found / max(len(self.found), 1), price)
 
 
 @dataclass(frozen=True)
@@ -113,11 +127,11 @@ def people_for(hold: float, confidence: float, least: int) -> int:
 
 def smallest_slack(
     ask: Callable[[float], Outcome], hold: float, confidence: float, dearest: float = math.inf
-) -> tuple[Point, bool, list[Point]]:
-    """The smallest slack whose lower bound reaches the level, whether there is one, and all that were asked.
+) -> tuple[Point | None, list[Point]]:
+    """The smallest slack whose lower bound reaches the level, if there is one, and all that were asked.
 
-    Survival grows with slack, so that halving finds it; where none reaches the level it is the slack with the
-    highest bound.
+    Survival grows with slack, so that halving finds it. It is the survival of those who are brought there: fewer
+    and fewer, from some slack on fewer than it takes to show the level. Who is not goes as far as there is a way.
 
     Parameters
     ----------
@@ -129,14 +143,15 @@ def smallest_slack(
         beyond it is asked.
     """
     asked: dict[int, Point] = {}
+    fewest = models_needed(hold, confidence)
 
     def enough(i: int) -> bool:
         if i not in asked:
             asked[i] = point_of(SLACKS[i], ask(SLACKS[i]), confidence)
-        return asked[i].lower >= hold and asked[i].found >= FEWEST_FOUND
+        return asked[i].lower >= hold
 
     def too_much(i: int) -> bool:
-        return asked[i].found < FEWEST_FOUND or asked[i].price >= dearest
+        return asked[i].people < fewest or asked[i].price >= dearest
 
     last = len(SLACKS) - 1
     # Up to `low` it does not do; `high` does, or is too much: from there on too few are found, or it is too dear.
@@ -153,10 +168,7 @@ def smallest_slack(
         else:
             low = middle
     points = [asked[i] for i in sorted(asked)]
-    if high <= last and enough(high):
-        return asked[high], True, points
-    usable = [point for point in points if point.found >= FEWEST_FOUND] or points
-    return max(usable, key=lambda point: (point.lower, -point.slack)), False, points
+    return (asked[high] if high <= last and enough(high) else None), points
 
 
 @dataclass(frozen=True)
@@ -170,27 +182,55 @@ class Choice:
 
 
 def cheapest_slack(
-    ask: Callable[[float, int], Outcome], sparing: Sequence[int], hold: float, confidence: float
+    ask: Callable[[float, int], Outcome],
+    everybody: Callable[[float, float, int], Outcome],
+    sparing: Sequence[int],
+    hold: float,
+    confidence: float,
 ) -> Choice:
     """Of the smallest slacks, one for each number of guides spared, the one that reaches the level cheapest.
 
-    Where none does, the one with the highest bound. Where one does for little more than the cheapest recourse's
-    cost, further numbers are not tried: there is little to save, and every slack is a search for everybody. A
-    number below the first makes a level dearer, and is tried only where none before it reaches it.
+    Where one does for little more than the cheapest recourse's cost, further numbers are not tried: there is
+    little to save, and every slack is a search for everybody. A number below the first makes a level dearer, and
+    is tried only where none before it reaches it.
+
+    Where none does it is the surest for everybody: those who are brought to it, and those who go as far as there
+    is a way for them. By those alone who are brought there a smaller slack, which brings more, would seem surer
+    than a larger one, though nobody were surer by it.
+
+    Parameters
+    ----------
+    ask : callable
+        What comes of a slack, and a number spared, for those who are brought there.
+    everybody : callable
+        The same with all others, given the largest slack too that was asked with this number.
+    sparing
+        Numbers of guides that may refuse, in the order in which they are tried.
+    hold, confidence : float
     """
-    tried, asked, dearest = [], [], math.inf
+    asked, reaching, dearest = [], [], math.inf
     for spared in sparing:
         if dearest <= DEAR or (spared < sparing[0] and dearest < math.inf):
             break
-        point, reached, seen = smallest_slack(lambda slack, few=spared: ask(slack, few), hold, confidence, dearest)
-        if reached:
+        point, seen = smallest_slack(lambda slack, few=spared: ask(slack, few), hold, confidence, dearest)
+        if point is not None:
             dearest = min(dearest, point.price)
-        tried.append((spared, point, reached))
+            reaching.append((spared, point))
         asked += [(spared, other) for other in seen]
-    enough = [one for one in tried if one[2]]
-    best = min(enough, key=lambda one: one[1].price) if enough else max(tried, key=lambda one: one[1].lower)
-    spared, point, reached = best
-    return Choice(spared, point, reached, asked)
+    if reaching:
+        spared, point = min(reaching, key=lambda one: one[1].price)
+        return Choice(spared, point, True, asked)
+    most = {spared: max(point.slack for few, point in asked if few == spared) for spared, _ in asked}
+    sure = [
+        (spared, point_of(point.slack, everybody(point.slack, most[spared], spared), confidence))
+        for spared, point in asked
+    ]
+    surest = max(point.lower for _, point in sure)
+    spared, point = min(
+        (one for one in sure if one[1].lower >= surest - EQUAL),
+        key=lambda one: (math.inf if math.isnan(one[1].price) else one[1].price, one[1].slack),
+    )
+    return Choice(spared, point, False, asked)
 
 
 def point_of(slack: float, outcome: Outcome, confidence: float) -> Point:

@@ -17,7 +17,6 @@ from holdtrue._registry import made
 from holdtrue.batch import FittedClassifier, Predictor
 from holdtrue.encoding import Norm
 from holdtrue.errors import CapabilityError, DataError
-from holdtrue.hold._calibrate import FEWEST_FOUND
 from holdtrue.hold._draws import dealt, refused_people, resampled
 from holdtrue.hold._measure import measured
 from holdtrue.hold._search import PanelSearch, as_cheapest
@@ -140,7 +139,8 @@ class Holding(AbstractBasedMethod):
         level : Level, optional
             A margin that was measured elsewhere, by `holdtrue.backtest` for instance; none is measured then.
         also : sequence of float
-            Further levels to measure, for ``recourse(X, hold=...)``.
+            Further levels to measure, for ``recourse(X, hold=...)``. Each is then asked as `hold` is: with the surest
+            margin where none reaches it.
         on_model : callable, optional
             Told how many models are trained.
         keep : path, optional
@@ -244,18 +244,24 @@ class Holding(AbstractBasedMethod):
             out.levels_ = [hold, *self.levels_]
             return out
         wanted = checked_level(hold, "recourse")
-        # A margin at which few found recourse says nothing about the rest: `fit` chooses none such either.
-        usable = [level for level in self.levels_ if level.found is None or level.found >= FEWEST_FOUND]
-        enough = [level for level in usable if level.lower is not None and level.lower >= wanted]
         if wanted == self.level_.hold:
             return out
+        for level in self.levels_:
+            if level.hold == wanted:  # asked for when it was fitted
+                out.levels_ = [level, *self.levels_]
+                return out
+        usable = [level for level in self.levels_ if level.lower is not None]
+        enough: dict[int, Level] = {}  # by how many guides are spared, the smallest slack
+        for level in sorted(usable, key=lambda known: -known.slack):
+            if level.lower is not None and level.lower >= wanted:
+                enough[level.spared] = level
         if not enough:
             shown = max((level.lower or 0.0 for level in usable), default=0.0)
             raise DataError(
                 f"recourse: no margin was measured that keeps hold={wanted!r}; the surest is known to keep "
                 f"{shown:.1%}. Fit with hold={wanted!r}."
             )
-        best = min(enough, key=lambda level: (math.inf if level.price is None else level.price, level.slack))
+        best = min(enough.values(), key=lambda level: (math.inf if level.price is None else level.price, level.slack))
         out.levels_ = [replace(best, hold=wanted, reached=True, note=""), *self.levels_]
         return out
 

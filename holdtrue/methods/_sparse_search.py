@@ -15,7 +15,7 @@ from holdtrue.search import Lists, Problems, Solutions, SparseSolver
 
 DEFAULT_CHANGES = 3
 N_BOXES = 3000  # of one person, in a tree ensemble
-PANEL_BOXES = 300  # the same in a panel, whose boxes take about ten times as long
+PANEL_BOXES = 1000  # the same in a panel, whose boxes take about ten times as long
 
 
 @configured

@@ -14,6 +14,11 @@ from holdtrue.metrics import mean_survival
 LEVELS = {0.9: (), 0.95: (), 0.97: (), 0.99: ("trees",)}
 
 
+def alike(ask):
+    """Everybody is brought to every slack."""
+    return lambda slack, most, spared: ask(slack, spared)
+
+
 def outcome(share: float, found: float = 1.0, judges: int = 20, people: int = 400) -> Outcome:
     """Answers of which exactly this share is a yes, spread evenly over judges and people."""
     yes = np.zeros(judges * people, bool)
@@ -28,9 +33,9 @@ def test_the_smallest_of_the_slacks_that_do():
         asked.append(slack)
         return outcome(float(norm.cdf(1.0 + slack)))
 
-    best, reached, points = smallest_slack(ask, 0.95, 0.95)
+    best, points = smallest_slack(ask, 0.95, 0.95)
     does = [mean_survival(outcome(float(norm.cdf(1.0 + s))).accepts).lower >= 0.95 for s in SLACKS]
-    assert reached
+    assert best is not None
     assert best.slack == SLACKS[does.index(True)]
     assert len(asked) == len(set(asked)) <= 7
     assert [p.slack for p in points] == sorted(asked)
@@ -38,39 +43,65 @@ def test_the_smallest_of_the_slacks_that_do():
 
 @pytest.mark.parametrize("always", [1.0, 0.999])
 def test_a_level_that_any_slack_keeps_takes_the_smallest(always):
-    best, reached, _ = smallest_slack(lambda slack: outcome(always), 0.9, 0.95)
-    assert reached
+    best, _ = smallest_slack(lambda slack: outcome(always), 0.9, 0.95)
+    assert best is not None
     assert best.slack == SLACKS[0]
 
 
-def test_a_level_that_none_keeps_is_said_not_to_be_reached():
-    best, reached, _ = smallest_slack(lambda slack: outcome(0.5 + 0.05 * expit(slack)), 0.9, 0.95)
-    assert not reached
-    assert best.slack == SLACKS[-1]
+def test_a_level_that_none_keeps_is_not_reached_and_the_surest_for_everybody_is_taken():
+    def ask(slack, spared=0):
+        return Outcome(outcome(0.5 + 0.05 * expit(slack)).accepts, 1.0, 2.0 + slack)
+
+    assert smallest_slack(ask, 0.9, 0.95)[0] is None
+    choice = cheapest_slack(ask, lambda slack, most, spared: ask(slack), (0,), 0.9, 0.95)
+    assert not choice.reached
+    assert choice.point.slack == SLACKS[-1]
 
 
-def test_a_slack_for_which_hardly_anybody_is_found_does_not_count():
-    best, reached, points = smallest_slack(
-        lambda s: outcome(0.99 if s > 1 else 0.8, found=0.2 if s > 1 else 0.9), 0.95, 0.95
-    )
-    assert not reached
-    assert best.slack <= 1
-    assert best.found == 0.9
-    assert any(p.found == 0.2 for p in points)
+def brought(slack):
+    """Answers for those who are brought to a slack: of 400 people fewer and fewer, who are kept more and more."""
+    people = round(400 * expit(1.0 - slack))
+    return outcome(float(norm.cdf(1.0 + 0.2 * slack)), found=people / 400, people=people)
+
+
+def test_a_slack_to_which_few_are_brought_counts_where_they_are_enough_to_show_the_level():
+    best, points = smallest_slack(brought, 0.95, 0.95)
+    assert best is None  # 0.95 takes 3.2, to which 40 people are brought, 59 at least would show it
+    assert max(p.slack for p in points if p.people >= 59) >= 2.5
+    few, _ = smallest_slack(brought, 0.9, 0.95)
+    assert few is not None
+    assert 0.1 < few.found < 0.5
+    assert few.lower >= 0.9
+
+
+def test_of_margins_that_do_not_reach_a_level_the_surest_for_everybody_and_of_equals_the_cheapest():
+    def everybody(slack, most, spared):
+        assert most == max(s for s in asked if s is not None)
+        return Outcome(outcome(min(0.6 + 0.1 * slack, 0.7)).accepts, 1.0, 2.0 + slack)
+
+    asked = []
+
+    def ask(slack, spared):
+        asked.append(slack)
+        return outcome(0.8 - 0.05 * slack)  # of those who are brought there the smallest would seem the surest
+
+    choice = cheapest_slack(ask, everybody, (0,), 0.95, 0.95)
+    assert not choice.reached
+    assert choice.point.slack == min(s for s in asked if s >= 1)  # as sure as any larger one, and cheaper
 
 
 @pytest.mark.parametrize("until", [1.5, 2.0, 5.0])
 def test_between_too_little_and_too_few_the_slack_that_does_is_found(until):
-    best, reached, _ = smallest_slack(
-        lambda s: outcome(0.99 if s >= 1.5 else 0.8, found=0.9 if s <= until else 0.2), 0.95, 0.95
+    best, _ = smallest_slack(
+        lambda s: outcome(0.99 if s >= 1.5 else 0.8, people=400 if s <= until else 20), 0.95, 0.95
     )
-    assert reached
+    assert best is not None
     assert best.slack == 1.5
 
 
 def test_where_many_are_lost_at_once_smaller_slacks_are_tried():
-    best, reached, _ = smallest_slack(lambda s: outcome(0.99, found=0.9 if s <= -1 else 0.2), 0.95, 0.95)
-    assert reached
+    best, _ = smallest_slack(lambda s: outcome(0.99, people=400 if s <= -1 else 20), 0.95, 0.95)
+    assert best is not None
     assert best.slack == SLACKS[0]
 
 
@@ -79,12 +110,16 @@ def test_of_numbers_spared_the_one_that_reaches_the_level_cheapest():
         given = outcome(float(norm.cdf(1.0 + slack - 0.1 * spared)))
         return Outcome(given.accepts, given.found, 3.0 + slack - 0.5 * spared)
 
-    choice = cheapest_slack(ask, (0, 4), 0.95, 0.95)
+    choice = cheapest_slack(ask, alike(ask), (0, 4), 0.95, 0.95)
     assert choice.reached
     assert choice.spared == 4
     assert choice.point == smallest_slack(lambda slack: ask(slack, 4), 0.95, 0.95)[0]
     assert {spared for spared, _ in choice.asked} == {0, 4}
-    none = cheapest_slack(lambda slack, spared: outcome(0.5 + 0.01 * spared), (0, 4), 0.95, 0.95)
+
+    def hardly(slack, spared):
+        return outcome(0.5 + 0.01 * spared)
+
+    none = cheapest_slack(hardly, alike(hardly), (0, 4), 0.95, 0.95)
     assert not none.reached
     assert none.spared == 4
 
@@ -101,13 +136,13 @@ def test_a_second_number_spared_is_tried_where_the_first_is_dear_and_no_further_
         return ask, asked
 
     ask, asked = asking(DEAR - 1.0)
-    cheap = cheapest_slack(ask, (0, 4), 0.95, 0.95)
+    cheap = cheapest_slack(ask, alike(ask), (0, 4), 0.95, 0.95)
     assert cheap.reached
     assert cheap.point.price <= DEAR
     assert {spared for spared, _ in asked} == {0}
     ask, asked = asking(3.0)
-    dear = cheapest_slack(ask, (0, 4), 0.95, 0.95)
-    assert (dear.spared, dear.point) == (0, cheapest_slack(ask, (0,), 0.95, 0.95).point)
+    dear = cheapest_slack(ask, alike(ask), (0, 4), 0.95, 0.95)
+    assert (dear.spared, dear.point) == (0, cheapest_slack(ask, alike(ask), (0,), 0.95, 0.95).point)
     most = max(slack for spared, slack in asked if spared == 4)
     assert mean_survival(ask(most, 4).accepts).lower < 0.95  # it did not go on to where so many spared would do
 
@@ -115,14 +150,28 @@ def test_a_second_number_spared_is_tried_where_the_first_is_dear_and_no_further_
 def test_parts_of_the_people_are_the_whole():
     rng = np.random.default_rng(1)
     accepts, cost, cheapest = rng.random((5, 9)) < 0.8, rng.random(9), rng.random(9)
-    parts = [Part(accepts[:, rows], 6, cost[rows], cheapest[rows]) for rows in (slice(0, 4), slice(4, 9))]
+    found = np.array([True] * 4 + [False] * 3 + [True] * 5)
+    parts = [
+        Part(accepts[:, rows], found[people], cost[rows], cheapest[rows])
+        for rows, people in ((slice(0, 4), slice(0, 6)), (slice(4, 9), slice(6, 12)))
+    ]
     both = parts[0].join(parts[1]).outcome()
     np.testing.assert_array_equal(both.accepts, accepts)
     assert both.found == 9 / 12
     assert both.price == pytest.approx(cost.mean() / cheapest.mean())
-    nobody = Part(np.zeros((5, 0), bool), 0, np.zeros(0), np.zeros(0))
+    nobody = Part(np.zeros((5, 0), bool), np.zeros(0, bool), np.zeros(0), np.zeros(0))
     assert np.isnan(nobody.kept)
     assert nobody.outcome().found == 0
+
+
+def test_who_is_not_found_here_has_what_was_found_there():
+    here, there = np.array([True, False, True, False]), np.array([True, True, False, False])
+    one = Part(np.array([[True, False]]), here, np.array([1.0, 3.0]), np.array([1.0, 3.0]))
+    other = Part(np.array([[False, True]]), there, np.array([9.0, 2.0]), np.array([9.0, 2.0]))
+    both = one.or_else(other)
+    np.testing.assert_array_equal(both.found, [True, True, True, False])
+    np.testing.assert_array_equal(both.accepts, [[True, True, False]])
+    np.testing.assert_array_equal(both.cost, [1.0, 2.0, 3.0])
 
 
 def test_as_many_people_as_a_bound_takes():
@@ -158,10 +207,10 @@ def test_fewer_are_spared_only_where_the_level_is_not_reached_otherwise():
         seen.add(spared)
         return outcome(0.999 if spared == 0 and slack >= 1.0 else 0.95)
 
-    strict = cheapest_slack(ask, (1, 4, 0), 0.98, 0.95)
+    strict = cheapest_slack(ask, alike(ask), (1, 4, 0), 0.98, 0.95)
     assert (strict.spared, strict.point.slack, strict.reached) == (0, 1.0, True)
     seen.clear()
-    assert cheapest_slack(ask, (1, 4, 0), 0.9, 0.95).spared == 1
+    assert cheapest_slack(ask, alike(ask), (1, 4, 0), 0.9, 0.95).spared == 1
     assert 0 not in seen
 
 

@@ -105,8 +105,9 @@ def _prove(grove: Grove, room: Ground, p: int, desk: Desk, writes: int) -> None:
             return
         else:
             _look_at(grove, room, p, desk, _chosen(desk), writes)
-    # The time is over.
-    number[LEFT] = min(number[LEFT], cost[heap[0]] if count[BOXES] else np.inf) if count[BEGUN] else 0.0
+    # The time is over: beyond the limit nobody has looked, unless something was found within it.
+    beyond = np.inf if count[FOUND] else number[BEST]
+    number[LEFT] = min(number[LEFT], cost[heap[0]] if count[BOXES] else beyond) if count[BEGUN] else 0.0
 
 
 @inlined
