@@ -15,6 +15,7 @@ from holdtrue.retraining import AbstractRetrained, ClassifierWithRows
 from holdtrue.schema import Table, TableLike, as_table
 
 PEOPLE = 200  # refused people, at least, by whom a slack is measured
+MOST = 0.5  # share of people who are brought to a margin, below which that is said
 
 
 def refused_people(
@@ -87,3 +88,10 @@ def resampled(
 def level_at(level: Level, point: Point) -> Level:
     measured = asdict(point)
     return replace(level, **{name: None if value != value else value for name, value in measured.items()})
+
+
+def brought(found: float | None) -> str:
+    """What should be known of a margin that keeps its level, by the share of people who are brought there."""
+    if found is None or found >= MOST:
+        return ""
+    return f"{found:.0%} of the people were brought there; the others go as far as there is a way."

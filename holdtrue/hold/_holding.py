@@ -17,7 +17,7 @@ from holdtrue._registry import made
 from holdtrue.batch import FittedClassifier, Predictor
 from holdtrue.encoding import Norm
 from holdtrue.errors import CapabilityError, DataError
-from holdtrue.hold._draws import dealt, refused_people, resampled
+from holdtrue.hold._draws import brought, dealt, refused_people, resampled
 from holdtrue.hold._measure import measured
 from holdtrue.hold._search import PanelSearch, as_cheapest
 from holdtrue.methods import (
@@ -262,7 +262,7 @@ class Holding(AbstractBasedMethod):
                 f"{shown:.1%}. Fit with hold={wanted!r}."
             )
         best = min(enough.values(), key=lambda level: (math.inf if level.price is None else level.price, level.slack))
-        out.levels_ = [replace(best, hold=wanted, reached=True, note=""), *self.levels_]
+        out.levels_ = [replace(best, hold=wanted, reached=True, note=brought(best.found)), *self.levels_]
         return out
 
     def around(self, base: AbstractMethod) -> "Holding":

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from holdtrue.hold._calibrate import Outcome, Part, Point, cheapest_slack, people_for, point_of
-from holdtrue.hold._draws import level_at, spared_for, sparing
+from holdtrue.hold._calibrate import Choice, Outcome, Part, cheapest_slack, people_for, point_of
+from holdtrue.hold._draws import brought, level_at, spared_for, sparing
 from holdtrue.methods import Level, checked_level
 from holdtrue.schema import Restrictions, Table
 from holdtrue.search import is_found
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 FEWEST_JUDGES = 5
 ONE_IN = 3  # of the people that a slack is measured by, who are asked first
 FEWEST_ASKED = 30  # of them, at least
-MOST = 0.5  # share of people who are brought to a margin, below which that is said
 
 
 def measured(holding: "Holding", people: Table | None, also: Sequence[float] = ()) -> list[Level]:
@@ -47,7 +46,7 @@ def measured(holding: "Holding", people: Table | None, also: Sequence[float] = (
             holding.confidence,
         )  # fmt: skip
         own = replace(level, hold=wanted, spared=choice.spared, reached=choice.reached)
-        chosen.append(level_at(replace(own, note=_note(own, choice.point)), choice.point))
+        chosen.append(level_at(replace(own, note=_note(own, choice)), choice.point))
         for few, point in choice.asked:
             seen[few, point.slack] = level_at(replace(level, spared=few), point)
     for one in chosen:
@@ -55,14 +54,14 @@ def measured(holding: "Holding", people: Table | None, also: Sequence[float] = (
     return [*chosen, *seen.values()]
 
 
-def _note(level: Level, point: Point) -> str:
+def _note(level: Level, choice: Choice) -> str:
     """What should be known of a margin."""
-    if point.people == 0:
+    point = choice.point
+    if not any(asked.people for _, asked in choice.asked):
         return "Nobody was brought to where all agree, at any margin. Does a guide refuse everybody?"
     least = people_for(level.hold, level.confidence, 1)
     if level.reached:
-        few = f"{point.found:.0%} of the people were brought there; the others go as far as there is a way."
-        return few if point.found < MOST else ""
+        return brought(point.found)
     if point.people < least:
         return (
             f"{point.people} people are too few to show {100 * level.hold:g}% with {level.confidence:.0%} "

@@ -148,15 +148,17 @@ def test_a_level_that_was_not_measured_is_refused(holding, people):
     assert holding.recourse(people, hold=LEVEL).held.level is LEVEL
 
 
-def test_a_margin_at_which_few_found_recourse_is_not_taken_for_another_level(holding):
+def test_of_margins_that_keep_another_level_the_smallest_is_taken_and_to_whom_it_leads_is_said(holding):
     own = copy.copy(holding)
     few = replace(holding.level_, slack=6.0, lower=0.98, price=2.0, found=0.3)
     many = replace(few, slack=3.0, price=4.0, found=0.9)
     own.levels_ = [holding.level_, few, many]
-    assert own.at(0.975).level_.slack == 3.0
+    assert (own.at(0.975).level_.slack, own.at(0.975).level_.note) == (3.0, "")
     own.levels_ = [holding.level_, few]
-    with pytest.raises(DataError, match="no margin was measured that keeps hold=0"):
-        own.at(0.975)
+    assert own.at(0.975).level_.note.startswith("30% of the people were brought there")
+    asked = replace(few, hold=0.99, reached=False, note="None keeps it.", lower=0.97)
+    own.levels_ = [holding.level_, asked, few]
+    assert own.at(0.99).level_ is asked  # the surest, as it was found when it was fitted
 
 
 def test_level_files(tmp_path: Path, holding):
