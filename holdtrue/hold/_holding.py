@@ -139,8 +139,8 @@ class Holding(AbstractBasedMethod):
         level : Level, optional
             A margin that was measured elsewhere, by `holdtrue.backtest` for instance; none is measured then.
         also : sequence of float
-            Further levels to measure, for ``recourse(X, hold=...)``. Each is then asked as `hold` is: with the surest
-            margin where none reaches it.
+            Further levels to measure, for ``recourse(X, hold=...)``. Where none reaches one, the surest margin for
+            everybody is asked, as for `hold`.
         on_model : callable, optional
             Told how many models are trained.
         keep : path, optional
@@ -261,7 +261,7 @@ class Holding(AbstractBasedMethod):
                 f"recourse: no margin was measured that keeps hold={wanted!r}; the surest is known to keep "
                 f"{shown:.1%}. Fit with hold={wanted!r}."
             )
-        best = min(enough.values(), key=lambda level: (math.inf if level.price is None else level.price, level.slack))
+        best = min(enough.values(), key=lambda one: (math.inf if one.price is None else one.price, one.slack))
         out.levels_ = [replace(best, hold=wanted, reached=True, note=brought(best.found)), *self.levels_]
         return out
 

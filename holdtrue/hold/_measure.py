@@ -29,7 +29,6 @@ def measured(holding: "Holding", people: Table | None, also: Sequence[float] = (
         judges=len(holding.judges_), guides=len(holding.guides_), threshold=holding.predictor_.threshold,
     )  # fmt: skip
     n = 0 if people is None else people.n_rows
-    least = people_for(hold, holding.confidence, 1)
     if people is None or n == 0 or len(holding.judges_) < FEWEST_JUDGES:
         why = f"{n} refused people and {len(holding.judges_)} judges: too few to measure by"
         return [replace(level, note=f"Not measured: {why}.")]
