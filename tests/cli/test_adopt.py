@@ -157,10 +157,12 @@ def tables(tmp_path_factory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("tables")
     X.assign(approve=Y, key=np.arange(len(X))).to_csv(folder / "train.csv", index=False)
     X[:60].assign(key=np.arange(60)).to_csv(folder / "people.csv", index=False)
+    X[-300:].to_csv(folder / "calibration.csv", index=False)
     SCHEMA.save(folder / "bank.yaml")
-    return {name: str(folder / name) for name in ("train.csv", "people.csv", "bank.yaml")}
+    return {name: str(folder / name) for name in ("train.csv", "people.csv", "calibration.csv", "bank.yaml")}
 
 
+FEWER = ("--set", "n_rows=300", "--set", "n_candidates=64")
 SILENT = ("onnx", "torch", "votes")
 """Kinds that do not say how they were trained."""
 
@@ -187,7 +189,7 @@ def test_every_command_takes_it(kind, run, run_json, tables, tracked, tmp_path):
     model, answers, ledger = (str(tmp_path / name) for name in ("bank.holdtrue", "answers.csv", "promises.db"))
     people = tables["people.csv"]
     told = run_json("adopt", theirs, "--reference", tables["train.csv"], "--schema", tables["bank.yaml"],
-                    "--threshold", 0.8, "--method", "nearest_neighbour", "--out", model)  # fmt: skip
+                    "--threshold", 0.8, "--method", "nearest_neighbour", *FEWER, "--out", model)  # fmt: skip
     assert told["threshold"] == 0.8
     assert not told["note"].startswith("Asked"), told["note"]
 
@@ -222,8 +224,8 @@ def test_every_command_takes_it(kind, run, run_json, tables, tracked, tmp_path):
         assert client.get("/").status_code == 200
 
     certified = str(tmp_path / "certified.holdtrue")
-    run("certify", model, tables["train.csv"], "--miscoverage", 0.4, "--out", certified)
-    assert run_json("verify", certified, "--calibration", tables["train.csv"])["ok"]
+    run("certify", model, tables["calibration.csv"], "--miscoverage", 0.4, "--out", certified)
+    assert run_json("verify", certified, "--calibration", tables["calibration.csv"])["ok"]
     assert ht.load(certified).certificate_.threshold == 0.8
 
     with ht.Ledger(ledger) as book:
