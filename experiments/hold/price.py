@@ -5,6 +5,9 @@
 processes can share the work; what is kept in ``--keep`` is not computed again. Which panel is best is read from
 the years to 1999 (`EARLY`) alone; the later years judge it.
 
+All panels were asked of the years to 1997, seven of 1998 and 1999, and of later years ``--panels
+"usual,resamples,resamples spared 3,clairvoyant"``.
+
 ``clairvoyant`` is no panel but the least that anybody could pay: the cheapest recourse that the model and next
 year's model itself accept.
 """
@@ -13,7 +16,7 @@ import argparse
 import json
 import shlex
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +25,7 @@ import numpy as np
 from experiments._results import made_with
 from experiments.hold.sba import LAST, RESULTS, TERMS, recipe, years
 from holdtrue._cache import use_cache
-from holdtrue._json import to_json
+from holdtrue._json import to_json, write_result
 from holdtrue.batch import Predictor, wrap
 from holdtrue.hold import Holding
 from holdtrue.methods import Level, RecourseFrame, SparseSearch
@@ -34,7 +37,7 @@ FIRST = 1990
 YEARS = [str(year) for year in range(1994, 2009)]
 EARLY = tuple(str(year) for year in range(1994, 2000))
 WINDOW, PAST = 3, 5
-SLACKS = (-1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5)
+SLACKS = (-1.5, -1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 SEED = 20_261_116
 
 
@@ -53,11 +56,17 @@ PANELS = {
     "spared 1": Panel(10, 20, spared=1),
     "spared 3": Panel(10, 20, spared=3),
     "spared 6": Panel(10, 20, spared=6),
+    "spared 10": Panel(10, 20, spared=10),
     "single years": Panel(0, 30),
+    "single years spared 3": Panel(0, 30, spared=3),
     "resamples": Panel(30, 0),
+    "resamples spared 3": Panel(30, 0, spared=3),
     "last two years": Panel(10, 20, past=2),
+    "last three years": Panel(10, 20, past=3),
+    "more resamples": Panel(20, 10),
     "half as many": Panel(5, 10),
     "twice as many": Panel(20, 40),
+    "twice as many spared 6": Panel(20, 40, spared=6),
 }
 CLAIRVOYANT = "clairvoyant"
 
@@ -187,6 +196,21 @@ def _place(keep: Path, year: str, name: str, people: int) -> Path:
     return keep / f"{year}-{name.replace(' ', '_')}-{people}.json"
 
 
+def _asked(name: str) -> dict[str, Any]:
+    """What a replay follows from, beside its year and people."""
+    if name == CLAIRVOYANT:
+        return {"panel": name, "slacks": [0.0]}
+    return {"panel": name, "guides": asdict(PANELS[name]), "slacks": list(SLACKS)}
+
+
+def _read(path: Path, name: str) -> dict[str, Any] | None:
+    """What was kept, where it was made with these guides and slacks."""
+    if not path.exists():
+        return None
+    row = json.loads(path.read_text("utf-8"))
+    return row if all(row.get(key) == value for key, value in _asked(name).items()) else None
+
+
 def main() -> None:
     """Replay what is not kept yet; with everything there, write the results."""
     names = [*PANELS, CLAIRVOYANT]
@@ -204,16 +228,19 @@ def main() -> None:
         for year in given.bases:
             for name in given.panels:
                 path = _place(given.keep, year, name, given.people)
-                if not path.exists():
+                if _read(path, name) is None:
                     began = time.perf_counter()
                     offers = replayed(past, year, name)
                     seconds = round(time.perf_counter() - began, 1)
-                    kept = {"year": year, "panel": name, "seconds": seconds, "offers": offers}
-                    path.write_text(to_json(kept, indent=None) + "\n", encoding="utf-8")
+                    kept = {"year": year, "seconds": seconds, "offers": offers} | _asked(name)
+                    write_result(path, kept)
                     print(f"{time.strftime('%H:%M:%S')} {year} {name}: {seconds} s", flush=True)
+            past.pool.clear()  # no other year asks for its guides
         return
-    some = [json.loads(path.read_text("utf-8")) for path in sorted(given.keep.glob(f"*-{given.people}.json"))]
-    some = [row for row in some if row["panel"] in given.panels]
+    places = [
+        (_place(given.keep, year, name, given.people), name) for name in given.panels for year in given.bases
+    ]
+    some = [row for row in (_read(path, name) for path, name in places) if row is not None]
     text = to_json(
         {
             "replayed": sorted(some, key=lambda r: (names.index(r["panel"]), r["year"])),
