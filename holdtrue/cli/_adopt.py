@@ -75,6 +75,7 @@ def command(
 
     from holdtrue.batch import wrap
     from holdtrue.classifier import adopt
+    from holdtrue.cli._fit import how_it_holds, told_level
     from holdtrue.methods import method as by_name
     from holdtrue.models.adapters import from_torch, has_words, read_transformer, words_of_codes
     from holdtrue.models.adapters import given as read_model
@@ -116,7 +117,7 @@ def command(
         "format": made.format_, "sha256": foreign.digest, "classes": made.classes_.tolist(),
         "favourable": made.predictor_.favourable, "threshold": made.threshold,
         "method": type(made.method_).__name__, "note": foreign.note,
-        "recipe": foreign.recipe, "words": words,
+        "recipe": foreign.recipe, "words": words, "hold": told_level(made),
     }  # fmt: skip
     if as_json:
         print_json(told)
@@ -125,6 +126,8 @@ def command(
     click.echo(f"{foreign.note} A yes is {plain(told['favourable'])!r}{called}, from {told['threshold']:g} on.")
     if foreign.recipe is not None:
         say(foreign.recipe)
+    if guides is not None:
+        click.echo(how_it_holds(told["hold"]))
     if guessed:
         say("The schema was guessed; write and correct one with `holdtrue schema`, and adopt again.")
     say(f"Written to {out}.")

@@ -103,11 +103,21 @@ def command(
             say(f"Written to {place}.")
 
 
+def _labelled(table: str, target: str, schema_file: str | None) -> Any:
+    from holdtrue.cli._training import read_labelled
+
+    try:
+        return read_labelled(table, target, schema_file)
+    except DataError as error:  # an option that suits the first table: which other it does not, is to be seen
+        raise DataError(f"backtest, {table}: {str(error).partition(': ')[2]}") from error
+
+
 def _periods(tables: tuple[str, ...], target: str, schema_file: str | None) -> tuple[list[Any], Any]:
     """A table of each period by the name of its file, and the schema of all."""
     from holdtrue.cli._training import read_labelled
 
-    read = [read_labelled(table, target, schema_file) for table in tables]
+    read = [read_labelled(tables[0], target, schema_file)]
+    read += [_labelled(table, target, schema_file) for table in tables[1:]]
     if read[0].guessed:
         say("The schema was guessed from all periods; write and correct one with `holdtrue schema`.")
     names = [Path(table).stem for table in tables]

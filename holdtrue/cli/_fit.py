@@ -197,16 +197,35 @@ def how_it_holds(level: JsonObject | None) -> str:
 
 def read_period(place: str, target: str | None, data: Any) -> tuple[Any, Any]:
     """Rows and labels of a past period, held against the table's schema."""
-    from holdtrue.cli._training import labels_of
-    from holdtrue.runs import DATASET, Source, dataset
+    from holdtrue.runs import DATASET
 
     if target is None and not place.startswith(DATASET):
         raise DataError("--period: needs the label column; got no --target. Write --target COLUMN.")
+    try:
+        return _period(place, target, data)
+    except DataError as error:  # which of several periods it is, is to be seen
+        raise DataError(f"--period {place}: {str(error).partition(': ')[2]}") from error
+
+
+def _period(place: str, target: str | None, data: Any) -> tuple[Any, Any]:
+    import numpy as np
+
+    from holdtrue.cli._training import labels_of
+    from holdtrue.runs import DATASET, Source, dataset
+
     if place.startswith(DATASET):
         read = dataset(place)
         return read.X, read.y
     rows = Source(place).whole(data.schema)
-    return data.schema.check(rows, where="--period").native[data.schema.names], labels_of(rows, str(target))
+    if target in rows.columns:
+        some = sorted({str(label) for label in rows[target].tolist()})
+        if len(some) == 1:
+            raise DataError(f"period: has one class; no model can be made of it; got {some[0]!r}. Leave it out.")
+    X, y = data.schema.check(rows, where="--period").native[data.schema.names], labels_of(rows, str(target))
+    odd = sorted(map(str, set(np.asarray(y).tolist()) - set(np.asarray(data.y).tolist())))
+    if odd:
+        raise DataError(f"period: has a class unseen in the table; got {odd[0]!r}. Write labels as there.")
+    return X, y
 
 
 def write_rows(out: str, X: NativeFrame, target: str, y: "np.ndarray") -> None:

@@ -73,16 +73,41 @@ def dealt(models: AbstractRetrained, n_guides: int) -> tuple[AbstractRetrained, 
 
 
 def resampled(
-    tables: Sequence[tuple[TableLike, ArrayLike]], n: int, rng: np.random.RandomState
+    tables: Sequence[tuple[TableLike, ArrayLike]],
+    n: int,
+    rng: np.random.RandomState,
+    predictor: Predictor | None = None,
 ) -> list[tuple[Table, np.ndarray]]:
-    """`n` resamples, of each table in turn."""
-    read = [(as_table(X, where="Holding"), np.asarray(y)) for X, y in tables]
+    """`n` resamples, of each table in turn; with a predictor held against what it reads and decides."""
+    read = [_period(i, pair, predictor) for i, pair in enumerate(tables, start=1)]
     out = []
     for i in range(n):
         table, labels = read[i % len(read)]
         rows = np.asarray(resample(np.arange(table.n_rows), stratify=labels, random_state=rng))
         out.append((table.take(np.sort(rows)), labels[np.sort(rows)]))
     return out
+
+
+def _period(number: int, pair: object, predictor: Predictor | None) -> tuple[Table, np.ndarray]:
+    """Rows and labels of a past period, of which a model can be made."""
+    where = f"Holding, period {number}"
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise DataError(f"{where}: must be rows and labels; got {type(pair).__name__}. Write (X, y).")
+    table, labels = as_table(pair[0], where=where), np.asarray(pair[1])
+    if labels.shape != (table.n_rows,):
+        raise DataError(f"{where}: has {table.n_rows} rows but {labels.size} labels. Give one for each row.")
+    if table.n_rows == 0:
+        raise DataError(f"{where}: is empty; got 0 rows. Leave it out.")
+    if predictor is not None:
+        predictor.encoder.schema.check(pair[0], where=where)
+        known = predictor.classes.tolist()
+        odd = [label for label in labels.tolist() if label not in known]
+        if odd:
+            raise DataError(f"{where}: has a class unseen at fit; got {odd[0]!r}. Known are {known!r}.")
+    seen = np.unique(labels).tolist()
+    if len(seen) < 2:
+        raise DataError(f"{where}: has one class, of which no model can be made; got {seen[0]!r}. Leave it out.")
+    return table, labels
 
 
 def level_at(level: Level, point: Point) -> Level:

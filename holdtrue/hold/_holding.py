@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from holdtrue._registry import made
-from holdtrue.batch import FittedClassifier, Predictor
+from holdtrue.batch import FittedClassifier, Predictor, predictor_of
 from holdtrue.encoding import Norm
 from holdtrue.errors import CapabilityError, DataError
 from holdtrue.hold._draws import brought, dealt, refused_people, resampled
@@ -209,8 +209,9 @@ class Holding(AbstractBasedMethod):
         if not tables:
             return retrain(model, **rows, n=n, vary=self.vary, random_state=seed, on_model=on_model)
         alike = max(2, n // 3)
+        # Before the first is trained: a period may be one of which none can be.
+        singles = resampled(tables, n - alike, check_random_state(seed), predictor_of(model))
         first = retrain(model, **rows, n=alike, vary=self.vary, random_state=seed, on_model=on_model)
-        singles = resampled(tables, n - alike, check_random_state(seed))
         told = None if on_model is None else lambda done: on_model(alike + done)
         later = retrain(model, n=1, tables=singles, random_state=seed, on_model=told, keep=keep)
         return first.join(later.of_kinds(1, len(tables)))

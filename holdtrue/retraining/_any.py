@@ -122,6 +122,11 @@ def retrain(
     if isinstance(X, (int, np.integer)):
         raise DataError(f"retrain: `X` must be a table; got {X!r}. Write n={X!r}.")
     _check_given(X, y)
+    if refit is not None and not callable(refit):
+        raise DataError(
+            f"retrain: `refit` must be a function refit(X, y, seed=..., sample_weight=None); got {refit!r}. "
+            "Give one that returns the model trained on these rows."
+        )
     if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1):
         raise DataError(f"retrain: `n` must be a positive whole number; got {n!r}.")
     predictor = predictor_of(model)
