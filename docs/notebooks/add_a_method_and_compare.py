@@ -98,7 +98,7 @@ methods = {
 quick = ht.RecourseClassifier(
     model=ht.Linear(), hold=None, regime=ht.StandardTraining(n_epochs=20, class_weight="balanced")
 )
-comparison = ht.compare(bank, methods=methods, model=quick, people=30, retrainings=5, random_state=0)
+comparison = ht.compare(bank, methods=methods, model=quick, people=16, retrainings=5, random_state=0)
 comparison
 
 # %%
