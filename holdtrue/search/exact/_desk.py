@@ -30,6 +30,7 @@ class Desk(NamedTuple):
     ----------
     leaf, value, cost, state : of leaves: the leaf, what it adds, what it costs at least to be there, and how many
         columns keep the person from it (modulo `ONE_OFF`), with their numbers added up (above that).
+    first, last : of leaves: where their conditions begin, and end.
     low, high, entry : by column and leaf: the interval that leads there, or the set of levels (in `low`), and what
         the column costs at least there.
     start, need : where each tree's leaves begin, and which need it adds to.
@@ -66,6 +67,8 @@ class Desk(NamedTuple):
     value: Reals
     cost: Singles
     state: Short
+    first: Whole
+    last: Whole
     low: Singles2
     high: Singles2
     entry: Singles2
@@ -146,6 +149,8 @@ def desk_of(grove: Grove, ground: Ground, size: int) -> Desk:
         value=np.empty(size, f64),
         cost=np.empty(size, f32),
         state=np.empty(size, i32),
+        first=np.empty(size, i64),
+        last=np.empty(size, i64),
         low=np.empty((n_features, size), f32),
         high=np.empty((n_features, size), f32),
         entry=np.empty((n_features, size), f32),

@@ -11,6 +11,7 @@ from holdtrue.search.exact._points import INF32, LINF, UNNAMED, spent
 from holdtrue.search.exact._reach import NOTHING, TINY, a_little_above
 
 ONE_MORE = np.uint64(1)  # of places that cannot lie below 0, of which numba need not make sure
+NEXT = 1.0 + 1.4 * 2.0**-24  # times a number above 0, rounded to single precision: the next one
 CLOSE = 1e-6  # by which share the best may be dearer than the cheapest
 
 
@@ -132,9 +133,18 @@ def _from(
 ) -> None:
     """Leaves that do not meet an interval cost what nobody pays; to the others is added what is paid here."""
     lows, highs, entries, cost = desk.low, desk.high, desk.entry, desk.seen_cost
-    for k in range(n):
-        more = max(cost[k], paid) if largest else cost[k] + max(paid - entries[column, k], NOTHING)
-        cost[k] = more if (lows[column, k] < high) & (low < highs[column, k]) else INF32
+    if largest or (low > -INF32 and high < INF32):
+        for k in range(n):
+            more = max(cost[k], paid) if largest else cost[k] + max(paid - entries[column, k], NOTHING)
+            cost[k] = more if (lows[column, k] < high) & (low < highs[column, k]) else INF32
+    elif high < INF32:  # most boxes have been cut on one side: what is not read takes no time
+        for k in range(n):
+            more = cost[k] + max(paid - entries[column, k], NOTHING)
+            cost[k] = more if lows[column, k] < high else INF32
+    else:
+        for k in range(n):
+            more = cost[k] + max(paid - entries[column, k], NOTHING)
+            cost[k] = more if low < highs[column, k] else INF32
 
 
 @compiled
@@ -151,8 +161,12 @@ def _see_trees(desk: Desk) -> None:
     """The best leaf of every tree, added up for every need: the first that costs little enough."""
     cost, values, start, needs = desk.seen_cost, desk.value, desk.start, desk.need
     tree_most, tree_best, sum_most = desk.tree_most, desk.tree_best, desk.most
-    # A leaf that costs as much as the best, from where the box begins, is of no use.
-    limit = a_little_above(desk.number[BEST])
+    # A leaf that costs as much as the best, from where the box begins, is of no use. In single precision, as costs
+    # are, the limit is the next number from it on.
+    exact = a_little_above(desk.number[BEST])
+    limit = np.float32(exact)
+    if np.float64(limit) < exact:
+        limit = np.float32(np.float64(limit) * NEXT)
     for i in range(desk.tally[NEEDS]):
         need = desk.asked[i]
         sum_most[need] = desk.base[need]
@@ -224,10 +238,10 @@ def where(grove: Grove, room: Ground, desk: Desk, v: int) -> tuple[Any, ...]:
     # What is read in the loop is named before it: it is not read anew wherever something has been written.
     weight, touched, values, levels, columns = desk.weight, desk.touched, desk.values, desk.levels, desk.column
     slots, lows, highs, low_edge, high_edge = grove.slot, grove.low, grove.high, grove.low_edge, grove.high_edge
-    now, needs, tree_most, tree_now, tree_best, leaves = (
-        desk.now, desk.need, desk.tree_most, desk.tree_now, desk.tree_best, desk.leaf,
+    now, needs, tree_most, tree_now, tree_best, firsts, lasts = (
+        desk.now, desk.need, desk.tree_most, desk.tree_now, desk.tree_best, desk.first, desk.last,
     )  # fmt: skip
-    box, begin, member, spans = grove.box, grove.begin, grove.member, room.spans
+    member, spans = grove.member, room.spans
     n, n_edges, n_touched = values.shape[1], len(grove.edge), 0
     for tree in range(desk.tally[TREES]):
         lacks, best_leaf = -now[needs[tree]], tree_best[tree]
@@ -237,8 +251,7 @@ def where(grove: Grove, room: Ground, desk: Desk, v: int) -> tuple[Any, ...]:
         gain = (tree_most[tree] - tree_now[tree]) / max(lacks, TINY)
         if gain <= TINY:
             continue
-        at = box[leaves[best_leaf]]
-        i, end = np.uint64(begin[at]), np.uint64(begin[at + 1])
+        i, end = np.uint64(firsts[best_leaf]), np.uint64(lasts[best_leaf])
         while i < end:
             slot, condition = np.int64(slots[i]), i
             i += ONE_MORE

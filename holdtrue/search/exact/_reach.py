@@ -160,7 +160,8 @@ def _list_conditions(grove: Grove, room: Ground, p: int, desk: Desk, first: int)
             entries[column, k] = NOTHING
     for k in range(first, n):
         off, at = 0, grove.box[desk.leaf[k]]
-        for i in range(grove.begin[at], grove.begin[at + 1]):
+        desk.first[k], desk.last[k] = grove.begin[at], grove.begin[at + 1]
+        for i in range(desk.first[k], desk.last[k]):
             column = desk.column[slots[i]]
             if column < 0:
                 continue
@@ -230,7 +231,9 @@ def _move_up(desk: Desk) -> None:
     """Put the leaves that are kept where those were that are not."""
     leaves, values, costs, state, kept = desk.leaf, desk.value, desk.cost, desk.state, desk.event_next
     low, high, entries, n = desk.low, desk.high, desk.entry, desk.tally[LEAVES]
+    first, last = desk.first, desk.last
     for k in range(n):
+        first[k], last[k] = first[kept[k]], last[kept[k]]
         leaves[k], values[k], costs[k], state[k] = (
             leaves[kept[k]], values[kept[k]], costs[kept[k]], state[kept[k]],
         )  # fmt: skip
