@@ -46,8 +46,8 @@ tests: $(TOOLS)
 quick: $(TOOLS)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -k "not code_runs and not nothing_to_say" $(QUICK)
 
-# Annotations of arrays, shapes and dtypes included, held against every call, and no axis is added unasked; see CHECKED
-# in conftest.py.
+# Annotations of arrays, shapes and dtypes included, held against every call; no axis is added and no dtype changed
+# unasked; see CHECKED in conftest.py.
 shapes: $(TOOLS)
 	HOLDTRUE_TYPECHECK=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/encoding tests/search tests/batch
 

@@ -36,8 +36,8 @@ QUICK = {
 THREADS = {"openmp": "OMP_NUM_THREADS", "blas": "OPENBLAS_NUM_THREADS"}
 
 # With HOLDTRUE_TYPECHECK=1, annotations of these are checked at every call, shapes and dtypes included: what is
-# inside, where arrays are; and arrays of different rank are not combined. What users call checks its arguments
-# itself, with errors of its own. Tests of searches take a sixth longer with it, so it is a run of its own
+# inside, where arrays are; and arrays of different rank or dtype are not combined. What users call checks its
+# arguments itself, with errors of its own. Tests of searches take a sixth longer, so it is a run of its own
 # (tests/encoding, tests/search, tests/batch).
 CHECKED = (
     "encoding._distance",
@@ -73,6 +73,8 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("HOLDTRUE_DATA", str(here.resolve()))
     if os.environ.get("HOLDTRUE_TYPECHECK") == "1":
         os.environ.setdefault("JAX_NUMPY_RANK_PROMOTION", "raise")  # axes are never added unasked
+        os.environ.setdefault("JAX_NUMPY_DTYPE_PROMOTION", "strict")  # nor is a dtype changed
+        _relax_adam()
         from jaxtyping import install_import_hook
 
         # By a name of its own: what pytest calls this file among modules, if anything, depends on its version.
@@ -80,6 +82,25 @@ def pytest_configure(config: pytest.Config) -> None:
         vars(beside)["checked"] = checked
         sys.modules["holdtrue_conftest"] = beside
         install_import_hook([f"holdtrue.{name}" for name in CHECKED], "holdtrue_conftest.checked")
+
+
+def _relax_adam() -> None:
+    """Optax's raises a float to the power of a whole number: its own step is left as it is."""
+    import jax
+    import optax
+
+    strict = optax.scale_by_adam
+
+    def scale_by_adam(*args: Any, **options: Any) -> optax.GradientTransformation:
+        rule = strict(*args, **options)
+
+        def update(*step: Any, **more: Any) -> Any:
+            with jax.numpy_dtype_promotion("standard"):
+                return rule.update(*step, **more)
+
+        return optax.GradientTransformation(rule.init, update)
+
+    optax.scale_by_adam = scale_by_adam
 
 
 def checked(function: Callable[..., Any]) -> Callable[..., Any]:

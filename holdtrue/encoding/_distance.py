@@ -39,7 +39,7 @@ def distance(
     change = jnp.abs(x - factual)
     weights = jnp.broadcast_to(weights, change.shape)
     if norm == "l0":
-        return jnp.sum(weights * (change > 1e-6), axis=-1)
+        return jnp.sum(jnp.where(change > 1e-6, weights, 0.0), axis=-1)
     if norm == "l2":
         # The gradient of a square root at zero is infinite; a search starts there.
         squares = jnp.sum((weights * change) ** 2, axis=-1)

@@ -258,7 +258,7 @@ def least_sure(
     """
     places = jnp.arange(logits.shape[0])
     slacks = jnp.where(places == 0, jnp.maximum(slack, 0.0), slack)
-    asked = jnp.arange(logits.shape[1]) == wanted
+    asked = (jnp.arange(logits.shape[1]) == wanted).astype(logits.dtype)
     logits = logits - _along(slacks, logits) * _along(asked, logits[0])[None]
     margins = margins_of(logits, wanted)
     at: Int[Array, " *e"] = jnp.argmin(margins, axis=0)

@@ -155,7 +155,9 @@ class GradientSolver(AbstractSolver):
         move, memory = self._rule().update(slope, memory)
         moved = u - self.step_size * move
         if sums_up:
-            size = jnp.sqrt(memory.nu / (1 - 0.999**memory.count)) + 1e-8 if self.optimiser == "adam" else 1.0
+            size: Array | float = 1.0
+            if self.optimiser == "adam":
+                size = jnp.sqrt(memory.nu / (1 - 0.999 ** memory.count.astype(u.dtype))) + 1e-8
             shrink = self.step_size * cost_weight * self.weights(problem) / size
             moved = problem.x + shrunk(moved - problem.x, shrink)
         return problem.feasible.clip(moved), memory

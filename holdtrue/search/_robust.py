@@ -22,8 +22,8 @@ def worst_drop(x: Float[Array, " d"], radius: Float[Array, ""], ball: Ball, inte
     ``max_{|d| <= r} -d @ (x, 1)``: `r` times the dual norm of ``(x, 1)``; without `intercept`, of `x`.
     """
     if ball == "linf":
-        return radius * (jnp.sum(jnp.abs(x)) + intercept)
-    squares = jnp.sum(x**2) + intercept
+        return radius * (jnp.sum(jnp.abs(x)) + float(intercept))
+    squares = jnp.sum(x**2) + float(intercept)
     return radius * jnp.where(squares > 0, jnp.sqrt(jnp.where(squares > 0, squares, 1.0)), 0.0)
 
 

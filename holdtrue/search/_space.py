@@ -94,8 +94,8 @@ class RowSpace(AbstractSpace):
         for i, group in enumerate(layout.groups):
             here = slice(group.start, group.stop)
             others = self._other_levels(problem, group)
-            rank = jnp.cumsum(others) - 1
-            wanted = jnp.floor(which[:, i] * jnp.sum(others))
+            rank = (jnp.cumsum(others) - 1).astype(which.dtype)
+            wanted = jnp.floor(which[:, i] * jnp.sum(others).astype(which.dtype))
             taken = thrown[:, n_numbers + i, None] & others[None, :] & (rank[None, :] == wanted[:, None])
             # Twice the height of the person's own level, so that hardening takes it.
             higher = 2.0 * jnp.abs(feasible.upper[here]) + 1.0

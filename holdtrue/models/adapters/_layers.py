@@ -37,13 +37,15 @@ class Steps(eqx.Module):
         """Values at one encoded row."""
         last = self.table.shape[1] - 1
         at = x[self.column] * self.scale + self.offset
-        near = jax.lax.stop_gradient(jnp.clip(jnp.round(at), 0, last)).astype(jnp.int32)
+        place = jax.lax.stop_gradient(jnp.clip(jnp.round(at), 0, last))
+        near = place.astype(jnp.int32)
         below, above = jnp.maximum(near - 1, 0), jnp.minimum(near + 1, last)
-        slope = (self.table[:, above] - self.table[:, below]) / (above - below)
+        slope = (self.table[:, above] - self.table[:, below]) / (above - below).astype(at.dtype)
         on_level = self.table[:, near] + slope * (at - jax.lax.stop_gradient(at))
-        left = jax.lax.stop_gradient(jnp.clip(jnp.floor(at), 0, last - 1)).astype(jnp.int32)
-        between = self.table[:, left] + (at - left) * (self.table[:, left + 1] - self.table[:, left])
-        return jnp.where(jnp.abs(at - near) < ON_LEVEL, on_level, between)
+        start = jax.lax.stop_gradient(jnp.clip(jnp.floor(at), 0, last - 1))
+        left = start.astype(jnp.int32)
+        between = self.table[:, left] + (at - start) * (self.table[:, left + 1] - self.table[:, left])
+        return jnp.where(jnp.abs(at - place) < ON_LEVEL, on_level, between)
 
 
 class Bent(eqx.Module):
