@@ -13,7 +13,7 @@ import functools
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,8 +98,8 @@ def _trees(kind: str, schema: ht.Schema | None, X: Any, y: Any, seed: int) -> An
     return ht.wrap(recipe(kind, X, seed).fit(X, y), schema, X)
 
 
-def methods(of: Cell) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Every method by name, as something that returns it fitted."""
+def methods(of: Cell, known: Collection[str] = ()) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Every method by name, as something that returns it fitted; levels that are known are not measured again."""
     guides, judges = of.models.take(np.arange(20)), of.models.take(np.arange(20, 40))
     base = "wachter" if of.net else "sparse_search"
 
@@ -117,7 +117,8 @@ def methods(of: Cell) -> Iterator[tuple[str, Callable[[], Any]]]:
 
     def at(method: ht.Holding, level: float) -> Any:
         if not hasattr(method, "levels_"):
-            method.fit(of.model, *of.measuring, guides=guides, judges=judges, also=LEVELS)
+            left = [other for other in LEVELS if f"hold {other}, {method.base}" not in known]
+            method.fit(of.model, *of.measuring, guides=guides, judges=judges, also=left)
         return method.at(level)
 
     yield "cheapest", plain(ht.SparseSearch(random_state=0))
@@ -161,7 +162,7 @@ def run(
         "methods": rows, "seconds": {},
         "command": command + "".join(f" --{name} {n}" for name, n in limits.items()), **made_with(dict(limits)),
     }  # fmt: skip
-    for name, fitted in methods(of):
+    for name, fitted in methods(of, known):
         if name in known:
             if name == "cheapest" and asked(of, fitted)["cost"] != known[name]["cost"]:
                 raise ht.errors.DataError(

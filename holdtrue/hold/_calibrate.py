@@ -31,6 +31,7 @@ SLACKS = (
     6.0,
 )
 START = SLACKS.index(0.0)
+FEWEST_FOUND = 0.5  # share of people brought to a slack, at least, where no fewer are enough to show the level
 EQUAL = 0.005  # bounds that differ by no more are equal: nobody pays for less
 DEAR = 1.25  # in multiples of the cheapest's cost: holding for less is not asked for at a second number spared
 
@@ -125,8 +126,21 @@ def people_for(hold: float, confidence: float, least: int) -> int:
     return max(least, models_needed(hold, confidence))
 
 
+def fewest_found(hold: float, confidence: float, people: int) -> float:
+    """The share of so many people who must be brought to a slack, lest it say nothing of the level.
+
+    As many as a bound takes. Where those are most of them, or more than there are, half: the level is not to be
+    shown then, but there is still a surest slack.
+    """
+    return min(FEWEST_FOUND, models_needed(hold, confidence) / max(people, 1))
+
+
 def smallest_slack(
-    ask: Callable[[float], Outcome], hold: float, confidence: float, dearest: float = math.inf
+    ask: Callable[[float], Outcome],
+    hold: float,
+    confidence: float,
+    dearest: float = math.inf,
+    fewest: float = FEWEST_FOUND,
 ) -> tuple[Point | None, list[Point]]:
     """The smallest slack whose lower bound reaches the level, if there is one, and all that were asked.
 
@@ -141,17 +155,18 @@ def smallest_slack(
     dearest : float
         A price from which on no slack is of use: the price grows with slack as survival does, so that nothing
         beyond it is asked.
+    fewest : float
+        Share of people who must be brought to a slack: beyond it nothing is asked either. See `fewest_found`.
     """
     asked: dict[int, Point] = {}
-    fewest = models_needed(hold, confidence)
 
     def enough(i: int) -> bool:
         if i not in asked:
             asked[i] = point_of(SLACKS[i], ask(SLACKS[i]), confidence)
-        return asked[i].lower >= hold
+        return asked[i].lower >= hold and asked[i].found >= fewest
 
     def too_much(i: int) -> bool:
-        return asked[i].people < fewest or asked[i].price >= dearest
+        return asked[i].found < fewest or asked[i].price >= dearest
 
     last = len(SLACKS) - 1
     # Up to `low` it does not do; `high` does, or is too much: from there on too few are found, or it is too dear.
@@ -187,6 +202,7 @@ def cheapest_slack(
     sparing: Sequence[int],
     hold: float,
     confidence: float,
+    fewest: float = FEWEST_FOUND,
 ) -> Choice:
     """Of the smallest slacks, one for each number of guides spared, the one that reaches the level cheapest.
 
@@ -206,13 +222,14 @@ def cheapest_slack(
         The same with all others, given the largest slack too that was asked with this number.
     sparing
         Numbers of guides that may refuse, in the order in which they are tried.
-    hold, confidence : float
+    hold, confidence, fewest : float
+        See `smallest_slack`.
     """
     asked, reaching, dearest = [], [], math.inf
     for spared in sparing:
         if dearest <= DEAR or (spared < sparing[0] and dearest < math.inf):
             break
-        point, seen = smallest_slack(lambda slack, few=spared: ask(slack, few), hold, confidence, dearest)
+        point, seen = smallest_slack(lambda slack, few=spared: ask(slack, few), hold, confidence, dearest, fewest)
         if point is not None:
             dearest = min(dearest, point.price)
             reaching.append((spared, point))

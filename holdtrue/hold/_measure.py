@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from holdtrue.hold._calibrate import Choice, Outcome, Part, cheapest_slack, people_for, point_of
+from holdtrue.hold._calibrate import Choice, Outcome, Part, cheapest_slack, fewest_found, people_for, point_of
 from holdtrue.hold._draws import brought, level_at, spared_for, sparing
 from holdtrue.methods import Level, checked_level
 from holdtrue.schema import Restrictions, Table
@@ -42,7 +42,7 @@ def measured(holding: "Holding", people: Table | None, also: Sequence[float] = (
         numbers = sparing(checked_level(wanted, "Holding"), len(holding.guides_), holding.predictor_)
         choice = cheapest_slack(
             lambda slack, few, wanted=wanted: asking.ask(slack, few, wanted), asking.everybody, numbers, wanted,
-            holding.confidence,
+            holding.confidence, fewest_found(wanted, holding.confidence, n),
         )  # fmt: skip
         own = replace(level, hold=wanted, spared=choice.spared, reached=choice.reached)
         chosen.append(level_at(replace(own, note=_note(own, choice)), choice.point))

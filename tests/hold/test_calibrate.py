@@ -7,7 +7,16 @@ import pytest
 from scipy.special import expit
 from scipy.stats import norm
 
-from holdtrue.hold._calibrate import DEAR, SLACKS, Outcome, Part, cheapest_slack, people_for, smallest_slack
+from holdtrue.hold._calibrate import (
+    DEAR,
+    SLACKS,
+    Outcome,
+    Part,
+    cheapest_slack,
+    fewest_found,
+    people_for,
+    smallest_slack,
+)
 from holdtrue.hold._draws import sparing
 from holdtrue.metrics import mean_survival
 
@@ -65,10 +74,12 @@ def brought(slack):
 
 
 def test_a_slack_to_which_few_are_brought_counts_where_they_are_enough_to_show_the_level():
-    best, points = smallest_slack(brought, 0.95, 0.95)
+    assert fewest_found(0.95, 0.95, 400) == 59 / 400
+    assert fewest_found(0.99, 0.95, 400) == fewest_found(0.99, 0.95, 100) == 0.5
+    best, points = smallest_slack(brought, 0.95, 0.95, fewest=59 / 400)
     assert best is None  # 0.95 takes 3.2, to which 40 people are brought, 59 at least would show it
     assert max(p.slack for p in points if p.people >= 59) >= 2.5
-    few, _ = smallest_slack(brought, 0.9, 0.95)
+    few, _ = smallest_slack(brought, 0.9, 0.95, fewest=fewest_found(0.9, 0.95, 400))
     assert few is not None
     assert 0.1 < few.found < 0.5
     assert few.lower >= 0.9
@@ -90,17 +101,26 @@ def test_of_margins_that_do_not_reach_a_level_the_surest_for_everybody_and_of_eq
     assert choice.point.slack == min(s for s in asked if s >= 1)  # as sure as any larger one, and cheaper
 
 
+def test_where_too_few_are_asked_to_show_a_level_larger_slacks_are_still_tried():
+    def ask(slack, spared=0):
+        return Outcome(outcome(min(0.9 + 0.02 * slack, 1.0), people=100).accepts, 1.0, 2.0 + slack)
+
+    choice = cheapest_slack(ask, alike(ask), (1,), 0.99, 0.95, fewest_found(0.99, 0.95, 100))
+    assert not choice.reached
+    assert choice.point.kept == 1.0
+
+
 @pytest.mark.parametrize("until", [1.5, 2.0, 5.0])
 def test_between_too_little_and_too_few_the_slack_that_does_is_found(until):
     best, _ = smallest_slack(
-        lambda s: outcome(0.99 if s >= 1.5 else 0.8, people=400 if s <= until else 20), 0.95, 0.95
+        lambda s: outcome(0.99 if s >= 1.5 else 0.8, found=0.9 if s <= until else 0.2), 0.95, 0.95
     )
     assert best is not None
     assert best.slack == 1.5
 
 
 def test_where_many_are_lost_at_once_smaller_slacks_are_tried():
-    best, _ = smallest_slack(lambda s: outcome(0.99, people=400 if s <= -1 else 20), 0.95, 0.95)
+    best, _ = smallest_slack(lambda s: outcome(0.99, found=0.9 if s <= -1 else 0.2), 0.95, 0.95)
     assert best is not None
     assert best.slack == SLACKS[0]
 
