@@ -27,6 +27,7 @@ from experiments.hold._pairs import (
     whole,
 )
 from experiments.hold.grid import DATASETS, KINDS
+from holdtrue.methods._sparse_search import PANEL_BOXES
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
@@ -228,8 +229,8 @@ def reached() -> list[str]:
         "### Out of reach, or not found",
         "",
         "People whom the model alone can be brought to accept, asked of the panel of the model and 20 guides, by",
-        "slack, guides spared and boxes looked at for a person (300 is what the search has). Out of reach is",
-        "proved.",
+        f"slack, guides spared and boxes looked at for a person ({PANEL_BOXES:,} is what the search has, and had 300",
+        "when this was run). Out of reach is proved.",
         "",
         "| table | model | slack | spared | boxes | found | out of reach | undecided |",
         "|---|---|---|---|---|---|---|---|",

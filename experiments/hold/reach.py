@@ -1,4 +1,4 @@
-"""Who is out of reach of a panel of trees, and who is only not found: a search with 1, 10 and 100 times its boxes.
+"""Who is out of reach of a panel of trees, and who is only not found: a search with more and more boxes.
 
     python -m experiments.hold.reach heloc forest 0
 
@@ -22,12 +22,11 @@ from experiments.hold.grid import DATASETS, KINDS, PEOPLE, SPLITS, TRAIN, _trees
 from holdtrue._json import write_result
 from holdtrue.hold._search import PanelSearch
 from holdtrue.methods._leaves import search_leaves
-from holdtrue.methods._sparse_search import PANEL_BOXES
 from holdtrue.schema import Restrictions
 from holdtrue.search import Status, is_found
 
 RESULTS = Path(__file__).parent / "results"
-TIMES = (1, 10, 100)  # the usual number of boxes
+BOXES = (300, 3_000, 30_000)
 ASKED = ((-0.5, 1), (0.0, 1), (0.0, 4), (0.125, 4), (0.25, 4), (0.5, 4))  # slack, and guides spared of 20
 
 
@@ -51,10 +50,10 @@ def reach(dataset: str, kind: str, split: int) -> dict[str, Any]:
     alone = base.answers(problems, None, None)
     search = PanelSearch(base, models.take(np.arange(20)))
     rows, some = [], problems.take(np.flatnonzero(is_found(alone.status)))
-    for times in TIMES:
+    for boxes in BOXES:
         for slack, spared in ASKED:
-            found = search_leaves(search.method(slack, wanted, spared), some, times * PANEL_BOXES, None, None)
-            rows.append({"boxes": times * PANEL_BOXES, "slack": slack, "spared": spared, **_counted(found.status)})
+            found = search_leaves(search.method(slack, wanted, spared), some, boxes, None, None)
+            rows.append({"boxes": boxes, "slack": slack, "spared": spared, **_counted(found.status)})
     return {
         "dataset": dataset, "kind": kind, "split": split, "alone": _counted(alone.status), "panel": rows,
         "seconds": round(time.monotonic() - began, 1),
