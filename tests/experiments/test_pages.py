@@ -139,6 +139,12 @@ def test_the_wide_network_on_the_theory_page_is_that_of_its_files():
             parts = [robust[name][f"{rows}, radius {radius}"] for name in tables_of]
             cells = [" / ".join(f"{np.mean(part[key]):.2f}" for key in keys) for part in parts]
             assert f"| {rows} | {radius} | {' | '.join(cells)} |" in text
+    of_rows = [part for name in tables_of for key, part in robust[name].items() if key.startswith("attacked")]
+    assert len(of_rows) == 12
+    assert all(np.all(np.greater(part[keys[2]], part[keys[0]])) for part in of_rows), "on every split"
+    every = [part[key] for name in tables_of for part in robust[name].values() for key in keys]
+    assert "deviations are at most .07" in text
+    assert round(max(np.std(values, ddof=1) for values in every), 2) == 0.07
 
 
 def test_a_wheel_says_where_the_experiments_are(tmp_path):
