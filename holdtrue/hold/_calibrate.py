@@ -32,7 +32,6 @@ SLACKS = (
 )
 START = SLACKS.index(0.0)
 FEWEST_FOUND = 0.5  # share of people brought to a slack, at least, where no fewer are enough to show the level
-EQUAL = 0.005  # bounds that differ by no more are equal: nobody pays for less
 DEAR = 1.25  # in multiples of the cheapest's cost: holding for less is not asked for at a second number spared
 
 
@@ -210,7 +209,7 @@ def cheapest_slack(
     little to save, and every slack is a search for everybody. A number below the first makes a level dearer, and
     is tried only where none before it reaches it.
 
-    Where none does it is the surest for everybody: those who are brought to it, and those who go as far as there
+    Where none does it is the surest for everybody, and of equals the cheapest: those who are brought to it, and those who go as far as there
     is a way for them. By those alone who are brought there a smaller slack, which brings more, would seem surer
     than a larger one, though nobody were surer by it.
 
@@ -244,7 +243,7 @@ def cheapest_slack(
     ]
     surest = max(point.lower for _, point in sure)
     spared, point = min(
-        (one for one in sure if one[1].lower >= surest - EQUAL),
+        (one for one in sure if one[1].lower >= surest),
         key=lambda one: (math.inf if math.isnan(one[1].price) else one[1].price, one[1].slack),
     )
     return Choice(spared, point, False, asked)

@@ -41,7 +41,8 @@ def measured(holding: "Holding", people: Table | None, also: Sequence[float] = (
     for wanted in dict.fromkeys((hold, *also)):
         numbers = sparing(checked_level(wanted, "Holding"), len(holding.guides_), holding.predictor_)
         choice = cheapest_slack(
-            lambda slack, few, wanted=wanted: asking.ask(slack, few, wanted), asking.everybody, numbers, wanted,
+            lambda slack, few, wanted=wanted: asking.ask(slack, few, wanted),
+            lambda slack, most, few, wanted=wanted: asking.everybody(slack, most, few, wanted), numbers, wanted,
             holding.confidence, fewest_found(wanted, holding.confidence, n),
         )  # fmt: skip
         own = replace(level, hold=wanted, spared=choice.spared, reached=choice.reached)
@@ -96,12 +97,19 @@ class _Asking:
             asked = asked.join(self._of_part(1, slack, spared))
         return asked.outcome()
 
-    def everybody(self, slack: float, most: float, spared: int) -> Outcome:
-        """Of those who are asked first: who is not brought to a slack goes as far as there is a way.
+    def everybody(self, slack: float, most: float, spared: int, hold: float) -> Outcome:
+        """Of everybody: who is not brought to a slack goes as far as there is a way.
 
         How far that is does not depend on the slack, so it is looked for once, from the largest slack on.
         """
-        return self._of_part(0, slack, spared).or_else(self._of_part(0, most, spared, fallback=True)).outcome()
+
+        def of(part: int) -> Part:
+            return self._of_part(part, slack, spared).or_else(self._of_part(part, most, spared, fallback=True))
+
+        asked = of(0)
+        if len(self._parts) > 1 and not asked.kept < hold:
+            asked = asked.join(of(1))
+        return asked.outcome()
 
     def _searched(self, part: int, slack: float | None, spared: int, fallback: bool = False) -> Part:
         holding, rows = self._holding, self._parts[part]
