@@ -209,9 +209,9 @@ def cheapest_slack(
     little to save, and every slack is a search for everybody. A number below the first makes a level dearer, and
     is tried only where none before it reaches it.
 
-    Where none does it is the surest for everybody, and of equals the cheapest: those who are brought to it, and those
-    who go as far as there is a way for them. By those alone who are brought there a smaller slack, which brings
-    more, would seem surer than a larger one, though nobody were surer by it.
+    Where none does it is the surest for everybody, and of equals the cheapest: for those who are brought to it,
+    and those who go as far as there is a way for them. By those alone who are brought there a smaller slack, which
+    brings more, would seem surer than a larger one, though nobody were surer by it.
 
     Parameters
     ----------
