@@ -88,6 +88,11 @@ def holding(pair: Pair, level: str) -> Row:
     return pair.get(f"hold {level}, wachter") or pair[f"hold {level}, sparse_search"]
 
 
+def surest(pair: Pair) -> Row | None:
+    """`hold` at 99%; None where a split lacks it."""
+    return pair.get("hold 0.99, wachter") or pair.get("hold 0.99, sparse_search")
+
+
 def others(pair: Pair) -> Pair:
     """Methods of the field that look for recourse that lasts."""
     return {name: row for name, row in pair.items() if name.split()[0] not in ("hold", "cheapest", "wachter")}
