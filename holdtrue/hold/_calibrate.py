@@ -31,7 +31,7 @@ SLACKS = (
     6.0,
 )
 START = SLACKS.index(0.0)
-FEWEST_FOUND = 0.5  # share of people brought to a slack, at least, where no fewer are enough to show the level
+FEWEST_FOUND = 0.25  # share of people brought to a slack, at least, where no fewer are enough to show the level
 DEAR = 1.25  # in multiples of the cheapest's cost: holding for less is not asked for at a second number spared
 
 
@@ -128,7 +128,7 @@ def people_for(hold: float, confidence: float, least: int) -> int:
 def fewest_found(hold: float, confidence: float, people: int) -> float:
     """The share of so many people who must be brought to a slack, lest it say nothing of the level.
 
-    As many as a bound takes. Where those are most of them, or more than there are, half: the level is not to be
+    As many as a bound takes. Where those are most of them, or more than there are, a quarter: the level is not to be
     shown then, but there is still a surest slack.
     """
     return min(FEWEST_FOUND, models_needed(hold, confidence) / max(people, 1))

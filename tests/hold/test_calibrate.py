@@ -75,7 +75,7 @@ def brought(slack):
 
 def test_a_slack_to_which_few_are_brought_counts_where_they_are_enough_to_show_the_level():
     assert fewest_found(0.95, 0.95, 400) == 59 / 400
-    assert fewest_found(0.99, 0.95, 400) == fewest_found(0.99, 0.95, 100) == 0.5
+    assert fewest_found(0.99, 0.95, 400) == fewest_found(0.99, 0.95, 100) == 0.25
     best, points = smallest_slack(brought, 0.95, 0.95, fewest=59 / 400)
     assert best is None  # 0.95 takes 3.2, to which 40 people are brought, 59 at least would show it
     assert max(p.slack for p in points if p.people >= 59) >= 2.5
