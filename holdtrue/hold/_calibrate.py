@@ -128,8 +128,8 @@ def people_for(hold: float, confidence: float, least: int) -> int:
 def fewest_found(hold: float, confidence: float, people: int) -> float:
     """The share of so many people who must be brought to a slack, lest it say nothing of the level.
 
-    As many as a bound takes. Where those are most of them, or more than there are, a quarter: the level is not to be
-    shown then, but there is still a surest slack.
+    As many as a bound takes. Where those are most of them, or more than there are, a quarter: the level is not to
+    be shown then, but there is still a surest slack.
     """
     return min(FEWEST_FOUND, models_needed(hold, confidence) / max(people, 1))
 
