@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import equinox as eqx
 import jax
@@ -252,6 +252,16 @@ class RecourseClassifier(AbstractClassifier):
         decision = self.predictor_.decision
         n_rows = None if self.training_ is None else len(self.training_.data.x)
         return TrainingContext(Permits.of(self.predictor_.encoder), decision.favourable, self.threshold, n_rows)
+
+    @overload
+    def retrain(
+        self, n: int = 100, *, vary: Any = None, tables: Any = None, layers: Any = None, n_epochs: Any = None,
+        new_order: Any = None, random_state: Any = 0, strategy: Any = None, on_model: Any = None,
+        executor: Any = None, keep: Any = None,
+    ) -> Retrained: ...  # fmt: skip
+
+    @overload
+    def retrain(self, n: int = 100, *, alike: Any, **options: Any) -> AbstractRetrained: ...
 
     def retrain(self, n: int = 100, **options: Any) -> AbstractRetrained:
         """Train this classifier again, `n` times, and return the models as one; see `holdtrue.retrain`.
