@@ -14,6 +14,7 @@ from experiments.rocoursenet._look import HOLLOW, STYLES, mean
 from experiments.rocoursenet._result import Result
 
 Results = Sequence[Result]
+LARGE = ("attacks",)  # pictures with so many lines that they would be more than 200 kB
 
 
 def draw(found: Results, folder: Path) -> None:
@@ -21,7 +22,8 @@ def draw(found: Results, folder: Path) -> None:
     for name, make in PICTURES.items():
         figure = make(found)
         if figure is not None:
-            save(figure, folder, f"shift-{name}", dpi=100, pil_kwargs={"optimize": True})
+            dpi = 85 if name in LARGE else 100
+            save(figure, folder, f"shift-{name}", dpi=dpi, pil_kwargs={"optimize": True})
 
 
 def front(found: Results) -> Any:
