@@ -67,7 +67,7 @@ def _note(level: Level, choice: Choice) -> str:
             f"{point.people} people are too few to show {100 * level.hold:g}% with {level.confidence:.0%} "
             f"confidence, which takes {least}."
         )
-    return f"No margin that was tried keeps {100 * level.hold:g}%; with this one everybody goes as far as pays."
+    return f"No margin that was tried keeps {100 * level.hold:g}%; this one is the surest for everybody."
 
 
 class _Asking:
