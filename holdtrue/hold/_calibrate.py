@@ -32,6 +32,7 @@ SLACKS = (
 )
 START = SLACKS.index(0.0)
 FEWEST_FOUND = 0.25  # share of people brought to a slack, at least, where no fewer are enough to show the level
+FINALISTS = 3  # slacks, where none reaches the level, of which all people are asked
 DEAR = 1.25  # in multiples of the cheapest's cost: holding for less is not asked for at a second number spared
 
 
@@ -197,7 +198,7 @@ class Choice:
 
 def cheapest_slack(
     ask: Callable[[float, int], Outcome],
-    everybody: Callable[[float, float, int], Outcome],
+    everybody: Callable[[float, float, int, bool], Outcome],
     sparing: Sequence[int],
     hold: float,
     confidence: float,
@@ -211,14 +212,16 @@ def cheapest_slack(
 
     Where none does it is the surest for everybody, and of equals the cheapest: for those who are brought to it,
     and those who go as far as there is a way for them. By those alone who are brought there a smaller slack, which
-    brings more, would seem surer than a larger one, though nobody were surer by it.
+    brings more, would seem surer than a larger one, though nobody were surer by it. All are compared on the same
+    people: where only some are asked at first, on these, and then the `FINALISTS` on all.
 
     Parameters
     ----------
     ask : callable
         What comes of a slack, and a number spared, for those who are brought there.
     everybody : callable
-        The same with all others, given the largest slack too that was asked with this number.
+        The same with all others, given the largest slack too that was asked with this number, and whether to ask
+        only those who are asked first.
     sparing
         Numbers of guides that may refuse, in the order in which they are tried.
     hold, confidence, fewest : float
@@ -237,16 +240,19 @@ def cheapest_slack(
         spared, point = min(reaching, key=lambda one: one[1].price)
         return Choice(spared, point, True, asked)
     most = {spared: max(point.slack for few, point in asked if few == spared) for spared, _ in asked}
-    sure = [
-        (spared, point_of(point.slack, everybody(point.slack, most[spared], spared), confidence))
-        for spared, point in asked
-    ]
-    surest = max(point.lower for _, point in sure)
-    spared, point = min(
-        (one for one in sure if one[1].lower >= surest),
-        key=lambda one: (math.inf if math.isnan(one[1].price) else one[1].price, one[1].slack),
-    )
+    sure = list(dict.fromkeys((spared, point.slack) for spared, point in asked))
+    for first in (True, False):
+        outcomes = [everybody(slack, most[spared], spared, first) for spared, slack in sure]
+        points = [point_of(slack, outcome, confidence) for (_, slack), outcome in zip(sure, outcomes, strict=True)]
+        order = sorted(range(len(sure)), key=lambda i: _surest(points[i]))
+        spared, point = sure[order[0]][0], points[order[0]]
+        sure = [sure[i] for i in order[:FINALISTS]]
     return Choice(spared, point, False, asked)
+
+
+def _surest(point: Point) -> tuple[float, float, float]:
+    """What orders slacks: the surest first, of equals the cheapest, then the smallest."""
+    return -point.lower, math.inf if math.isnan(point.price) else point.price, point.slack
 
 
 def point_of(slack: float, outcome: Outcome, confidence: float) -> Point:

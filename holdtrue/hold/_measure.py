@@ -42,8 +42,7 @@ def measured(holding: "Holding", people: Table | None, also: Sequence[float] = (
         numbers = sparing(checked_level(wanted, "Holding"), len(holding.guides_), holding.predictor_)
         choice = cheapest_slack(
             lambda slack, few, wanted=wanted: asking.ask(slack, few, wanted),
-            lambda slack, most, few, wanted=wanted: asking.everybody(slack, most, few, wanted), numbers, wanted,
-            holding.confidence, fewest_found(wanted, holding.confidence, n),
+            asking.everybody, numbers, wanted, holding.confidence, fewest_found(wanted, holding.confidence, n),
         )  # fmt: skip
         own = replace(level, hold=wanted, spared=choice.spared, reached=choice.reached)
         chosen.append(level_at(replace(own, note=_note(own, choice)), choice.point))
@@ -97,8 +96,8 @@ class _Asking:
             asked = asked.join(self._of_part(1, slack, spared))
         return asked.outcome()
 
-    def everybody(self, slack: float, most: float, spared: int, hold: float) -> Outcome:
-        """Of everybody: who is not brought to a slack goes as far as there is a way.
+    def everybody(self, slack: float, most: float, spared: int, first: bool) -> Outcome:
+        """Of everybody, or of those asked first: who is not brought to a slack goes as far as there is a way.
 
         How far that is does not depend on the slack, so it is looked for once, from the largest slack on.
         """
@@ -107,7 +106,7 @@ class _Asking:
             return self._of_part(part, slack, spared).or_else(self._of_part(part, most, spared, fallback=True))
 
         asked = of(0)
-        if len(self._parts) > 1 and not asked.kept < hold:
+        if len(self._parts) > 1 and not first:
             asked = asked.join(of(1))
         return asked.outcome()
 

@@ -9,6 +9,7 @@ from scipy.stats import norm
 
 from holdtrue.hold._calibrate import (
     DEAR,
+    FINALISTS,
     SLACKS,
     Outcome,
     Part,
@@ -25,7 +26,7 @@ LEVELS = {0.9: (), 0.95: (), 0.97: (), 0.99: ("trees",)}
 
 def alike(ask):
     """Everybody is brought to every slack."""
-    return lambda slack, most, spared: ask(slack, spared)
+    return lambda slack, most, spared, first: ask(slack, spared)
 
 
 def outcome(share: float, found: float = 1.0, judges: int = 20, people: int = 400) -> Outcome:
@@ -62,7 +63,7 @@ def test_a_level_that_none_keeps_is_not_reached_and_the_surest_for_everybody_is_
         return Outcome(outcome(0.5 + 0.05 * expit(slack)).accepts, 1.0, 2.0 + slack)
 
     assert smallest_slack(ask, 0.9, 0.95)[0] is None
-    choice = cheapest_slack(ask, lambda slack, most, spared: ask(slack), (0,), 0.9, 0.95)
+    choice = cheapest_slack(ask, lambda slack, most, spared, first: ask(slack), (0,), 0.9, 0.95)
     assert not choice.reached
     assert choice.point.slack == SLACKS[-1]
 
@@ -86,7 +87,7 @@ def test_a_slack_to_which_few_are_brought_counts_where_they_are_enough_to_show_t
 
 
 def test_of_margins_that_do_not_reach_a_level_the_surest_for_everybody_and_of_equals_the_cheapest():
-    def everybody(slack, most, spared):
+    def everybody(slack, most, spared, first):
         assert most == max(s for s in asked if s is not None)
         return Outcome(outcome(min(0.6 + 0.1 * slack, 0.7)).accepts, 1.0, 2.0 + slack)
 
@@ -99,6 +100,22 @@ def test_of_margins_that_do_not_reach_a_level_the_surest_for_everybody_and_of_eq
     choice = cheapest_slack(ask, everybody, (0,), 0.95, 0.95)
     assert not choice.reached
     assert choice.point.slack == min(s for s in asked if s >= 1)  # as sure as any larger one, and cheaper
+
+
+def test_where_no_margin_reaches_a_level_all_are_compared_on_the_same_people():
+    asked = []
+
+    def everybody(slack, most, spared, first):
+        asked.append((slack, first))
+        sure = 0.6 + 0.05 * slack if first else 0.75 - 0.05 * slack
+        return Outcome(outcome(min(sure, 0.8), people=100 if first else 400).accepts, 1.0, 2.0 + slack)
+
+    choice = cheapest_slack(lambda slack, spared: outcome(0.8), everybody, (0,), 0.95, 0.95)
+    screened = sorted({slack for slack, first in asked if first}, key=lambda s: (-min(0.6 + 0.05 * s, 0.8), s))
+    finalists = [slack for slack, first in asked if not first]
+    assert finalists == screened[:FINALISTS]  # by those who are asked first
+    assert choice.point.slack == min(finalists)  # and of these by all
+    assert choice.point.people == 400
 
 
 def test_where_too_few_are_asked_to_show_a_level_larger_slacks_are_still_tried():
