@@ -12,6 +12,7 @@ import shlex
 import subprocess
 import sys
 
+from experiments.hold.reach import WHICH
 from experiments.hold.sba import KINDS, RESULTS
 
 
@@ -21,11 +22,11 @@ def commands(processes: int) -> list[tuple[list[str], str | None]]:
     out += [(["sba", "--kind", kind], "sba.json" if kind == "xgboost" else f"sba-{kind}.json") for kind in KINDS]
     out += [
         (["bail"], "bail.json"),
-        (["price", "--panels", "clairvoyant"], "price.json"),
-        (["price", "--panels", "clairvoyant", "--write"], "price.json"),
-        (["reach", "heloc", "forest", "0"], "reach-heloc-forest-0.json"),
-        (["page"], None),
+        (["price"], "price.json"),
+        (["price", "--write"], "price.json"),
     ]
+    out += [(["reach", *map(str, cell)], f"reach-{'-'.join(map(str, cell))}.json") for cell in WHICH]
+    out.append((["page"], None))
     return out
 
 
