@@ -14,6 +14,8 @@ settings that `choose` tried go along.
 
 import argparse
 import json
+import re
+import shlex
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -85,6 +87,7 @@ def merge(into: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     times = {name: t for name, t in found.get("times", {}).items() if name in taken}
     merging = "python -m experiments.rocoursenet merge FOLDER"
     before = [step for step in (into.get("command") or "").split(" && ") if step != merging]
+    before = _without(before, found.get("command") or "")
     if found.get("whole") and found.get("attacks"):  # those of some subsets are replaced
         before = [step for step in before if " FOLDER attacks " not in step]
     into["command"] = in_turn(*before, found.get("command"), merging)
@@ -101,6 +104,37 @@ def merge(into: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     return into | ({"choice": found["choice"]} if "choice" in found else {})
 
 
+TOGETHER = {"fronts": ("fronts, generators", "fronts, searches"), "sizes": ("sizes, 0.1", "sizes, 0.3")}
+"""Parts that may also be run apart."""
+
+
+def _parts_of(step: str) -> tuple[list[str], int, bool]:
+    """Parts that a command runs, with how many seeds, and whether on every subset."""
+    words = shlex.split(step)
+    if words[:4] != ["python", "-m", "experiments.rocoursenet", "run"]:
+        return [], 0, False
+    options = next((i for i, word in enumerate(words) if word.startswith("--")), len(words))
+    named = [part for word in words[6:options] for part in TOGETHER.get(word, (word,))]
+    return named, int(words[words.index("--seeds") + 1]), "--whole" in words
+
+
+def _without(steps: list[str], now: str) -> list[str]:
+    """Earlier commands without the parts whose rows those of another command replace."""
+    replaced, most, whole = _parts_of(now)
+    out = []
+    for step in steps:
+        named, n_seeds, all_of_them = _parts_of(step)
+        left = [part for part in named if part not in replaced or n_seeds > most or (all_of_them and not whole)]
+        if left == named:
+            out.append(step)
+        elif left:
+            words = shlex.split(step)
+            ending = step[step.index(" --seeds") :]
+            told = " ".join(f"'{part}'" if " " in part else part for part in left)
+            out.append(f"{' '.join(words[:6])} {told}{ending}")
+    return out
+
+
 def join(files: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Results of which those with the same rows of one dataset, but other seeds, have become one."""
     out: dict[Any, dict[str, Any]] = {}
@@ -111,8 +145,16 @@ def join(files: list[dict[str, Any]]) -> list[dict[str, Any]]:
             out[kind if before is None else (kind, len(out))] = found
             continue
         rows = {key: {name: [*before[key][name], *found[key][name]] for name in found[key]} for key in BY_SEED}
-        out[kind] = before | rows | {"seeds": [*before["seeds"], *found["seeds"]]}
+        seeds = [*before["seeds"], *found["seeds"]]
+        out[kind] = before | rows | {"seeds": seeds} | _at_once(before, seeds)
     return list(out.values())
+
+
+def _at_once(found: dict[str, Any], seeds: list[int]) -> dict[str, str]:
+    """The command that runs seeds of several processes in one, where they are the first so many."""
+    if "command" not in found or seeds != list(range(len(seeds))):
+        return {}
+    return {"command": re.sub(r"--seeds \d+( --first \d+)?", f"--seeds {len(seeds)}", found["command"])}
 
 
 def merge_folders(folders: list[Path]) -> None:

@@ -9,13 +9,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from experiments.rocoursenet._data import Tasks, alike
 from experiments.rocoursenet._judge import Answer, judge, performance, wishes
 from experiments.rocoursenet._train import fit_all
 from holdtrue.encoding import Permits
-from holdtrue.models import AbstractModel, CounterNet, CounterNetModel, Data
+from holdtrue.models import AbstractModel, AbstractStep, CounterNet, CounterNetModel, Data, fit_inside
 from holdtrue.retraining import start_keys
 from holdtrue.training import AbstractRegime, TrainingContext
 
@@ -86,16 +86,37 @@ def judged(tasks: Tasks, models: Sequence[Sequence[AbstractModel]]) -> tuple[lis
 
 
 def curves(tasks: Tasks, recipe: Recipe, seeds: Sequence[int]) -> dict[str, list[list[float | None]]]:
-    """What trainings of the first subset told, epoch by epoch, for every seed (Figure 11); None where there was
-    nothing."""
-    data = alike(tasks)[0]
-    context = TrainingContext(Permits.of(tasks[0].encoder), 1, n_rows=len(data.y))
+    """What trainings told, epoch by epoch, for every seed in the mean over subsets (Figure 11); None where there
+    was nothing."""
+    rows = alike(tasks)
+    n = len(rows[0].y)
+    context = TrainingContext(Permits.of(tasks[0].encoder), 1, n_rows=n)
+    step, n_epochs = recipe.regime.step(context), recipe.regime.epochs(n)
     told: dict[str, list[list[float | None]]] = {}
     for seed in seeds:
         build_key, fit_key = start_keys(seed)
         model = recipe.network.build(tasks[0].encoder.n_columns, 2, build_key)
-        _, history = recipe.regime.train(model, data, fit_key, context=context)
-        for name, values in ({"loss": history.loss} | dict(history.notes)).items():
-            own = [round(float(v), 5) if np.isfinite(v) else None for v in np.asarray(values)]
+        kept = _histories(model, step, rows, fit_key, n_epochs, recipe.regime.batch_size)
+        for name, values in kept.items():
+            seen = np.isfinite(values)
+            means = np.where(seen, values, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+            some = seen.any(axis=0)
+            own = [round(float(v), 5) if ok else None for v, ok in zip(means, some, strict=True)]
             told.setdefault(name, []).append(own)
     return told
+
+
+def _histories(
+    model: AbstractModel, step: AbstractStep, rows: Sequence[Data], key: PRNGKeyArray, n_epochs: int, size: int
+) -> dict[str, np.ndarray]:
+    """By name, what the training of every subset told, an epoch a column; side by side on an accelerator."""
+
+    def one(data: Data) -> dict[str, Array]:
+        history = fit_inside(model, step, data, key, n_epochs=n_epochs, batch_size=min(size, data.x.shape[0]))[1]
+        return {"loss": history.loss, **history.notes}
+
+    if jax.default_backend() == "cpu":
+        found = [one(data) for data in rows]
+        return {name: np.stack([np.asarray(own[name]) for own in found]) for name in found[0]}
+    stacked: Data = jax.tree.map(lambda *leaves: jnp.stack(leaves), *rows)
+    return {name: np.asarray(values) for name, values in eqx.filter_jit(jax.vmap(one))(stacked).items()}

@@ -36,6 +36,8 @@ PARTS = {
     "searches": ("table 2", "table 8", "table 11", "figure 3"),
     "oracle": ("table 2", "figure 3"),
     "fronts": ("figure 3",),
+    "fronts, generators": ("figure 3",),
+    "fronts, searches": ("figure 3",),
     "fronts, guides": ("figure 3",),
     "attacks": ("figure 4",),
     "attacks, l2": ("figure 12",),
@@ -132,7 +134,7 @@ def run(
     if whole:
         result["whole"] = True
     made = _generators(result, tasks, sizes, wanted, clock, keep, quick=quick)
-    if wanted & {"base", "searches", "oracle", "fronts"}:
+    if wanted & {"base", "searches", "oracle", "fronts", "fronts, searches"}:
         clock("base models")
         network = MLP(widths=BASE_WIDTHS, activation="leaky_relu", dropout=0.3)
         base = fit_all(tasks, network, plain(tasks, sizes.n_updates, sizes.batch_size), sizes.seeds)
@@ -146,7 +148,7 @@ def run(
         if "searches" in wanted:
             _search(result, tasks, base, methods(quick=quick), sizes, clock)
             keep(result)
-        if "fronts" in wanted:
+        if wanted & {"fronts", "fronts, searches"}:
             result["sweeps_of"] |= front_labels(fronts(quick=quick))
             _search(result, tasks, base[:N_FEW], fronts(quick=quick), sizes, clock)
             keep(result)

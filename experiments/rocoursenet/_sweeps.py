@@ -51,7 +51,7 @@ class Sweep:
 def sweeps(tasks: Tasks, few: Tasks, sizes: Sizes, wanted: Set[str]) -> Iterator[Sweep]:
     """Every sweep of the parts that are wanted: fronts on all subsets, the rest on `few` of them."""
     for method, recipe in _methods(tasks, sizes).items():
-        if ("fronts, guides" if method == GUIDED else "fronts") in wanted:
+        if {"fronts, guides"} & wanted if method == GUIDED else {"fronts", "fronts, generators"} & wanted:
             factors = FEW_FACTORS if method == GUIDED else FACTORS
             yield _front(tasks, f"cost weight, {method}", method, recipe, factors)
     if "sweeps" in wanted:

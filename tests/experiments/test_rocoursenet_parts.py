@@ -14,8 +14,10 @@ from experiments._task import Rows, Task
 from experiments.rocoursenet import __main__ as parts
 from experiments.rocoursenet import attacked
 from experiments.rocoursenet._data import alike, read_tasks
+from experiments.rocoursenet._generators import curves
 from experiments.rocoursenet._recipes import Sizes
 from experiments.rocoursenet._settings import SETTINGS
+from experiments.rocoursenet._sweeps import attacked as against
 from experiments.rocoursenet._sweeps import sweeps
 from experiments.rocoursenet._train import fit_all
 from holdtrue.encoding import Encoder
@@ -86,3 +88,42 @@ def test_trainings_on_fewer_rows_may_be_asked_for_one_share_at_a_time():
     assert len(both) == 4
     apart = [s.title for share in ("0.1", "0.3") for s in sweeps(tasks, tasks, sizes, {f"sizes, {share}"})]
     assert apart == both
+
+
+def test_a_command_of_before_loses_the_parts_that_another_replaces():
+    run = "python -m experiments.rocoursenet run loan FOLDER"
+    before = [f"{run} guides 'CF Model, printed' --seeds 5", f"{run} fronts sizes losses --seeds 3", "choose"]
+    assert parts._without(before, f"{run} guides --seeds 3") == before  # fewer seeds replace nothing
+    assert parts._without(before, f"{run} guides --seeds 5 --whole")[0] == f"{run} 'CF Model, printed' --seeds 5"
+    after = parts._without(before, f"{run} 'fronts, generators' 'sizes, 0.1' --seeds 3")
+    assert after[1:] == [f"{run} 'fronts, searches' 'sizes, 0.3' losses --seeds 3", "choose"]
+    assert parts._without(after, f"{run} 'fronts, searches' 'sizes, 0.3' losses --seeds 3") == [
+        before[0],
+        "choose",
+    ]
+    on_all = [f"{run} sweeps --seeds 3 --whole"]
+    assert parts._without(on_all, f"{run} sweeps --seeds 3") == on_all
+
+
+def test_seeds_of_processes_have_the_command_of_all_of_them():
+    def of(seed):
+        ending = f" --first {seed}" if seed else ""
+        rows = {"methods": {"A": [seed]}, "performance": {}, "oracle": {}}
+        return rows | {"dataset": "d", "seeds": [seed], "command": f"run d FOLDER searches --seeds 1{ending}"}
+
+    (joined,) = parts.join([of(1), of(0)])
+    assert joined["command"] == "run d FOLDER searches --seeds 2"
+
+
+def test_curves_are_means_over_subsets():
+    _, one = two_subsets()
+    other = replace(one, learned=Rows(one.learned.x, 1 - one.learned.y))
+    recipe = against((one, other), Sizes(4, 4, range(2), 1))
+    both, *apart = (curves(tasks, recipe, [0, 1]) for tasks in ((one, other), (one,), (other,)))
+    assert {"loss", "validity"} <= set(both)
+    for name, seeds in both.items():
+        for seed, curve in enumerate(seeds):
+            told = [np.array([np.nan if v is None else v for v in own[name][seed]]) for own in (both, *apart)]
+            np.testing.assert_allclose(told[0], (told[1] + told[2]) / 2, atol=2e-5)
+            assert len(curve) == 2
+    assert apart[0]["loss"] != apart[1]["loss"]
