@@ -74,10 +74,7 @@ def run(
     setting = SETTINGS[name]
     bases = [base_model(setting, seed, n_people) for seed in range(n_bases)]
     first = bases[0][0]
-    groups = {
-        "iv_rs": first.retrain(n_models, random_state=1),
-        "iv_loo": first.retrain(n_models, vary="leave_one_out", random_state=3),
-    }
+    new_seeds = first.retrain(n_models, random_state=1)  # serve all bases; leave-one-out models belong to one
     out: dict[str, Any] = {
         "dataset": name, "title": setting.title, "n_models": n_models, "n_people": len(bases[0][1].asked.y),
         "coder": list(setting.coder), "parts": parts, "bases": [],
@@ -88,8 +85,11 @@ def run(
         wanted = targets(predictor, people)
         side = wanted == predictor.decision.favourable
         mine = clf is first
+        groups = {"iv_rs": new_seeds}
+        if mine or "pooled" in parts:
+            groups["iv_loo"] = clf.retrain(n_models, vary="leave_one_out", random_state=3)
         asked = (readings(setting) if mine and "readings" in parts else {}) | balls(setting, steps)
-        if mine and "pooled" in parts:
+        if "pooled" in parts:
             asked |= {key: value for key, value in methods(setting).items() if key in POOLED}
         found: dict[str, Any] = {}
         out["bases"].append({"methods": found})
@@ -102,7 +102,6 @@ def run(
             yes = {
                 key: (space.decided(models, own.x) == predictor.decision.favourable) == side[None]
                 for key, models in groups.items()
-                if mine or key == "iv_rs"
             }
             found[label] = figures_of(people, ok, own.x, yes)
             cost[label] = np.linalg.norm(own.x[ok] - people[ok], axis=1)
@@ -110,7 +109,7 @@ def run(
             if isinstance(method, LatentSearch):
                 found[label] |= _reconstructed(space, fitted, people, side, own)
             _keep(out, n_bases, steps, out_to)
-        if mine and "pooled" in parts:
+        if "pooled" in parts:
             out["bases"][-1]["r2"] = _pooled(cost, rates)
             _keep(out, n_bases, steps, out_to)
     return out
