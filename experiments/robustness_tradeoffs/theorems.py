@@ -5,10 +5,10 @@
     python -m experiments.robustness_tradeoffs.theorems merge FOLDER
 
 What `theory` asks of one split and one pair. Kernel models learn from ``rows`` rows of a split, as they are and
-attacked at three radii, and every test row is a case for each radius and aim of the search. A pair is a plain linear
-model and one trained against an attack; the codes are C-CHVAE's for up to ``people`` whom both refuse, the table
-(4,000 rows) another one for every split. ``run`` has five splits unless it is given some, a file each; ``merge``
-makes ``results/theorems.json`` of them: of every figure a list, a value a split.
+attacked at three radii, and every test row is a case for each radius and aim of the search. A pair is a plain
+linear model and one trained against an attack; the codes are C-CHVAE's for up to ``people`` whom both refuse, of
+4,000 rows of the table that are others for every split. ``run`` has five splits unless it is given some, a file
+each; ``merge`` makes ``results/theorems.json`` of them: of every figure a list, a value a split.
 """
 
 from typing import Any

@@ -326,7 +326,7 @@ def shells(generator: Any, models: list[Any], people: np.ndarray) -> tuple[list[
         return codes.reshape(-1, codes.shape[-1])[first], radius.reshape(-1)[first], yes.any()
 
     found = [[search(m, jnp.asarray(row), jax.random.key(i)) for i, row in enumerate(people)] for m in models]
-    served = np.array([[bool(f[2]) for f in side] for side in found]).reshape(len(models), -1).all(axis=0)
+    served = np.array([all(bool(f[2]) for f in of_person) for of_person in zip(*found, strict=True)], bool)
     codes, radii = ([np.array([f[i] for f in side])[served] for side in found] for i in (0, 1))
     return codes, radii, served
 

@@ -100,8 +100,7 @@ def curves(tasks: Tasks, recipe: Recipe, seeds: Sequence[int]) -> dict[str, list
         for name, values in kept.items():
             seen = np.isfinite(values)
             means = np.where(seen, values, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
-            some = seen.any(axis=0)
-            own = [round(float(v), 5) if ok else None for v, ok in zip(means, some, strict=True)]
+            own = [round(float(v), 5) if n > 0 else None for v, n in zip(means, seen.sum(axis=0), strict=True)]
             told.setdefault(name, []).append(own)
     return told
 
