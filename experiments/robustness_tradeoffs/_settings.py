@@ -98,3 +98,7 @@ def methods(n_rows: int) -> dict[str, AbstractMethod]:
         "C-CHVAE": CCHVAE(norm="l2", n_epochs=epochs, random_state=0),
         "ROAR": ROAR(norm="l2", radius=0.1, n_steps=1000, step_size=0.01, cost_weight=0.01),
     }
+
+
+THEOREM_3 = {0.01: "Theorem 3, radius 0.01", 0.02: "Theorem 3", 0.05: "Theorem 3, radius 0.05"}
+"""By the radius that the robust model of a pair was trained for, what the pair's figures are called."""

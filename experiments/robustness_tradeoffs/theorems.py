@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 
 from experiments.robustness_tradeoffs._cells import merge, parsers, run
-from experiments.robustness_tradeoffs.theory import RADII, Tally, people_codes, people_kernel
+from experiments.robustness_tradeoffs._settings import THEOREM_3
+from experiments.robustness_tradeoffs.theory import Tally, people_codes, people_kernel
 from holdtrue.encoding import Encoder
 
 N_SPLITS = 5
-PAIRS = RADII[:3]
-"""Radii of the robust model of a pair."""
 N_ROWS = 4000  # that a pair and the codes learn from
 
 
@@ -31,7 +30,9 @@ def measure(options: Any, x: np.ndarray, y: np.ndarray, encoder: Encoder, seed: 
     people_kernel(tally, "people", x, y, encoder, options.rows, seed)
     rows = np.random.default_rng(seed).permutation(len(x))[:N_ROWS]
     X, labels = encoder.decode(x[rows]), y[rows]
-    told = people_codes(tally, "people", X, labels, encoder.schema, options.people, seed=seed, radii=PAIRS)
+    told = people_codes(
+        tally, "people", X, labels, encoder.schema, options.people, seed=seed, radii=tuple(THEOREM_3)
+    )
     figures = {name.removeprefix("people: "): forms for name, forms in tally.values().items()}
     return figures | {"codes": told}
 

@@ -22,6 +22,7 @@ from scipy.optimize import minimize
 import holdtrue as ht
 from benchmarks._common import record
 from experiments import experiment
+from experiments.robustness_tradeoffs._settings import THEOREM_3
 from holdtrue.encoding import Encoder, Permits
 from holdtrue.metrics import tradeoffs as t
 from holdtrue.models import NTK, Data, LinearModel, Rows, build_vae, double_precision, ntk
@@ -33,8 +34,6 @@ RADII = (0.02, 0.05, 0.1, 0.2)
 EPOCHS = (10, 100, 1000)  # after one step from zero the adversary has not moved anything yet
 AIMS = tuple(itertools.product((0.0, 1.0), (0.01, 0.1, 1.0)))  # score, cost weight
 COLUMNS = (1, 2, 5, 20)
-THEOREM_3 = {r: "Theorem 3" if r == RADII[0] else f"Theorem 3, radius {r:g}" for r in RADII}
-"""As a tally names it for a plain model and one of a radius."""
 FEW = 20  # people whose true minimiser is sought
 
 
