@@ -23,7 +23,7 @@ from typing import Any
 
 from experiments._report import told_place, write
 from experiments._results import in_turn
-from experiments.rocoursenet._run import PARTS
+from experiments.rocoursenet._run import N_FEW, PARTS
 
 RESULTS = Path(__file__).parent / "results"
 BY_SEED = ("methods", "performance", "oracle")
@@ -106,6 +106,8 @@ def merge(into: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
 
 TOGETHER = {"fronts": ("fronts, generators", "fronts, searches"), "sizes": ("sizes, 0.1", "sizes, 0.3")}
 """Parts that may also be run apart."""
+FEW = ("attacks", "sweeps", "schedule", "sizes", "losses", "fronts")
+"""How the names of parts begin that have at most `N_FEW` seeds."""
 
 
 def _parts_of(step: str) -> tuple[list[str], int, bool]:
@@ -118,13 +120,21 @@ def _parts_of(step: str) -> tuple[list[str], int, bool]:
     return named, int(words[words.index("--seeds") + 1]), "--whole" in words
 
 
+def _seeds(part: str, n_seeds: int) -> int:
+    """Seeds that a part has of those that a command names."""
+    return min(n_seeds, N_FEW) if part.startswith(FEW) else n_seeds
+
+
 def _without(steps: list[str], now: str) -> list[str]:
     """Earlier commands without the parts whose rows those of another command replace."""
     replaced, most, whole = _parts_of(now)
+    if whole and any(part.startswith("sizes, ") for part in replaced):
+        replaced = [*replaced, "sizes, guides"]  # what some subsets had in the place of the front itself
     out = []
     for step in steps:
         named, n_seeds, all_of_them = _parts_of(step)
-        left = [part for part in named if part not in replaced or n_seeds > most or (all_of_them and not whole)]
+        more = {part for part in named if _seeds(part, n_seeds) > most or (all_of_them and not whole)}
+        left = [part for part in named if part not in replaced or part in more]
         if left == named:
             out.append(step)
         elif left:

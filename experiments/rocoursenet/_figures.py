@@ -89,7 +89,7 @@ def attacks(results: Results, *, norm: str, figure: int) -> str:
 
 
 def losses(results: Results) -> str:
-    """What trainings told, at five moments."""
+    """What trainings told, at five moments, in the mean over subsets."""
     rows = []
     for r in results:
         for name, seeds in r.losses.items():

@@ -103,7 +103,7 @@ def matrices(found: Results) -> Any:
 
 
 def losses(found: Results) -> Any:
-    """What trainings told, epoch by epoch, a line per seed (Figure 11)."""
+    """What trainings told, epoch by epoch, a line per seed in the mean over subsets (Figure 11)."""
     have = [r for r in found if r.losses]
     if not have:
         return None

@@ -101,6 +101,10 @@ def test_a_command_of_before_loses_the_parts_that_another_replaces():
         before[0],
         "choose",
     ]
+    five = [f"{run} guides losses --seeds 5"]  # of which curves have three
+    assert parts._without(five, f"{run} losses --seeds 3") == [f"{run} guides --seeds 5"]
+    some = [f"{run} 'sizes, 0.3' 'sizes, guides' --seeds 3"]
+    assert parts._without(some, f"{run} 'sizes, 0.3' --seeds 3 --whole") == []
     on_all = [f"{run} sweeps --seeds 3 --whole"]
     assert parts._without(on_all, f"{run} sweeps --seeds 3") == on_all
 
