@@ -32,6 +32,11 @@ def figure(found: dict[str, Any], name: str, key: str) -> float | None:
     return float(np.mean(there)) if there else None
 
 
+def r2_of(found: dict[str, Any], key: str) -> list[float]:
+    """R2 as the paper pools it, by base model."""
+    return [base["r2"][key] for base in found["bases"] if base.get("r2", {}).get(key) is not None]
+
+
 def further(folder: Path) -> str:
     """Min-eps PGD as published, R2 as pooled by the paper, and other readings of two methods."""
     own = published(folder)
@@ -72,12 +77,15 @@ def _pooled(own: dict[str, Any]) -> str:
     for key, called in POOLS.items():
         cells = []
         for found in there.values():
-            values = [base["r2"][key] for base in found["bases"] if "r2" in base]
-            cells.append(cell(float(np.mean(values))))
+            values = r2_of(found, key)
+            cells.append(
+                cell(float(np.mean(values)), 2, float(np.std(values, ddof=1)) if len(values) > 1 else None)
+            )
         rows.append([called, *cells])
     rows.append(["printed", *(cell((printed_of("r2", "all", key) or (None,))[0]) for key in there)])
     head = ["", *(found["title"] for found in there.values())]
-    return f"### R2 of cost and invalidation, pooled over the paper's five methods\n\n{table(head, rows)}"
+    title = "### R2 of cost and invalidation, pooled over the paper's five methods"
+    return f"{title}\n\n± is the deviation over base models.\n\n{table(head, rows)}"
 
 
 def _readings(own: dict[str, Any]) -> str:
@@ -92,11 +100,13 @@ def _readings(own: dict[str, Any]) -> str:
                 for key, digits in (("success", 2), ("l2", 2), ("iv_rs", 3))
             ]
             extra = [cell(get(key)) for key in ("reconstructed", "reconstruction_l2", "as_published")]
-            rows.append([f"{found['title']}, {name}", *cells, *extra])
+            coder = "-".join(map(str, found["coder"])) if name.startswith("Pawelczyk") else "-"
+            rows.append([f"{found['title']}, {name}", coder, *cells, *extra])
     if not rows:
         return ""
     head = [
         "",
+        "autoencoder",
         "success",
         "l2 cost",
         "broken by new seeds",
