@@ -230,7 +230,7 @@ def dive(grove: Grove, room: Ground, p: int, desk: Desk) -> None:
         if turn == 0:
             whole(room, p, desk, n_boxes)
             desk.box_rest[0] = 1.0
-            n_boxes, count[DEPTH], count[LEADS] = np.int64(1), DEEPEST, 1
+            n_boxes, count[DEPTH], count[LEADS] = np.int64(1), DEEPEST, len(SHARES) + count[COLUMNS]
         else:
             if not count[FOUND] or stopped(desk):
                 return
@@ -244,7 +244,7 @@ def dive(grove: Grove, room: Ground, p: int, desk: Desk) -> None:
                     _without(room, p, desk, slot, n_boxes)
                     desk.box_rest[n_boxes] = desk.box_share[n_boxes] = 1.0
                     n_boxes += 1
-            count[DEPTH], count[LEADS] = 2, 0
+            count[DEPTH], count[LEADS] = 2, len(SHARES)
         _descend(grove, room, p, desk, n_boxes)
         if turn > 0 and not desk.number[BEST] < before * (1 - 1e-3):
             return
@@ -254,7 +254,8 @@ def dive(grove: Grove, room: Ground, p: int, desk: Desk) -> None:
 def _descend(grove: Grove, room: Ground, p: int, desk: Desk, n_boxes: np.int64) -> None:
     """Go on from the cheapest point of each box, a change at a time, to points that are accepted.
 
-    With LEADS, the one box is where a dive begins for every share, and for every feature, that changes first.
+    With LEADS, a dive begins in every box for every share, and, where there are more, for every feature that
+    changes first.
     Boxes lie in one half of the desk, and those that they lead to in the other.
     """
     count, going, cost, hope, rest, shares = (
@@ -290,7 +291,7 @@ def _descend(grove: Grove, room: Ground, p: int, desk: Desk, n_boxes: np.int64) 
                     n_next += 1
                 continue
             steps(grove, room, p, desk, v, cost[b])
-            for lead in range(len(SHARES) + count[COLUMNS] if leads else 1):
+            for lead in range(leads if leads else 1):
                 share, only = shares[b], np.int64(-1)
                 if leads:
                     share = SHARES[lead] if lead < len(SHARES) else LEAD

@@ -16,7 +16,7 @@ BEST, AT_MOST, LEAST, REACH, LEFT, LIMIT = range(6)
 ) = range(17)  # fmt: skip
 COLUMN = 10  # bits of a leaf's state below its column
 ONE_OFF = 1 << COLUMN
-SHARES = (1.0, 0.5, 0.25, 0.125)  # of what is lacking, that a change of a dive must bring: strides long and short
+SHARES = (1.0, 0.5, 0.25, 0.125, 0.03)  # of what is lacking, that a change of a dive must bring: long and short
 BEAM = 12  # dives of one person that go on
 MORE = 4  # times as large, where something is too small
 
@@ -50,6 +50,7 @@ class Desk(NamedTuple):
     now, most, sums : these added up for every need, and what a point has of all.
     head, event_next, event_need, event_gain : changes of the sums at edges, chained.
     gain, gains : the same by need and level, and at one edge.
+    spared : what the guides lack that lack most and may be denied.
     weight, touched : what lies beyond each edge, and which edges were met.
     step_slot, step_edge, step_rises, step_extra, step_share : single changes of a box's point: the feature, the
         edge or level, its side, what it costs more, and how much of what is lacking it brings.
@@ -107,6 +108,7 @@ class Desk(NamedTuple):
     event_gain: Reals
     gain: Reals2
     gains: Reals
+    spared: Reals
     weight: Reals
     touched: Whole
     step_slot: Whole
@@ -141,7 +143,7 @@ def desk_of(grove: Grove, ground: Ground, size: int) -> Desk:
     n, n_levels, n_rows = ground.own.shape[1], ground.level.shape[1], ground.right.shape[1]
     n_features, n_sets, n_needs = n + n_levels, len(grove.member), len(grove.lacking)
     n_trees, n_edges, n_all = len(grove.need), len(grove.edge), int(ground.spans[-1])
-    n_steps, n_points = n_edges + n_all + 1, n_features + len(SHARES) + BEAM + 3
+    n_steps, n_points = n_edges + n_all + 1, n_features + len(SHARES) * BEAM + 3
     n_boxes = 2 * n_points
     f32, f64, i32, i64, u8 = np.float32, np.float64, np.int32, np.int64, np.uint8
     return Desk(
@@ -189,6 +191,7 @@ def desk_of(grove: Grove, ground: Ground, size: int) -> Desk:
         event_gain=np.empty(2 * size, f64),
         gain=np.zeros((n_needs, n_all), f64),
         gains=np.zeros(n_needs, f64),
+        spared=np.zeros(int(ground.rule[3]) + 1, f64),
         weight=np.zeros(n_edges + n_levels, f64),
         touched=np.empty(n_edges + n_levels, i64),
         step_slot=np.empty(n_steps, i64),

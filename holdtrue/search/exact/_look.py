@@ -294,11 +294,12 @@ def steps(grove: Grove, room: Ground, p: int, desk: Desk, v: int, so_far: float)
     A leaf that one feature keeps the point from is where the point gets by changing it. So what becomes of every
     need when any one feature takes any value follows from the leaves in reach, all at once.
     """
-    asked, now, slots, count, gains = desk.asked, desk.now, desk.slot, desk.tally, desk.gains
-    n, n_asked, lacks = room.own.shape[1], count[NEEDS], TINY
+    asked, slots, count, gains = desk.asked, desk.slot, desk.tally, desk.gains
+    n, n_asked = room.own.shape[1], count[NEEDS]
     _events(grove, room, desk)
     for i in range(n_asked):
-        lacks = max(lacks, -now[asked[i]])
+        gains[asked[i]] = 0.0
+    lacks = max(TINY, _lacking(grove, room, desk))
     most = ceiling(desk) - so_far  # that a change may cost
     count[STEPS] = 0
     for column in range(count[COLUMNS]):
@@ -316,7 +317,7 @@ def steps(grove: Grove, room: Ground, p: int, desk: Desk, v: int, so_far: float)
                 changes |= gains[asked[i]] != 0.0
             extra, rises = room.price[p, at] - before, slot < n  # a level has no side
             if changes and extra < most and room.price[p, at] < np.inf:
-                _note(desk, slot, np.float64(at), rises, extra, lacks)
+                _note(grove, room, desk, slot, np.float64(at), rises, extra, lacks)
 
 
 @compiled
@@ -351,7 +352,7 @@ def _along_number(
                 edge, extra = np.float64(edges[at]), desk.paid[at] - before
                 usable = edge < room.upper[p, slot] + 1e-6 if rises else edge >= room.lower[p, slot] - 1e-6
                 if usable and extra < most:
-                    _note(desk, slot, edge, rises, extra, lacks)
+                    _note(grove, room, desk, slot, edge, rises, extra, lacks)
             at += by
 
 
@@ -390,12 +391,44 @@ def _events(grove: Grove, room: Ground, desk: Desk) -> None:
 
 
 @compiled
-def _note(desk: Desk, slot: int, edge: float, rises: bool, extra: float, lacks: float) -> None:
+def _lacking(grove: Grove, room: Ground, desk: Desk) -> float:
+    """What all needs that take part lack after a change, but for the guides that lack most and may be denied.
+
+    By the one that lacks most alone a change would bring nothing that helps all others.
+    """
+    now, gains, asked, members, most = desk.now, desk.gains, desk.asked, grove.member_of, desk.spared
+    left, n_spared, spared = np.float64(0.0), 0, room.rule[3]
+    for i in range(desk.tally[NEEDS]):
+        need = asked[i]
+        lack = np.float64(-(now[need] + gains[need]))
+        if lack <= 0.0:
+            continue
+        if spared == 0 or members[need] == 0:
+            left += lack
+            continue
+        at = n_spared  # among those that lack most, in falling order
+        if n_spared < spared:
+            n_spared += 1
+        else:
+            at -= 1
+            if lack <= most[at]:
+                left += lack
+                continue
+            left += np.float64(most[at])
+        while at > 0 and most[at - 1] < lack:
+            most[at] = most[at - 1]
+            at -= 1
+        most[at] = lack
+    return left
+
+
+@compiled
+def _note(
+    grove: Grove, room: Ground, desk: Desk, slot: int, edge: float, rises: bool, extra: float, lacks: float
+) -> None:
     """One step more, if it brings anything of what is lacking."""
-    now, gains, asked, count, least = desk.now, desk.gains, desk.asked, desk.tally, np.inf
-    for i in range(count[NEEDS]):
-        least = min(least, now[asked[i]] + gains[asked[i]])
-    share, at = 1.0 + least / lacks, count[STEPS]
+    count = desk.tally
+    share, at = 1.0 - _lacking(grove, room, desk) / lacks, count[STEPS]
     if share > 1e-6:
         desk.step_slot[at], desk.step_edge[at], desk.step_rises[at] = slot, edge, rises
         desk.step_extra[at], desk.step_share[at] = extra, share
