@@ -8,22 +8,20 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from experiments._drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, SOFT, dress, save
-from experiments._report import read
+from experiments.robustness_tradeoffs._further import NAMES, broken, of_people, of_splits
 from experiments.robustness_tradeoffs._result import Result
 from experiments.robustness_tradeoffs._settings import BUDGETS
 from experiments.robustness_tradeoffs._tables import interval, nothing, of, ratio
 
 Results = Sequence[Result]
-RESULTS = Path(__file__).parent / "results"
 
 
 def draw(found: Results, folder: Path) -> None:
     """Draw all of them into a folder."""
     for make in (sweep, validity, columns, nearby, bounds):
         save(make(found), folder, f"tradeoff-{make.__name__}")
-    told = read(RESULTS, "theory").get("theory")
-    if told is not None:
-        save(theorems(told["people"]), folder, "tradeoff-theorems")
+    if of_people():
+        save(theorems(of_people()), folder, "tradeoff-theorems")
 
 
 def _line(axes: Any, radii: list[str], values: list[tuple[float, float] | None], **style: Any) -> None:
@@ -153,32 +151,34 @@ def bounds(found: Results) -> Any:
     return figure
 
 
-def theorems(people: dict[str, Any]) -> Any:
+def theorems(found: dict[str, Any]) -> Any:
     """Theorem 3: how much of its bound differences of cost fill. Theorem 5: for whom its conclusion is false."""
-    names = {"german_credit": "German Credit", "compas": "COMPAS", "adult": "Adult"}
-    there = [name for name in names if f"{name}: Theorem 3" in people]
+    there = [name for name in NAMES if "Theorem 3" in found.get(name, {})]
     figure, panels = plt.subplots(1, 2, figsize=(9.0, 3.0))
     place = np.arange(len(there))
     for i, (form, colour) in enumerate((("printed", GREY), ("sharper", GREEN))):
-        sides = [people[f"{name}: Theorem 3"][form] for name in there]
-        at = place + 0.2 * (2 * i - 1)
-        panels[0].vlines(
-            at, [s["filled (median)"] for s in sides], [s["filled (largest)"] for s in sides], color=colour
-        )
-        panels[0].plot(at, [s["filled (median)"] for s in sides], "o", ms=5, color=colour, label=form)
+        for at, name in zip(place, there, strict=True):
+            filled = [of_splits(found[name]["Theorem 3"][form], f"filled ({p})") for p in ("median", "largest")]
+            for k, (median, largest) in enumerate(zip(*filled, strict=True)):
+                x = at + 0.2 * (2 * i - 1) + 0.06 * (k - (len(filled[0]) - 1) / 2)
+                panels[0].vlines(x, median, largest, color=colour, lw=1)
+                label = form if at == 0 and k == 0 else None
+                panels[0].plot(x, median, "o", ms=3.5, color=colour, label=label)
     panels[0].axhline(1.0, color=ORANGE, lw=1, label="the bound")
     panels[0].set_yscale("log")
-    dress(panels[0], "Theorem 3: share of the bound that is filled, median to largest")
-    figures = (("printed", "violations", GREY), ("corrected", "violations", BLUE))
-    for i, (form, key, colour) in enumerate(figures):
-        sides = [people[f"{name}: Theorem 5, own distance"][form] for name in there]
-        shares = [s[key] / s["cases"] for s in sides]
-        panels[1].bar(place + 0.2 * (2 * i - 1), shares, 0.35, color=colour, label=f"{form} condition holds")
+    dress(panels[0], "Theorem 3: share of the bound that is filled, median to largest, by split")
+    panels[0].title.set_fontsize(8.5)
+    for i, (form, colour) in enumerate((("printed", GREY), ("corrected", BLUE))):
+        shares = [broken(found[name]["Theorem 5, own distance"][form]) for name in there]
+        means, halves = [np.mean(s) for s in shares], [np.std(s, ddof=1) if len(s) > 1 else 0.0 for s in shares]
+        style = {"color": colour, "capsize": 3, "label": f"{form} condition holds"}
+        panels[1].bar(place + 0.2 * (2 * i - 1), means, 0.35, yerr=halves, **style)
     dress(panels[1], "Theorem 5: people for whom it holds and the conclusion is false")
+    panels[1].title.set_fontsize(8.5)
     panels[0].set_ylim(top=20)
     panels[1].set_ylim(0, 1)
     for axes in panels:
-        axes.set_xticks(place, [names[name] for name in there])
+        axes.set_xticks(place, [NAMES[name] for name in there])
         axes.legend(frameon=False, fontsize=7.5, loc="upper left", ncols=3)
     figure.tight_layout()
     return figure

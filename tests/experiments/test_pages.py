@@ -15,6 +15,8 @@ from scipy.stats import binom
 from experiments import EXPERIMENTS, AbstractResult
 from experiments._pages import DOCS, page, place
 from experiments._quoted import Quote, read_quotes, tables, wrong
+from experiments.robustness_tradeoffs._further import NAMES, broken, of_people, of_splits
+from experiments.robustness_tradeoffs._settings import THEOREM_3
 from holdtrue.errors import DataError
 from holdtrue.metrics import allowed_failures
 
@@ -172,3 +174,18 @@ def test_a_folder_of_the_same_name_is_not_taken_for_them(tmp_path):
         [sys.executable, "-m", "holdtrue", "papers"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert told.stdout.startswith("consistent-counterfactuals: Black"), told.stderr
+
+
+def test_theorems_of_splits_on_the_theory_page_are_those_of_their_file():
+    found = of_people(EXPERIMENTS["robustness-tradeoffs"].results)
+    if not found:
+        pytest.skip("a source distribution has no results")
+    text = " ".join((DOCS / "explanation" / "robustness-and-recourse.md").read_text("utf-8").split())
+    shares = [broken(found[name]["Theorem 5, own distance"]["printed"]) for name in NAMES]
+    told = [f"{min(own):.0%} to {max(own):.0%}" for own in shares]
+    said = f"false for {told[0]} of cases on German Credit, {told[1]} on COMPAS and {told[2]} on Adult"
+    assert said in text
+    filled = [v for own in found.values() if isinstance(own, dict) for name in THEOREM_3.values() if name in own
+              for v in of_splits(own[name]["printed"], "filled (largest)")]  # fmt: skip
+    assert f"above {max(filled):.1%} of Theorem 3's bound" in text
+    assert len(found["splits"]) == 5

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from experiments.robustness_tradeoffs import _cells
+from experiments.robustness_tradeoffs import _cells, _further
 from holdtrue.errors import DataError
 
 
@@ -31,3 +31,18 @@ def test_cells_of_splits_become_lists_and_must_be_alike(tmp_path):
         _cells.merge("ntk", tmp_path)
     with pytest.raises(DataError, match="the same splits"):
         _cells.merge("robust_kernel", tmp_path)
+
+
+def test_theorems_of_splits_are_told_with_what_they_range_over(tmp_path):
+    five = {"cases": [10, 10], "violations": [5, 3], "applies": [1.0, 1.0]}
+    pair = {"cases": [4, None], "violations": [0, None], "filled (median)": [0.01, None],
+            "filled (largest)": [0.25, None]}  # fmt: skip
+    forms = {
+        "Theorem 5, own distance": {"printed": five, "corrected": five | {"violations": [0, 0]}},
+        "Theorem 3, radius 0.01": {"printed": pair, "sharper": pair},
+    }
+    (tmp_path / "theorems.json").write_text(json.dumps({"compas": forms}), "utf-8")
+    text = _further.further(tmp_path)
+    assert "| COMPAS | printed | 2 | 20 | 1.00 ± 0.00 | 0.40 ± 0.14 | 0.30 to 0.50 |" in text
+    assert "| COMPAS | corrected | 2 | 20 | 1.00 ± 0.00 | 0.00 ± 0.00 | 0.00 to 0.00 |" in text
+    assert "| COMPAS | 0.01 | printed | 1 | 4 | 0 | 1.00% to 1.00% | 25.0% |" in text
