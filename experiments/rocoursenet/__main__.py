@@ -156,8 +156,15 @@ def join(files: list[dict[str, Any]]) -> list[dict[str, Any]]:
             continue
         rows = {key: {name: [*before[key][name], *found[key][name]] for name in found[key]} for key in BY_SEED}
         seeds = [*before["seeds"], *found["seeds"]]
-        out[kind] = before | rows | {"seeds": seeds} | _at_once(before, seeds)
+        times = {"times": _least(before.get("times", {}), found.get("times", {}))}
+        out[kind] = before | rows | times | {"seeds": seeds} | _at_once(before, seeds)
     return list(out.values())
+
+
+def _least(before: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """Of times that two processes took for the same, the shorter: what is beside a process only adds to them."""
+    return {name: {key: min(t, found.get(name, {}).get(key, t)) for key, t in own.items()}
+            for name, own in before.items()}  # fmt: skip
 
 
 def _at_once(found: dict[str, Any], seeds: list[int]) -> dict[str, str]:

@@ -113,10 +113,12 @@ def test_seeds_of_processes_have_the_command_of_all_of_them():
     def of(seed):
         ending = f" --first {seed}" if seed else ""
         rows = {"methods": {"A": [seed]}, "performance": {}, "oracle": {}}
-        return rows | {"dataset": "d", "seeds": [seed], "command": f"run d FOLDER searches --seeds 1{ending}"}
+        told = {"times": {"A": {"ms_per_person": 3 - seed}}, "command": f"run d FOLDER searches --seeds 1{ending}"}
+        return rows | told | {"dataset": "d", "seeds": [seed]}
 
     (joined,) = parts.join([of(1), of(0)])
     assert joined["command"] == "run d FOLDER searches --seeds 2"
+    assert joined["times"] == {"A": {"ms_per_person": 2}}  # the other had more beside it
 
 
 def test_curves_are_means_over_subsets():
