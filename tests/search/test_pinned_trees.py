@@ -53,17 +53,17 @@ def booster(seed: int):
     return lightgbm.Booster(model_str=said + "end of trees\n")
 
 
-# As they were before leaves were put in order and seen in two steps.
+# Answers as they were before leaves were put in order and seen in two steps; boxes since dives have five strides.
 PINNED: dict[tuple[str, int | None], tuple[list[str], list[float], list[int]]] = {
     ("l1", None): (
         ["OPTIMAL", "OPTIMAL", "FOUND", "OPTIMAL", "OPTIMAL", "OPTIMAL", "OPTIMAL", "OPTIMAL"],
         [0.0407133, 0.0808081, 0.364564, 0.2026386, 0.3552876, 0.1212121, 0.0909091, 0.0707071],
-        [23, 88, 3000, 629, 1765, 473, 79, 37],
+        [23, 88, 3000, 629, 1774, 473, 79, 37],
     ),
     ("linf", None): (
         ["OPTIMAL", "OPTIMAL", "OPTIMAL", "OPTIMAL", "OPTIMAL", "OPTIMAL", "OPTIMAL", "OPTIMAL"],
         [0.030303, 0.0306122, 0.0918367, 0.0808081, 0.1212121, 0.040404, 0.050505, 0.050505],
-        [22, 62, 63, 362, 825, 50, 62, 31],
+        [23, 62, 66, 362, 835, 50, 62, 31],
     ),
     ("l0", None): (
         ["OPTIMAL", "OPTIMAL", "FOUND", "OPTIMAL", "OPTIMAL", "OPTIMAL", "OPTIMAL", "OPTIMAL"],
@@ -73,7 +73,7 @@ PINNED: dict[tuple[str, int | None], tuple[list[str], list[float], list[int]]] =
     ("l2", 2): (
         ["OPTIMAL", "OPTIMAL", "NOT_FOUND", "FOUND", "FOUND", "OPTIMAL", "OPTIMAL", "OPTIMAL"],
         [0.0322357, 0.0931267, np.nan, 0.7189479, 1.0226493, 0.1961261, 0.0714249, 0.1929795],
-        [18, 207, 3500, 3000, 3000, 738, 80, 685],
+        [18, 207, 3500, 3000, 3000, 738, 81, 685],
     ),
 }
 
